@@ -1,0 +1,1 @@
+export { zz } from './zz.ts';

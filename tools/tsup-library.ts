@@ -1,0 +1,20 @@
+import { defineConfig } from 'tsup';
+
+/**
+ * How every package of this workspace is built: ES modules with source maps; `tsc` writes the declarations beside them.
+ *
+ * ESM only is a decision (docs/decisions): Node 22.12 and later can `require()` ES modules, and one copy
+ * of a package is what keeps the rollout context single.
+ */
+export function libraryConfig(entry: string[] = ['src/index.ts']): ReturnType<typeof defineConfig> {
+  return defineConfig({
+    entry,
+    format: ['esm'],
+    target: 'node22',
+    dts: false,
+    clean: true,
+    sourcemap: true,
+    splitting: true,
+    treeshake: false,
+  });
+}
