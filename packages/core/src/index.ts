@@ -1,1 +1,78 @@
-export { zz } from './zz.ts';
+export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
+export type { Algorithm, CollectedGroup, CollectedRollout, ModelUpdate, StepContext, StepPlan } from './algorithm.ts';
+export type { Attempt, AttemptStatus } from './attempt.ts';
+export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';
+export type { Clock } from './clock.ts';
+export { systemClock } from './clock.ts';
+export type { CreditAssignment } from './credit-assignment.ts';
+export type { AgentLightningErrorOptions } from './errors/agent-lightning-error.ts';
+export { AgentLightningError } from './errors/agent-lightning-error.ts';
+export type { ErrorCatalogueEntry, ErrorCode } from './errors/error-catalogue.ts';
+export { errorCatalogue } from './errors/error-catalogue.ts';
+export { IllegalTransitionError } from './errors/illegal-transition-error.ts';
+export { NotFoundError } from './errors/not-found-error.ts';
+export type { ValidationIssue } from './errors/validation-error.ts';
+export { ValidationError } from './errors/validation-error.ts';
+export type { IdKind } from './id.ts';
+export { newId, newSpanId, newTraceId } from './id.ts';
+export type { JsonObject, JsonValue } from './json.ts';
+export type { ModelCall, ModelCallChoice } from './model-call.ts';
+export { parse } from './parse.ts';
+export type {
+  LlmResource,
+  NamedResources,
+  PromptTemplateResource,
+  ProxyLlmResource,
+  Resource,
+  ResourcesSnapshot,
+} from './resource.ts';
+export { attemptBaseUrl } from './resource.ts';
+export type { EmittedReward, Reward } from './reward.ts';
+export type { AttemptedRollout, EnqueueRolloutRequest, Rollout, RolloutConfig, RolloutMode, StartRolloutRequest } from './rollout.ts';
+export { defaultRolloutConfig } from './rollout.ts';
+export type { RolloutContext, RolloutEndpoint, SpanSink } from './rollout-context.ts';
+export { currentRollout, withRollout } from './rollout-context.ts';
+export type { RetryPolicy, RolloutStatus } from './rollout-status.ts';
+export {
+  assertRolloutTransition,
+  isTerminalRolloutStatus,
+  rolloutStatusFromAttempt,
+  rolloutTransitions,
+  terminalRolloutStatuses,
+} from './rollout-status.ts';
+export type { MetricPoint, Run, RunStatus } from './run.ts';
+export type { Attributes, AttributeValue, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from './span.ts';
+export { agentLightningAttributes, genAiAttributes, modelCallAttributes, spanNames } from './span-attributes.ts';
+export type {
+  AttemptPatch,
+  AttemptQuery,
+  ClaimOptions,
+  Page,
+  PageOptions,
+  ResourcesQuery,
+  RolloutPatch,
+  RolloutQuery,
+  RunPatch,
+  SpanQuery,
+  Store,
+  StoreStatistics,
+  WaitOptions,
+  WorkerQuery,
+} from './store.ts';
+export type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';
+export type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from './training-batch.ts';
+export type {
+  BatchResult,
+  Checkpoint,
+  CreateModelOptions,
+  InferenceEndpoint,
+  ModelState,
+  PendingOperation,
+  RuntimeCapabilities,
+  StepResult,
+  TrainableModel,
+  TrainingRuntime,
+} from './training-runtime.ts';
+export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from './trajectory.ts';
+export type { Transition } from './transition.ts';
+export type { Worker, WorkerStatus } from './worker.ts';

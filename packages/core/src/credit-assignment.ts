@@ -1,0 +1,16 @@
+import type { Trajectory } from './trajectory.ts';
+
+/**
+ * Decides how much of a rollout's outcome each turn deserves: the first level of hierarchical
+ * credit assignment (LightningRL, arXiv 2508.03680, section 3.3).
+ */
+export interface CreditAssignment {
+  /** Its name in configurations, such as `terminal`. */
+  readonly name: string;
+  /**
+   * The return of each trained interval: `returns[row][interval]`, the shape of the trajectory.
+   *
+   * @returns null when the trajectory has no reward to assign; it is then left out of training.
+   */
+  assign(trajectory: Trajectory): readonly (readonly number[])[] | null;
+}

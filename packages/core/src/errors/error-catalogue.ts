@@ -1,0 +1,149 @@
+/** What an error code means and what to do about it. */
+export interface ErrorCatalogueEntry {
+  /** The meaning, in one sentence. */
+  readonly meaning: string;
+  /** What the reader should do, in one sentence. */
+  readonly remedy: string;
+}
+
+/** The code of an {@link AgentLightningError}: which kind of failure it is. */
+export type ErrorCode =
+  | 'VALIDATION'
+  | 'CONFIG'
+  | 'TASK_FILE'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
+  | 'ILLEGAL_TRANSITION'
+  | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'UNREACHABLE'
+  | 'TIMEOUT'
+  | 'PORT_IN_USE'
+  | 'STORE_FULL'
+  | 'STORE_SCHEMA'
+  | 'AGENT_FAILED'
+  | 'INVALID_REWARD'
+  | 'OUTSIDE_ROLLOUT'
+  | 'RUNTIME_UNAVAILABLE'
+  | 'RUNTIME_REJECTED'
+  | 'SEQUENCE_REUSED'
+  | 'SEQUENCE_GAP'
+  | 'PRECONDITION_FAILED'
+  | 'RESOURCE_EXHAUSTED'
+  | 'NON_FINITE'
+  | 'CANCELLED'
+  | 'NOTHING_TO_TRAIN'
+  | 'INTERNAL';
+
+/** Every error code of the project, with its meaning and default remedy. `docs/errors.md` is made from it. */
+export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = {
+  VALIDATION: {
+    meaning: 'A value from outside does not have the shape it must have.',
+    remedy: 'Correct the field that the message names.',
+  },
+  CONFIG: {
+    meaning: 'A configuration file, key or command-line flag is wrong.',
+    remedy: 'Correct the key or flag that the message names.',
+  },
+  TASK_FILE: {
+    meaning: 'A line of a task file cannot be used.',
+    remedy: 'Correct the line that the message names; a task file has one JSON object a line.',
+  },
+  NOT_FOUND: {
+    meaning: 'There is no such rollout, attempt, resource, run, model or checkpoint.',
+    remedy: 'Check the id; `agl runs` lists the runs of a store.',
+  },
+  CONFLICT: {
+    meaning: 'The write clashes with what is already stored, such as a reused idempotency key with another body.',
+    remedy: 'Use a new idempotency key, or send the same body again.',
+  },
+  ILLEGAL_TRANSITION: {
+    meaning: 'A status change that the state machine does not allow.',
+    remedy: 'Read the current status first; a finished rollout stays finished unless it is requeued explicitly.',
+  },
+  UNAUTHENTICATED: {
+    meaning: 'The request carries no key, or a wrong one.',
+    remedy: 'Send the key as `Authorization: Bearer <key>`.',
+  },
+  PERMISSION_DENIED: {
+    meaning: 'The key is valid but may not do this.',
+    remedy: 'Use a key with the scope that the message names.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    meaning: 'A request body or message is larger than the server accepts.',
+    remedy: 'Send less at a time, or raise the limit that the message names.',
+  },
+  UNREACHABLE: {
+    meaning: 'A server cannot be reached: store, gateway, runtime or model endpoint.',
+    remedy: 'Check that the server runs at the address the message names.',
+  },
+  TIMEOUT: {
+    meaning: 'Something took longer than it may.',
+    remedy: 'Raise the timeout that the message names, or find out what hangs.',
+  },
+  PORT_IN_USE: {
+    meaning: 'Another program listens on the port already.',
+    remedy: 'Choose another port, or 0 for any free one.',
+  },
+  STORE_FULL: {
+    meaning: 'The disk that holds the store is full. Nothing was half-written.',
+    remedy: 'Free some space, then resume: what was acknowledged before is still there.',
+  },
+  STORE_SCHEMA: {
+    meaning: 'The store was written by a newer version, or is not a store.',
+    remedy: 'Use the version of the package that wrote it, or another file.',
+  },
+  AGENT_FAILED: {
+    meaning: 'The agent threw an error or returned something that is not a reward.',
+    remedy: 'Read the cause; `agl show <rollout>` shows the trace up to there.',
+  },
+  INVALID_REWARD: {
+    meaning: 'A reward is missing, or is not a finite number.',
+    remedy: 'Return a finite number from the agent, or call emitReward with one.',
+  },
+  OUTSIDE_ROLLOUT: {
+    meaning: 'Something that needs a running rollout was called outside of one.',
+    remedy: 'Call it from the agent, or open a context with `withRollout`.',
+  },
+  RUNTIME_UNAVAILABLE: {
+    meaning: 'The training runtime cannot be reached or has died.',
+    remedy: 'Start it again, then `agl train --resume <run>`: no finished step is lost.',
+  },
+  RUNTIME_REJECTED: {
+    meaning: 'The training runtime refused the request as invalid.',
+    remedy: 'Correct the field that the message names.',
+  },
+  SEQUENCE_REUSED: {
+    meaning: 'A sequence number was sent again with a different payload.',
+    remedy: 'This is a bug in the client: every operation takes a new sequence number.',
+  },
+  SEQUENCE_GAP: {
+    meaning: 'An operation was sent beyond the window after the next expected sequence number.',
+    remedy: 'Read the next sequence number from the model and continue from there.',
+  },
+  PRECONDITION_FAILED: {
+    meaning: 'The operation depends on something that is not so, such as a batch that failed.',
+    remedy: 'Read the message; resume from the last checkpoint if the model is marked corrupted.',
+  },
+  RESOURCE_EXHAUSTED: {
+    meaning: 'A queue, memory or token budget is used up.',
+    remedy: 'Send smaller batches, or wait as long as the answer says.',
+  },
+  NON_FINITE: {
+    meaning: 'A loss or gradient became infinite or not a number; the step was not taken.',
+    remedy: 'Lower the learning rate; the weights are those before the step.',
+  },
+  CANCELLED: {
+    meaning: 'The work was cancelled before it ended.',
+    remedy: 'Nothing to do, unless nobody asked for it.',
+  },
+  NOTHING_TO_TRAIN: {
+    meaning: 'No rollout of the step gave a model call that can be trained on.',
+    remedy: 'Check that the agent calls the model through the gateway: `agl show <rollout>`.',
+  },
+  INTERNAL: {
+    meaning: 'A fault of ours.',
+    remedy: 'Please report it with the message and the stack.',
+  },
+};

@@ -1,0 +1,55 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RolloutMode } from './rollout.ts';
+import type { SpanInput } from './span.ts';
+
+/** Where recorded spans go. Appending never throws and never waits: the agent must not notice. */
+export interface SpanSink {
+  append(span: SpanInput): void;
+  /** Resolves when everything appended so far is stored, or given up. */
+  flush(): Promise<void>;
+}
+
+/** The model endpoint that a rollout's agent is sent to. */
+export interface RolloutEndpoint {
+  /** The attempt's own base URL, up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey: string | null;
+}
+
+/** Which rollout the code that is running now belongs to. */
+export interface RolloutContext {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  readonly mode: RolloutMode | null;
+  /** The trace that all spans of the attempt share. */
+  readonly traceId: string;
+  /** The span that new spans become children of. */
+  readonly parentSpanId: string | null;
+  /** The agent that is at work, for selective optimisation. */
+  readonly agentName: string | null;
+  readonly sink: SpanSink;
+  /** Null when the agent is only traced, not redirected. */
+  readonly endpoint: RolloutEndpoint | null;
+  /** Aborts when the rollout times out or is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+const storageKey: unique symbol = Symbol.for('agentlightning.rollout-context');
+
+/** One storage for the process, even when two copies of the package are loaded. */
+function storage(): AsyncLocalStorage<RolloutContext> {
+  const holder = globalThis as { [storageKey]?: AsyncLocalStorage<RolloutContext> };
+  holder[storageKey] ??= new AsyncLocalStorage<RolloutContext>();
+  return holder[storageKey];
+}
+
+/** Runs a function, and everything it starts, within a rollout. Concurrent rollouts do not see each other. */
+export function withRollout<TResult>(context: RolloutContext, run: () => TResult): TResult {
+  return storage().run(context, run);
+}
+
+/** The rollout that the calling code belongs to; null outside of one. */
+export function currentRollout(): RolloutContext | null {
+  return storage().getStore() ?? null;
+}

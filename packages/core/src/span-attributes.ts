@@ -1,0 +1,97 @@
+/**
+ * The names of spans and attributes, in one place. `agentlightning.*` are those of the Python
+ * Agent Lightning, so that its adapters read our spans; `gen_ai.*` are OpenTelemetry's.
+ *
+ * @module
+ */
+
+/** Names of the spans that are not model or tool calls. */
+export const spanNames = {
+  annotation: 'agentlightning.annotation',
+  message: 'agentlightning.message',
+  object: 'agentlightning.object',
+  exception: 'agentlightning.exception',
+  operation: 'agentlightning.operation',
+  /** A model call as the gateway recorded it. */
+  modelCall: 'openai.chat.completion',
+  /** The root span of an attempt, made by the runner. */
+  rollout: 'agentlightning.rollout',
+} as const;
+
+/** Attribute names of ours, as the Python package has them where it has them. */
+export const agentLightningAttributes = {
+  rolloutId: 'agentlightning.rollout_id',
+  attemptId: 'agentlightning.attempt_id',
+  spanSequenceId: 'agentlightning.span_sequence_id',
+  /** Prefix: `agentlightning.reward.{i}.name` and `.value`; index 0 is the primary reward. */
+  reward: 'agentlightning.reward',
+  /** Prefix: `agentlightning.link.{i}.key_match` and `.value_match`. */
+  link: 'agentlightning.link',
+  /** Prefix: `agentlightning.tag.{i}`. */
+  tag: 'agentlightning.tag',
+  messageBody: 'agentlightning.message.body',
+  objectType: 'agentlightning.object.type',
+  objectLiteral: 'agentlightning.object.literal',
+  objectJson: 'agentlightning.object.json',
+  operationName: 'agentlightning.operation.name',
+  operationInput: 'agentlightning.operation.input',
+  operationOutput: 'agentlightning.operation.output',
+} as const;
+
+/** Attributes of a model call beyond `gen_ai.*`: token ids and what training needs to know. */
+export const modelCallAttributes = {
+  /** Token ids of the prompt, as the engine saw them. */
+  promptTokenIds: 'prompt_token_ids',
+  /** Token ids of the first choice, as the engine sampled them. */
+  responseTokenIds: 'response_token_ids',
+  /** Log-probability of each response token of the first choice, at the sampling temperature. */
+  responseLogprobs: 'agentlightning.response_logprobs',
+  /** JSON of every choice, when there is more than one. */
+  choices: 'agentlightning.choices',
+  /** The policy version that served the call. */
+  policyVersion: 'agentlightning.policy_version',
+  /** Whether the call may be trained on. */
+  isTrainable: 'agentlightning.trainable',
+  /** Why not, when it may not. */
+  untrainableReason: 'agentlightning.untrainable_reason',
+  /** Whether the answer was streamed. */
+  isStreamed: 'agentlightning.stream',
+  /** Whether the answer broke off before its end. */
+  isPartial: 'agentlightning.partial',
+  /** `train`, `val` or `test`. */
+  mode: 'agentlightning.mode',
+  /** From request to last byte, in milliseconds. */
+  latencyMs: 'agentlightning.latency_ms',
+  /** From request to the first byte of the answer, in milliseconds. */
+  timeToFirstTokenMs: 'agentlightning.time_to_first_token_ms',
+  /** HTTP status of the upstream's answer. */
+  httpStatus: 'agentlightning.http_status',
+  /** JSON of the request's body as the agent sent it. */
+  requestBody: 'agentlightning.request_body',
+  /** JSON of the answer's body as the agent received it, without token ids and log-probabilities. */
+  responseBody: 'agentlightning.response_body',
+} as const;
+
+/** OpenTelemetry's names for generative AI, as far as we write or read them. */
+export const genAiAttributes = {
+  operationName: 'gen_ai.operation.name',
+  providerName: 'gen_ai.provider.name',
+  requestModel: 'gen_ai.request.model',
+  requestTemperature: 'gen_ai.request.temperature',
+  requestTopP: 'gen_ai.request.top_p',
+  requestMaxTokens: 'gen_ai.request.max_tokens',
+  requestSeed: 'gen_ai.request.seed',
+  responseId: 'gen_ai.response.id',
+  responseModel: 'gen_ai.response.model',
+  responseFinishReasons: 'gen_ai.response.finish_reasons',
+  usageInputTokens: 'gen_ai.usage.input_tokens',
+  usageOutputTokens: 'gen_ai.usage.output_tokens',
+  inputMessages: 'gen_ai.input.messages',
+  outputMessages: 'gen_ai.output.messages',
+  toolDefinitions: 'gen_ai.tool.definitions',
+  toolName: 'gen_ai.tool.name',
+  toolCallId: 'gen_ai.tool.call.id',
+  toolCallArguments: 'gen_ai.tool.call.arguments',
+  toolCallResult: 'gen_ai.tool.call.result',
+  agentName: 'gen_ai.agent.name',
+} as const;

@@ -1,0 +1,208 @@
+import type { Attempt, AttemptStatus } from './attempt.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import type { NamedResources, ResourcesSnapshot } from './resource.ts';
+import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, RolloutConfig, RolloutMode, StartRolloutRequest } from './rollout.ts';
+import type { RolloutStatus } from './rollout-status.ts';
+import type { MetricPoint, Run, RunStatus } from './run.ts';
+import type { Span, SpanInput } from './span.ts';
+import type { Worker, WorkerStatus } from './worker.ts';
+
+/** A part of a longer list. */
+export interface Page<TItem> {
+  readonly items: readonly TItem[];
+  /** The limit that was asked for; -1 for none. */
+  readonly limit: number;
+  readonly offset: number;
+  /** How many items there are in all. */
+  readonly total: number;
+}
+
+/** How to sort and cut a list. */
+export interface PageOptions<TSortField extends string> {
+  readonly sortBy?: TSortField;
+  /** @default 'asc' */
+  readonly sortOrder?: 'asc' | 'desc';
+  /** At least 1, or -1 for all. @default -1 */
+  readonly limit?: number;
+  /** @default 0 */
+  readonly offset?: number;
+}
+
+/** Which rollouts to list. An empty list of statuses or ids matches nothing. */
+export interface RolloutQuery extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode'> {
+  readonly statusIn?: readonly RolloutStatus[];
+  readonly rolloutIdIn?: readonly string[];
+  readonly rolloutIdContains?: string;
+  readonly modeIn?: readonly RolloutMode[];
+  readonly runId?: string;
+  /** Top-level metadata fields that must be equal. */
+  readonly metadata?: JsonObject;
+  /** How the filters on status and id combine; `runId`, `modeIn` and `metadata` always must hold. @default 'and' */
+  readonly filterLogic?: 'and' | 'or';
+}
+
+/** Which attempts of a rollout to list. */
+export type AttemptQuery = PageOptions<'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'status'>;
+
+/** Which spans of a rollout to list. */
+export interface SpanQuery extends PageOptions<'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name'> {
+  readonly rolloutId: string;
+  /** An attempt's id, or `latest`; every attempt by default. */
+  readonly attemptId?: string;
+  readonly traceId?: string;
+  readonly spanId?: string;
+  readonly parentId?: string;
+  readonly name?: string;
+  readonly nameContains?: string;
+  /** How the filters combine; rollout and attempt always must hold. @default 'and' */
+  readonly filterLogic?: 'and' | 'or';
+}
+
+/** Which workers to list. */
+export interface WorkerQuery extends PageOptions<'workerId' | 'status' | 'lastHeartbeatTimeMs'> {
+  readonly statusIn?: readonly WorkerStatus[];
+  readonly workerIdContains?: string;
+}
+
+/** Which resource snapshots to list. */
+export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 'createTimeMs' | 'updateTimeMs'> {
+  readonly resourcesIdContains?: string;
+}
+
+/** How to take rollouts from the queue. */
+export interface ClaimOptions {
+  readonly workerId?: string | null;
+  /** How many at most. @default 1 */
+  readonly limit?: number;
+  /** Only rollouts of this run. @default any */
+  readonly runId?: string;
+  /** How long to wait for the first one when the queue is empty, in milliseconds. @default 0 */
+  readonly waitMs?: number;
+  /** Ends the wait early; the claim then returns nothing. */
+  readonly signal?: AbortSignal;
+}
+
+/** How to wait for rollouts to end. */
+export interface WaitOptions {
+  /** In milliseconds; 0 looks once. @default Infinity */
+  readonly timeoutMs?: number;
+  /** Ends the wait early; it then returns what is finished. */
+  readonly signal?: AbortSignal;
+}
+
+/** What may be changed of a rollout. An absent field stays; null is written. */
+export interface RolloutPatch {
+  readonly input?: JsonValue;
+  readonly mode?: RolloutMode | null;
+  readonly resourcesId?: string | null;
+  readonly status?: RolloutStatus;
+  readonly config?: RolloutConfig;
+  readonly metadata?: JsonObject | null;
+}
+
+/** What may be changed of an attempt. An absent field stays. */
+export interface AttemptPatch {
+  readonly status?: AttemptStatus;
+  readonly workerId?: string;
+  readonly lastHeartbeatTimeMs?: number;
+  readonly metadata?: JsonObject;
+}
+
+/** What may be changed of a run. An absent field stays. */
+export interface RunPatch {
+  readonly status?: RunStatus;
+  readonly state?: JsonObject;
+}
+
+/** How many of everything a store holds. */
+export interface StoreStatistics {
+  /** The backend: `sqlite`, `http`. */
+  readonly name: string;
+  readonly totalRollouts: number;
+  readonly totalAttempts: number;
+  readonly totalSpans: number;
+  readonly totalResources: number;
+  readonly totalWorkers: number;
+  /** Milliseconds since the store was opened. */
+  readonly uptimeMs: number;
+}
+
+/**
+ * The store: where tasks, rollouts, spans, resources and runs live, and where trainer, runners,
+ * gateway and agents meet.
+ *
+ * Invariants, held by every backend and checked by the contract suite:
+ * - **Durable.** What a method acknowledged survives a crash of the process.
+ * - **Queue.** First in, first out. Every queued rollout is claimed by exactly one claimant. A rollout
+ *   that becomes `queuing` or `requeuing` is in the queue exactly once. Cancelling takes it out.
+ * - **State machine.** Statuses change only as `rolloutTransitions` allows; terminal ones are final unless
+ *   reopened by writing `requeuing`. Only the latest attempt changes its rollout's status. A late write to
+ *   a finished rollout changes the attempt's record, never the rollout's status.
+ * - **Leases.** An attempt that was claimed but never heard of again becomes `unresponsive` after the
+ *   store's claim lease, and its rollout returns to the queue without using up an attempt of its budget.
+ *   Timeouts and silence (`RolloutConfig`) are enforced by a watchdog that needs no traffic.
+ * - **Spans.** Sequence ids are given per rollout, from 1, without gaps under concurrency; an explicit one
+ *   raises the counter to at least itself. A span that is already there, by attempt and span id, is left
+ *   alone. The first span of an attempt makes it `running`; every span is a heartbeat.
+ * - **Resources.** Every update raises the version; the last one written is the latest.
+ *
+ * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for bad limits and fields,
+ * STORE_FULL, and UNREACHABLE for a store behind HTTP.
+ */
+export interface Store {
+  /** Puts rollouts into the queue, all or none; known ids return the existing rollouts unchanged. */
+  enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]>;
+  /** Starts a rollout past the queue, with its first attempt. */
+  startRollout(request: StartRolloutRequest): Promise<AttemptedRollout>;
+  /** Takes rollouts from the queue and opens an attempt for each. */
+  claimRollouts(options?: ClaimOptions): Promise<readonly AttemptedRollout[]>;
+  /** Opens another attempt by hand, whatever the rollout's `maxAttempts`. */
+  startAttempt(rolloutId: string, workerId?: string | null): Promise<AttemptedRollout>;
+  /** Throws NOT_FOUND when there is none. */
+  getRollout(rolloutId: string): Promise<Rollout>;
+  queryRollouts(query?: RolloutQuery): Promise<Page<Rollout>>;
+  updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout>;
+  /** Resolves with those of the rollouts that are finished: all of them, or fewer when the wait ended early. */
+  waitForRollouts(rolloutIds: readonly string[], options?: WaitOptions): Promise<readonly Rollout[]>;
+
+  queryAttempts(rolloutId: string, query?: AttemptQuery): Promise<Page<Attempt>>;
+  /** Null when the rollout was never claimed. */
+  getLatestAttempt(rolloutId: string): Promise<Attempt | null>;
+  /** `latest` stands for the id of the latest attempt. */
+  updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt>;
+
+  /** Records spans in one transaction. Null stands for a span that was there already. */
+  appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]>;
+  /** Reserves the next sequence id of each attempt's rollout, in order. */
+  nextSpanSequenceIds(attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[]): Promise<readonly number[]>;
+  querySpans(query: SpanQuery): Promise<Page<Span>>;
+
+  /** Adds a snapshot under a new id. */
+  addResources(resources: NamedResources): Promise<ResourcesSnapshot>;
+  /** Writes a snapshot's next version, or its first. */
+  updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot>;
+  getResources(resourcesId: string): Promise<ResourcesSnapshot>;
+  /** Null when there are none yet. */
+  getLatestResources(): Promise<ResourcesSnapshot | null>;
+  queryResources(query?: ResourcesQuery): Promise<Page<ResourcesSnapshot>>;
+
+  /** A worker's sign of life. */
+  updateWorker(workerId: string, heartbeatStats: JsonObject): Promise<Worker>;
+  /** Null when there is no such worker. */
+  getWorker(workerId: string): Promise<Worker | null>;
+  queryWorkers(query?: WorkerQuery): Promise<Page<Worker>>;
+
+  /** Adds a run; CONFLICT when the id is taken. */
+  createRun(run: { readonly runId: string; readonly name: string; readonly config: JsonObject }): Promise<Run>;
+  getRun(runId: string): Promise<Run>;
+  /** Newest first. */
+  queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
+  /** Changes a run and records the metrics of a step in one transaction: a step is finished, or it is not. */
+  updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
+  /** In order of step; a step's later record replaces its earlier one. */
+  queryMetrics(runId: string): Promise<readonly MetricPoint[]>;
+
+  statistics(): Promise<StoreStatistics>;
+  /** Waits for what is under way and lets go of files and connections. */
+  close(): Promise<void>;
+}
