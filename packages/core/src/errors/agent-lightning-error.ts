@@ -1,7 +1,5 @@
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
 
-const marker: unique symbol = Symbol.for('agentlightning.error');
-
 /** What an {@link AgentLightningError} is made of. */
 export interface AgentLightningErrorOptions {
   /** Which kind of failure this is; programs branch on it. */
@@ -32,7 +30,8 @@ export interface AgentLightningErrorOptions {
  * ```
  */
 export class AgentLightningError extends Error {
-  readonly [marker]: true = true;
+  /** Marks our errors, also across duplicate installs of the package. */
+  readonly isAgentLightningError: true = true;
   /** Which kind of failure this is. */
   readonly code: ErrorCode;
   /** What to do about it, in one sentence. */
@@ -50,6 +49,6 @@ export class AgentLightningError extends Error {
 
   /** Whether a value is one of our errors, also across duplicate installs of the package. */
   static isInstance(value: unknown): value is AgentLightningError {
-    return typeof value === 'object' && value !== null && marker in value;
+    return typeof value === 'object' && value !== null && 'isAgentLightningError' in value;
   }
 }
