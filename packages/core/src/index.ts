@@ -13,10 +13,14 @@ export { IllegalTransitionError } from './errors/illegal-transition-error.ts';
 export { NotFoundError } from './errors/not-found-error.ts';
 export type { ValidationIssue } from './errors/validation-error.ts';
 export { ValidationError } from './errors/validation-error.ts';
+export { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 export type { IdKind } from './id.ts';
 export { newId, newSpanId, newTraceId } from './id.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export type { ModelCall, ModelCallChoice } from './model-call.ts';
+export { modelCallFromSpan } from './model-call-from-span.ts';
+export type { ModelCallInput, ModelCallRecording } from './model-call-span.ts';
+export { modelCallToSpan } from './model-call-span.ts';
 export { parse } from './parse.ts';
 export type {
   LlmResource,
@@ -28,7 +32,14 @@ export type {
 } from './resource.ts';
 export { attemptBaseUrl } from './resource.ts';
 export type { EmittedReward, Reward } from './reward.ts';
-export type { AttemptedRollout, EnqueueRolloutRequest, Rollout, RolloutConfig, RolloutMode, StartRolloutRequest } from './rollout.ts';
+export type {
+  AttemptedRollout,
+  EnqueueRolloutRequest,
+  Rollout,
+  RolloutConfig,
+  RolloutMode,
+  StartRolloutRequest,
+} from './rollout.ts';
 export { defaultRolloutConfig } from './rollout.ts';
 export type { RolloutContext, RolloutEndpoint, SpanSink } from './rollout-context.ts';
 export { currentRollout, withRollout } from './rollout-context.ts';
@@ -42,7 +53,13 @@ export {
 } from './rollout-status.ts';
 export type { MetricPoint, Run, RunStatus } from './run.ts';
 export type { Attributes, AttributeValue, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from './span.ts';
-export { agentLightningAttributes, genAiAttributes, modelCallAttributes, spanNames } from './span-attributes.ts';
+export {
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallAttributes,
+  pythonReaderAttributes,
+  spanNames,
+} from './span-attributes.ts';
 export type {
   AttemptPatch,
   AttemptQuery,

@@ -72,6 +72,14 @@ export const modelCallAttributes = {
   responseBody: 'agentlightning.response_body',
 } as const;
 
+/** Names that the readers of the Python Agent Lightning look for, beside those above. */
+export const pythonReaderAttributes = {
+  /** The agent that made a call. */
+  agentName: 'agent.name',
+  /** JSON list of `{ token, logprob }`, one for each response token of the first choice. */
+  logprobs: 'logprobs.content',
+} as const;
+
 /** OpenTelemetry's names for generative AI, as far as we write or read them. */
 export const genAiAttributes = {
   operationName: 'gen_ai.operation.name',

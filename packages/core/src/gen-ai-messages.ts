@@ -1,0 +1,86 @@
+import type { JsonObject, JsonValue } from './json.ts';
+
+/**
+ * OpenAI chat messages in the form of OpenTelemetry's GenAI conventions: `role` and a list of `parts`
+ * (`text`, `reasoning`, `tool_call`, `tool_call_response`, `uri`, `blob`).
+ *
+ * Images that are part of the message (`data:` URLs) are named but not repeated: the request's body has them.
+ *
+ * @param messages - the `messages` of a Chat Completions request, or the `message` of its choices
+ * @returns one entry a message; values that are no messages are left out
+ * @see https://github.com/open-telemetry/semantic-conventions-genai
+ */
+export function toGenAiMessages(messages: JsonValue | undefined): readonly JsonObject[] {
+  if (!isList(messages)) return [];
+  return messages.filter(isObject).map(toGenAiMessage);
+}
+
+/**
+ * The answers in a Chat Completions body in the form of OpenTelemetry's GenAI conventions.
+ *
+ * @param response - the body as the agent received it
+ */
+export function toGenAiOutputMessages(response: JsonObject): readonly JsonObject[] {
+  if (!isList(response.choices)) return [];
+  return response.choices.filter(isObject).map((choice) => ({
+    ...toGenAiMessage(isObject(choice.message) ? choice.message : {}),
+    finish_reason: choice.finish_reason ?? null,
+  }));
+}
+
+function toGenAiMessage(message: JsonObject): JsonObject {
+  const role = typeof message.role === 'string' ? message.role : 'assistant';
+  if (role === 'tool') {
+    return {
+      role,
+      parts: [
+        {
+          type: 'tool_call_response',
+          id: message.tool_call_id ?? null,
+          response: message.content ?? null,
+        },
+      ],
+    };
+  }
+  const reasoning = message.reasoning_content ?? message.reasoning;
+  const calls = isList(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
+  return {
+    role,
+    parts: [
+      ...(typeof reasoning === 'string' ? [{ type: 'reasoning', content: reasoning }] : []),
+      ...contentParts(message.content),
+      ...calls.map(toolCallPart),
+    ],
+  };
+}
+
+function contentParts(content: JsonValue | undefined): readonly JsonObject[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', content }];
+  return isList(content) ? content.filter(isObject).map(contentPart) : [];
+}
+
+function contentPart(part: JsonObject): JsonObject {
+  if (part.type === 'text') return { type: 'text', content: part.text ?? '' };
+  const url = isObject(part.image_url) ? part.image_url.url : undefined;
+  if (typeof url !== 'string') return { type: String(part.type ?? 'unknown') };
+  if (!url.startsWith('data:')) return { type: 'uri', modality: 'image', uri: url };
+  return { type: 'blob', modality: 'image', mime_type: url.slice('data:'.length).split(/[;,]/, 1)[0] ?? '' };
+}
+
+function toolCallPart(call: JsonObject): JsonObject {
+  const target = isObject(call.function) ? call.function : {};
+  return {
+    type: 'tool_call',
+    id: call.id ?? null,
+    name: target.name ?? null,
+    arguments: target.arguments ?? null,
+  };
+}
+
+function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

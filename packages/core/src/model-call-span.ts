@@ -1,0 +1,160 @@
+import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
+import { newTraceId } from './id.ts';
+import type { ModelCall, ModelCallChoice } from './model-call.ts';
+import type { RolloutMode } from './rollout.ts';
+import type { Attributes, AttributeValue, SpanInput } from './span.ts';
+import { genAiAttributes, modelCallAttributes, pythonReaderAttributes, spanNames } from './span-attributes.ts';
+
+/** A model call on its way to the store, which gives it the next sequence id when it has none. */
+export type ModelCallInput = Omit<ModelCall, 'sequenceId'> & { readonly sequenceId?: number };
+
+/** What is known of a model call's recording beyond the call itself. Everything is optional. */
+export interface ModelCallRecording {
+  /** 32 hex digits. @default a new one */
+  readonly traceId?: string;
+  /** The span the call was made in. @default null */
+  readonly parentId?: string | null;
+  readonly mode?: RolloutMode | null;
+  /** The model as the engine names it. @default the call's model */
+  readonly responseModel?: string;
+  readonly isStreamed?: boolean;
+  /** Whether the answer broke off before its end. */
+  readonly isPartial?: boolean;
+  /** From request to last byte, in milliseconds. */
+  readonly latencyMs?: number;
+  /** From request to the first byte of the answer, in milliseconds. */
+  readonly timeToFirstTokenMs?: number;
+  /** HTTP status of the upstream's answer. */
+  readonly httpStatus?: number;
+  /** Token counts as the engine reports them. @default the numbers of token ids */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+  /** Sampling parameters that were in force, beyond the temperature. */
+  readonly sampling?: { readonly topP?: number; readonly maxTokens?: number; readonly seed?: number };
+  /** The text of each response token of the first choice, for people to read. */
+  readonly responseTokens?: readonly string[];
+  /** JSON of `call.request`, where it is at hand, so that it is not made again. */
+  readonly requestText?: string;
+  /** JSON of `call.response`, where it is at hand, so that it is not made again. */
+  readonly responseText?: string;
+  /** What went wrong with the call; null when it went well. @default null */
+  readonly error?: string | null;
+}
+
+/**
+ * The span that records a model call. {@link modelCallFromSpan} gives the call back, exactly.
+ *
+ * The attributes are OpenTelemetry's `gen_ai.*`, ours, and the names that the Python readers look for.
+ *
+ * @param call - the call; its log-probabilities and times must be finite numbers
+ * @param recording - what else is known of it
+ *
+ * @example
+ * ```ts
+ * await store.appendSpans([modelCallToSpan(call, { parentId, latencyMs: 120 })]);
+ * ```
+ */
+export function modelCallToSpan(call: ModelCallInput, recording: ModelCallRecording = {}): SpanInput {
+  const error = recording.error ?? null;
+  return {
+    rolloutId: call.rolloutId,
+    attemptId: call.attemptId,
+    ...(call.sequenceId === undefined ? {} : { sequenceId: call.sequenceId }),
+    traceId: recording.traceId ?? newTraceId(),
+    spanId: call.spanId,
+    parentId: recording.parentId ?? null,
+    name: spanNames.modelCall,
+    status: error === null ? { code: 'OK', message: null } : { code: 'ERROR', message: error },
+    attributes: defined({
+      ...callAttributes(call),
+      ...tokenAttributes(call.choices, recording.responseTokens),
+      ...bodyAttributes(call, recording),
+      ...recordingAttributes(call, recording),
+    }),
+    events: [],
+    links: [],
+    startTimeMs: call.startTimeMs,
+    endTimeMs: call.endTimeMs,
+    resource: { attributes: {}, schemaUrl: '' },
+  };
+}
+
+/** Attributes, some of which may be unknown. */
+type MaybeAttributes = Readonly<Record<string, AttributeValue | null | undefined>>;
+
+function callAttributes(call: ModelCallInput): MaybeAttributes {
+  return {
+    [genAiAttributes.operationName]: 'chat',
+    [genAiAttributes.requestModel]: call.model,
+    [genAiAttributes.requestTemperature]: call.temperature,
+    [genAiAttributes.responseId]: call.responseId,
+    [genAiAttributes.agentName]: call.agentName,
+    [pythonReaderAttributes.agentName]: call.agentName,
+    [modelCallAttributes.promptTokenIds]: call.promptTokenIds,
+    [modelCallAttributes.policyVersion]: call.policyVersion,
+    [modelCallAttributes.isTrainable]: call.isTrainable,
+    [modelCallAttributes.untrainableReason]: call.untrainableReason,
+  };
+}
+
+function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly string[] | undefined): MaybeAttributes {
+  const first = choices[0];
+  const logprobs = first?.responseLogprobs ?? [];
+  const finishReasons = choices.map((choice) => choice.finishReason ?? '');
+  const isPlain = choices.length === 1 && first?.index === 0 && first.finishReason !== '';
+  return {
+    [modelCallAttributes.responseTokenIds]: first?.responseTokenIds ?? [],
+    [modelCallAttributes.responseLogprobs]: logprobs,
+    [pythonReaderAttributes.logprobs]: JSON.stringify(
+      logprobs.map((logprob, index) => ({ token: tokens?.[index], logprob })),
+    ),
+    [genAiAttributes.responseFinishReasons]: finishReasons.some((reason) => reason !== '') ? finishReasons : null,
+    [modelCallAttributes.choices]: isPlain ? null : JSON.stringify(choices.map(choiceToJson)),
+  };
+}
+
+function choiceToJson(choice: ModelCallChoice): object {
+  return {
+    index: choice.index,
+    response_token_ids: choice.responseTokenIds,
+    response_logprobs: choice.responseLogprobs,
+    finish_reason: choice.finishReason,
+  };
+}
+
+function bodyAttributes(call: ModelCallInput, recording: ModelCallRecording): MaybeAttributes {
+  const { request, response } = call;
+  return {
+    [genAiAttributes.inputMessages]:
+      request?.messages === undefined ? null : JSON.stringify(toGenAiMessages(request.messages)),
+    [genAiAttributes.toolDefinitions]: request?.tools === undefined ? null : JSON.stringify(request.tools),
+    [modelCallAttributes.requestBody]: recording.requestText ?? (request === null ? null : JSON.stringify(request)),
+    [genAiAttributes.outputMessages]: response === null ? null : JSON.stringify(toGenAiOutputMessages(response)),
+    [modelCallAttributes.responseBody]: recording.responseText ?? (response === null ? null : JSON.stringify(response)),
+  };
+}
+
+function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording): MaybeAttributes {
+  return {
+    [genAiAttributes.responseModel]: recording.responseModel ?? call.model,
+    [genAiAttributes.requestTopP]: recording.sampling?.topP,
+    [genAiAttributes.requestMaxTokens]: recording.sampling?.maxTokens,
+    [genAiAttributes.requestSeed]: recording.sampling?.seed,
+    [genAiAttributes.usageInputTokens]: recording.usage?.inputTokens ?? call.promptTokenIds.length,
+    [genAiAttributes.usageOutputTokens]:
+      recording.usage?.outputTokens ?? call.choices.reduce((sum, choice) => sum + choice.responseTokenIds.length, 0),
+    [modelCallAttributes.mode]: recording.mode,
+    [modelCallAttributes.isStreamed]: recording.isStreamed,
+    [modelCallAttributes.isPartial]: recording.isPartial,
+    [modelCallAttributes.latencyMs]: recording.latencyMs,
+    [modelCallAttributes.timeToFirstTokenMs]: recording.timeToFirstTokenMs,
+    [modelCallAttributes.httpStatus]: recording.httpStatus,
+  };
+}
+
+function defined(attributes: MaybeAttributes): Attributes {
+  const known: Record<string, AttributeValue> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) known[name] = value;
+  }
+  return known;
+}
