@@ -2,9 +2,15 @@ export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './adv
 export type { Algorithm, CollectedGroup, CollectedRollout, ModelUpdate, StepContext, StepPlan } from './algorithm.ts';
 export type { Attempt, AttemptStatus } from './attempt.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';
+export type { AttemptSpansOptions } from './attempt-spans.ts';
+export { AttemptSpans } from './attempt-spans.ts';
 export type { Clock } from './clock.ts';
 export { systemClock } from './clock.ts';
 export type { CreditAssignment } from './credit-assignment.ts';
+export type { EmitOptions } from './emit.ts';
+export { emitAnnotation, emitException, emitMessage, emitObject } from './emit.ts';
+export type { EmitRewardOptions, RewardValue } from './emit-reward.ts';
+export { emitReward, primaryRewardName, rewardAttributes, toRewards } from './emit-reward.ts';
 export type { AgentLightningErrorOptions } from './errors/agent-lightning-error.ts';
 export { AgentLightningError } from './errors/agent-lightning-error.ts';
 export type { ErrorCatalogueEntry, ErrorCode } from './errors/error-catalogue.ts';
@@ -13,6 +19,9 @@ export { IllegalTransitionError } from './errors/illegal-transition-error.ts';
 export { NotFoundError } from './errors/not-found-error.ts';
 export type { ValidationIssue } from './errors/validation-error.ts';
 export { ValidationError } from './errors/validation-error.ts';
+export { exceptionAttributes } from './exception-attributes.ts';
+export type { FlattenOptions, NestedAttributes } from './flatten-attributes.ts';
+export { flattenAttributes } from './flatten-attributes.ts';
 export { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 export type { IdKind } from './id.ts';
 export { newId, newSpanId, newTraceId } from './id.ts';
@@ -21,6 +30,8 @@ export type { ModelCall, ModelCallChoice } from './model-call.ts';
 export { modelCallFromSpan } from './model-call-from-span.ts';
 export type { ModelCallInput, ModelCallRecording } from './model-call-span.ts';
 export { modelCallToSpan } from './model-call-span.ts';
+export type { OperationOptions } from './operation.ts';
+export { operation } from './operation.ts';
 export { parse } from './parse.ts';
 export type {
   LlmResource,
@@ -32,6 +43,8 @@ export type {
 } from './resource.ts';
 export { attemptBaseUrl } from './resource.ts';
 export type { EmittedReward, Reward } from './reward.ts';
+export type { RewardSpan } from './reward-spans.ts';
+export { findFinalReward, findRewards, rewardFromSpan } from './reward-spans.ts';
 export type {
   AttemptedRollout,
   EnqueueRolloutRequest,
@@ -51,6 +64,8 @@ export {
   rolloutTransitions,
   terminalRolloutStatuses,
 } from './rollout-status.ts';
+export type { TracerOptions } from './rollout-tracer.ts';
+export { createTracer, tracer } from './rollout-tracer.ts';
 export type { MetricPoint, Run, RunStatus } from './run.ts';
 export type { Attributes, AttributeValue, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from './span.ts';
 export {
@@ -60,6 +75,8 @@ export {
   pythonReaderAttributes,
   spanNames,
 } from './span-attributes.ts';
+export type { AttributeLinks } from './span-links.ts';
+export { findLinkedSpans, linkAttributes, linksFromSpan, tagAttributes, tagsFromSpan } from './span-links.ts';
 export type {
   AttemptPatch,
   AttemptQuery,
@@ -76,6 +93,8 @@ export type {
   WaitOptions,
   WorkerQuery,
 } from './store.ts';
+export type { SpanSinkCounts, SpanSinkFailure, StoreSpanSinkOptions } from './store-span-sink.ts';
+export { StoreSpanSink } from './store-span-sink.ts';
 export type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';
 export type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from './training-batch.ts';
 export type {
@@ -92,4 +111,6 @@ export type {
 } from './training-runtime.ts';
 export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from './trajectory.ts';
 export type { Transition } from './transition.ts';
+export { unflattenAttributes } from './unflatten-attributes.ts';
+export { withAgent } from './with-agent.ts';
 export type { Worker, WorkerStatus } from './worker.ts';

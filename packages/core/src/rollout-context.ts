@@ -1,9 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RolloutMode } from './rollout.ts';
 import type { SpanInput } from './span.ts';
+import type { ActiveSpan } from './tracer.ts';
 
 /** Where recorded spans go. Appending never throws and never waits: the agent must not notice. */
 export interface SpanSink {
+  /** Told by the tracer when a span begins, so that spans left open can be ended (see `AttemptSpans`). */
+  spanStarted?(span: ActiveSpan): void;
   append(span: SpanInput): void;
   /** Resolves when everything appended so far is stored, or given up. */
   flush(): Promise<void>;

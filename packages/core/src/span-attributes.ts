@@ -36,6 +36,8 @@ export const agentLightningAttributes = {
   operationName: 'agentlightning.operation.name',
   operationInput: 'agentlightning.operation.input',
   operationOutput: 'agentlightning.operation.output',
+  /** True on a span that was still open when its attempt ended. */
+  abandoned: 'agentlightning.abandoned',
 } as const;
 
 /** Attributes of a model call beyond `gen_ai.*`: token ids and what training needs to know. */

@@ -1,0 +1,145 @@
+import { ValidationError } from './errors/validation-error.ts';
+import { exceptionAttributes, messageOf } from './exception-attributes.ts';
+import { flattenAttributes, type NestedAttributes } from './flatten-attributes.ts';
+import { currentRollout } from './rollout-context.ts';
+import { tracer } from './rollout-tracer.ts';
+import type { Attributes, SpanStatus } from './span.ts';
+import { agentLightningAttributes, spanNames } from './span-attributes.ts';
+import { type AttributeLinks, linkAttributes, tagAttributes } from './span-links.ts';
+
+/** What goes onto an emitted span beside its content. */
+export interface EmitOptions {
+  /** Further attributes; nested data is flattened. @default {} */
+  readonly attributes?: Readonly<Record<string, NestedAttributes | undefined>>;
+  /** The spans it is about. @default {} the rollout as a whole */
+  readonly links?: AttributeLinks;
+  /** Free words to find it by. @default [] */
+  readonly tags?: readonly string[];
+}
+
+/**
+ * Records facts about the rollout: anything made of strings, booleans and finite numbers, nested as it likes.
+ *
+ * Like all emitters it records a span that is a child of the active one, and does nothing outside of a rollout.
+ *
+ * @returns the id of the span; null outside of a rollout
+ * @throws ValidationError when a leaf is something else, naming its path
+ *
+ * @example
+ * ```ts
+ * emitAnnotation({ retrieval: { hits: 3, sources: ['wiki', 'docs'] } });
+ * ```
+ */
+export function emitAnnotation(annotation: NestedAttributes & object, options: EmitOptions = {}): string | null {
+  return emitSpan(spanNames.annotation, { ...flattenAttributes(annotation), ...optionAttributes(options) });
+}
+
+/**
+ * Records a text: a note, an answer, a log line worth keeping.
+ *
+ * @returns the id of the span; null outside of a rollout
+ * @throws ValidationError when it is not a string
+ *
+ * @example
+ * ```ts
+ * emitMessage('The tool gave no result, so the agent asks again.');
+ * ```
+ */
+export function emitMessage(message: string, options: EmitOptions = {}): string | null {
+  if (typeof message !== 'string') {
+    throw new ValidationError('the message', [{ path: '', message: `must be a string, but is a ${typeof message}` }]);
+  }
+  return emitSpan(spanNames.message, {
+    [agentLightningAttributes.messageBody]: message,
+    ...optionAttributes(options),
+  });
+}
+
+/**
+ * Records any value that has a JSON form, or bytes.
+ *
+ * @returns the id of the span; null outside of a rollout
+ * @throws ValidationError when the value has no JSON form
+ *
+ * @example
+ * ```ts
+ * emitObject({ plan: ['search', 'read', 'answer'], budget: { calls: 3 } });
+ * ```
+ */
+export function emitObject(value: unknown, options: EmitOptions = {}): string | null {
+  return emitSpan(spanNames.object, { ...objectAttributes(value), ...optionAttributes(options) });
+}
+
+/**
+ * Records an error that the agent dealt with. Errors that leave the agent are recorded by the runner.
+ *
+ * @returns the id of the span; null outside of a rollout
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await search(query);
+ * } catch (error) {
+ *   emitException(error);
+ * }
+ * ```
+ */
+export function emitException(error: unknown, options: EmitOptions = {}): string | null {
+  const attributes = { ...exceptionAttributes(error, false), ...optionAttributes(options) };
+  return emitSpan(spanNames.exception, attributes, { code: 'ERROR', message: messageOf(error) });
+}
+
+const okStatus: SpanStatus = { code: 'OK', message: null };
+
+/** Records a span that begins and ends at once. Null outside of a rollout. */
+export function emitSpan(name: string, attributes: Attributes, status: SpanStatus = okStatus): string | null {
+  if (currentRollout() === null) return null;
+  const span = tracer.startSpan(name, { attributes });
+  span.setStatus(status);
+  span.end();
+  return span.spanId;
+}
+
+/** The attributes behind the options that all emitters have. */
+export function optionAttributes(options: EmitOptions): Attributes {
+  return {
+    ...flattenAttributes(options.attributes ?? {}),
+    ...linkAttributes(options.links ?? {}),
+    ...tagAttributes(options.tags ?? []),
+  };
+}
+
+/** Type names and literals are those of the Python package, so that its readers understand them. */
+function objectAttributes(value: unknown): Attributes {
+  const { objectType, objectLiteral, objectJson } = agentLightningAttributes;
+  if (typeof value === 'string') return { [objectType]: 'str', [objectLiteral]: value };
+  if (typeof value === 'boolean') return { [objectType]: 'bool', [objectLiteral]: String(value) };
+  if (typeof value === 'number') {
+    return { [objectType]: Number.isInteger(value) ? 'int' : 'float', [objectLiteral]: String(value) };
+  }
+  if (value instanceof Uint8Array) {
+    const base64 = btoa(Array.from(value, (byte) => String.fromCharCode(byte)).join(''));
+    return { [objectType]: 'bytes', [objectLiteral]: base64 };
+  }
+  return { [objectType]: objectTypeName(value), [objectJson]: objectJsonText(value) };
+}
+
+function objectTypeName(value: unknown): string {
+  if (value === null) return 'NoneType';
+  if (Array.isArray(value)) return 'list';
+  const name = typeof value === 'object' ? value.constructor?.name : undefined;
+  return name === undefined || name === 'Object' ? 'dict' : name;
+}
+
+function objectJsonText(value: unknown): string {
+  const noJson = (reason: string, cause?: unknown): ValidationError =>
+    new ValidationError('the object', [{ path: '', message: `has no JSON form: ${reason}` }], cause);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw noJson(messageOf(error), error);
+  }
+  if (text === undefined) throw noJson(`it is ${typeof value}`);
+  return text;
+}

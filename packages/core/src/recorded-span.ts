@@ -1,0 +1,98 @@
+import { toAttributeValue } from './attribute-value.ts';
+import type { Clock } from './clock.ts';
+import { exceptionAttributes, messageOf } from './exception-attributes.ts';
+import { newSpanId } from './id.ts';
+import type { RolloutContext } from './rollout-context.ts';
+import type { Attributes, AttributeValue, SpanEvent, SpanInput, SpanStatus } from './span.ts';
+import type { ActiveSpan, StartSpanOptions } from './tracer.ts';
+
+/** Where and when a span begins. */
+export interface SpanOrigin {
+  readonly name: string;
+  readonly context: RolloutContext;
+  readonly clock: Clock;
+}
+
+/** A span of a rollout that is being recorded. Nothing here throws: the agent must not notice. */
+export class RecordedSpan implements ActiveSpan {
+  readonly traceId: string;
+  readonly spanId: string = newSpanId();
+  readonly #origin: SpanOrigin;
+  readonly #parentId: string | null;
+  readonly #startTimeMs: number;
+  readonly #attributes: Record<string, AttributeValue> = {};
+  readonly #events: SpanEvent[] = [];
+  #status: SpanStatus = { code: 'UNSET', message: null };
+  #isEnded = false;
+
+  constructor(origin: SpanOrigin, options: StartSpanOptions) {
+    this.#origin = origin;
+    this.traceId = origin.context.traceId;
+    this.#parentId = options.parentSpanId === undefined ? origin.context.parentSpanId : options.parentSpanId;
+    this.#startTimeMs = options.startTimeMs ?? origin.clock.now();
+    this.setAttributes(options.attributes ?? {});
+  }
+
+  setAttribute(name: string, value: AttributeValue): void {
+    if (this.#isEnded) return;
+    const clean = toAttributeValue(value);
+    if (clean === null) delete this.#attributes[name];
+    else this.#attributes[name] = clean;
+  }
+
+  setAttributes(attributes: Attributes): void {
+    for (const [name, value] of Object.entries(attributes)) this.setAttribute(name, value);
+  }
+
+  addEvent(name: string, attributes: Attributes = {}): void {
+    if (this.#isEnded) return;
+    this.#events.push({ name, timeMs: this.#origin.clock.now(), attributes: cleanAttributes(attributes) });
+  }
+
+  setStatus(status: SpanStatus): void {
+    if (!this.#isEnded) this.#status = status;
+  }
+
+  recordException(error: unknown): void {
+    this.addEvent('exception', exceptionAttributes(error));
+    this.setStatus({ code: 'ERROR', message: messageOf(error) });
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    try {
+      this.#origin.context.sink.append(this.#toInput());
+    } catch {
+      // A sink must not throw. Where one does, the agent goes on and the span is lost.
+    }
+  }
+
+  #toInput(): SpanInput {
+    const { context, name, clock } = this.#origin;
+    return {
+      rolloutId: context.rolloutId,
+      attemptId: context.attemptId,
+      traceId: this.traceId,
+      spanId: this.spanId,
+      parentId: this.#parentId,
+      name,
+      status: this.#status,
+      attributes: this.#attributes,
+      events: this.#events,
+      links: [],
+      startTimeMs: this.#startTimeMs,
+      endTimeMs: Math.max(this.#startTimeMs, clock.now()),
+      resource: { attributes: {}, schemaUrl: '' },
+    };
+  }
+}
+
+function cleanAttributes(attributes: Attributes): Attributes {
+  const clean: Record<string, AttributeValue> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    const known = toAttributeValue(value);
+    if (known !== null) clean[name] = known;
+  }
+  return clean;
+}

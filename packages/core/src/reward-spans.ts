@@ -1,0 +1,96 @@
+import type { EmittedReward, Reward } from './reward.ts';
+import type { Attributes, Span } from './span.ts';
+import { agentLightningAttributes, spanNames } from './span-attributes.ts';
+import { unflattenAttributes } from './unflatten-attributes.ts';
+
+/** What {@link rewardFromSpan} needs of a span. */
+export type RewardSpan = Pick<Span, 'name' | 'attributes' | 'spanId' | 'sequenceId'>;
+
+/** Where Python packages before 0.3 put rewards. */
+const legacyNames = {
+  span: 'agentlightning.reward',
+  attribute: 'reward',
+  jsonAttributes: ['agentops.task.output', 'agentops.entity.output'],
+} as const;
+
+/**
+ * The reward that a span records: what `emitReward` made of it, or the older forms of the Python package.
+ *
+ * @returns null when the span records no reward, or none with finite numbers
+ */
+export function rewardFromSpan(span: RewardSpan): EmittedReward | null {
+  const rewards = rewardsFromAttributes(span);
+  return rewards.length === 0 ? null : { spanId: span.spanId, sequenceId: span.sequenceId, rewards };
+}
+
+/** The rewards among an attempt's spans, in the order they were emitted. */
+export function findRewards(spans: readonly RewardSpan[]): readonly EmittedReward[] {
+  return spans
+    .map(rewardFromSpan)
+    .filter((reward) => reward !== null)
+    .sort((left, right) => left.sequenceId - right.sequenceId);
+}
+
+/**
+ * The reward of an attempt as a whole: the last one that was emitted, by sequence id.
+ *
+ * @returns null when there is none, which is not the same as zero
+ *
+ * @example
+ * ```ts
+ * const { items } = await store.querySpans({ rolloutId, attemptId: 'latest' });
+ * const reward = findFinalReward(items)?.rewards[0]?.value;
+ * ```
+ */
+export function findFinalReward(spans: readonly RewardSpan[]): EmittedReward | null {
+  return findRewards(spans).at(-1) ?? null;
+}
+
+function rewardsFromAttributes(span: RewardSpan): readonly Reward[] {
+  if (span.name === spanNames.annotation || isRewardOperation(span)) {
+    const dimensions = dimensionsOf(span.attributes);
+    if (dimensions.length > 0) return dimensions;
+  }
+  const legacy = legacyValue(span);
+  return legacy === null ? [] : [{ name: 'primary', value: legacy }];
+}
+
+function isRewardOperation(span: RewardSpan): boolean {
+  return (
+    span.name === spanNames.operation && span.attributes[agentLightningAttributes.operationName] === legacyNames.span
+  );
+}
+
+function dimensionsOf(attributes: Attributes): readonly Reward[] {
+  const dimensions = unflattenAttributes(attributes, agentLightningAttributes.reward);
+  if (!Array.isArray(dimensions)) return [];
+  const rewards = dimensions.map((dimension): Reward | null => {
+    const { name, value } = typeof dimension === 'object' ? dimension : {};
+    return typeof name === 'string' && Number.isFinite(value) ? { name, value } : null;
+  });
+  // Half a reward is none: a lost first dimension would silently make another one the primary.
+  return rewards.every((reward) => reward !== null) ? rewards : [];
+}
+
+function legacyValue(span: RewardSpan): number | null {
+  const direct = span.attributes[legacyNames.attribute];
+  if (span.name === legacyNames.span && typeof direct === 'number' && Number.isFinite(direct)) return direct;
+  for (const name of legacyNames.jsonAttributes) {
+    const value = legacyJsonValue(span.attributes[name]);
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+function legacyJsonValue(text: unknown): number | null {
+  if (typeof text !== 'string') return null;
+  try {
+    const output: unknown = JSON.parse(text);
+    if (typeof output !== 'object' || output === null) return null;
+    const isReward = 'type' in output && output.type === 'reward' && 'value' in output;
+    return isReward && typeof output.value === 'number' && Number.isFinite(output.value) ? output.value : null;
+  } catch {
+    // The output of a task that is no JSON is no reward.
+    return null;
+  }
+}
