@@ -1,0 +1,31 @@
+import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
+
+/** What a process's exit code says. */
+export const exitCodes = {
+  done: 0,
+  /** The run ended and the held-out reward did not rise significantly, or something unforeseen broke. */
+  failed: 1,
+  /** A flag, configuration or task file is wrong. */
+  usage: 2,
+  /** Store, gateway or runtime is gone; the run can be resumed. */
+  unavailable: 3,
+  /** Stopped by Ctrl+C; the run can be resumed. */
+  interrupted: 130,
+} as const;
+
+const byErrorCode: Partial<Record<ErrorCode, number>> = {
+  CONFIG: exitCodes.usage,
+  TASK_FILE: exitCodes.usage,
+  VALIDATION: exitCodes.usage,
+  NOT_FOUND: exitCodes.usage,
+  UNREACHABLE: exitCodes.unavailable,
+  RUNTIME_UNAVAILABLE: exitCodes.unavailable,
+  STORE_FULL: exitCodes.unavailable,
+  PORT_IN_USE: exitCodes.unavailable,
+  CANCELLED: exitCodes.interrupted,
+};
+
+/** The exit code that an error stands for. */
+export function exitCodeOf(error: unknown): number {
+  return AgentLightningError.isInstance(error) ? (byErrorCode[error.code] ?? exitCodes.failed) : exitCodes.failed;
+}

@@ -1,0 +1,13 @@
+import { InvalidArgumentError } from 'commander';
+
+/** A parser for a flag that takes a whole number within bounds. */
+export function wholeNumber(options: { readonly min: number; readonly max?: number }): (text: string) => number {
+  const { min, max = Number.MAX_SAFE_INTEGER } = options;
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < min || value > max) {
+      throw new InvalidArgumentError(`"${text}" is not a whole number of at least ${min}${max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`}.`);
+    }
+    return value;
+  };
+}

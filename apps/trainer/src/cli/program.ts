@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import { addGatewayCommand } from './gateway-command.ts';
+import { addRunsCommand } from './runs-command.ts';
+import { addRuntimeCommand } from './runtime-command.ts';
+import { addShowCommand } from './show-command.ts';
+import { addStoreCommand } from './store-command.ts';
+import { addTrainCommand } from './train-command.ts';
+
+/** How a command tells its outcome. */
+export interface ProgramOptions {
+  readonly setExitCode: (code: number) => void;
+}
+
+/** The `agl` command with all its sub-commands. */
+export function buildProgram(options: ProgramOptions): Command {
+  const program = new Command('agl')
+    .description('Train AI agents: reinforcement learning for agents written in TypeScript.')
+    .showSuggestionAfterError()
+    .showHelpAfterError('(run with --help for the flags)')
+    .exitOverride();
+  addTrainCommand(program, options);
+  addRunsCommand(program);
+  addShowCommand(program);
+  addStoreCommand(program);
+  addGatewayCommand(program);
+  addRuntimeCommand(program);
+  return program;
+}

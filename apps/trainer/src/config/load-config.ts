@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { AgentLightningError } from '@agentlightning/core';
+import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
+
+/** The file that `agl train` reads when it is given none. */
+export const defaultConfigFile = 'agl.config.ts';
+
+/** Values from the command line that replace those of the file. */
+export type ConfigOverrides = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a configuration file: a module whose default export is a {@link TrainConfig}.
+ *
+ * TypeScript is read as it is; Node strips the types.
+ *
+ * @throws AgentLightningError CONFIG when the file is missing, fails to load, or has a wrong key
+ */
+export async function loadConfig(file: string, overrides: ConfigOverrides = {}): Promise<ResolvedConfig> {
+  const full = path.resolve(file);
+  if (!existsSync(full)) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `there is no configuration file ${full}`,
+      remedy: `Give its path: \`agl train path/to/${defaultConfigFile}\`.`,
+    });
+  }
+  const exported = await importModule(full);
+  const config = exported['default'];
+  if (typeof config !== 'object' || config === null) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `${full} has no default export`,
+      remedy: 'Write `export default defineConfig({ … })`.',
+    });
+  }
+  return resolveConfig({ ...config, ...overrides }, path.dirname(full));
+}
+
+async function importModule(file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `${file} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: 'Correct the file; `node <file>` shows the same error with its place.',
+      cause,
+    });
+  }
+}

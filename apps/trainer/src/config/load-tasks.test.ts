@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { loadTasks } from './load-tasks.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-tasks-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function taskFile(text: string): string {
+  const file = path.join(folder, 'tasks.jsonl');
+  writeFileSync(file, text);
+  return file;
+}
+
+test('reads one task a line and skips blank lines', async () => {
+  expect(await loadTasks(taskFile('{"a":1}\n\n{"a":2}\n'), null)).toEqual([{ a: 1 }, { a: 2 }]);
+});
+
+test('names file and line of what is not JSON', async () => {
+  await expect(loadTasks(taskFile('{"a":1}\n{"a":\n'), null)).rejects.toThrow(/tasks\.jsonl:2: not JSON/);
+});
+
+test('names file, line and field of what has the wrong shape', async () => {
+  const schema = z.object({ question: z.string() });
+  const file = taskFile('{"question":"x"}\n{"question":7}\n');
+  await expect(loadTasks(file, schema)).rejects.toMatchObject({
+    code: 'TASK_FILE',
+    message: expect.stringMatching(/tasks\.jsonl:2: field "question"/),
+  });
+});
+
+test('refuses a file without tasks, a missing file, and a task that is no object', async () => {
+  await expect(loadTasks(taskFile('\n'), null)).rejects.toThrow(/has no task/);
+  await expect(loadTasks(path.join(folder, 'missing.jsonl'), null)).rejects.toThrow(/cannot be read/);
+  await expect(loadTasks([[1]], null)).rejects.toThrow(/task 0: a task must be a JSON object/);
+});

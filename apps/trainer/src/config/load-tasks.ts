@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import { AgentLightningError, type JsonValue } from '@agentlightning/core';
+import type { z } from 'zod';
+
+/**
+ * Reads tasks from a JSON-lines file or takes them from a list, and checks each.
+ *
+ * @param source - an absolute path, or the tasks themselves
+ * @param schema - the shape of a task; null accepts any JSON object
+ * @throws AgentLightningError TASK_FILE that names file, line and field
+ */
+export async function loadTasks(
+  source: string | readonly unknown[],
+  schema: z.ZodType | null,
+): Promise<readonly JsonValue[]> {
+  if (typeof source !== 'string') {
+    return source.map((task, index) => checkTask(task, { where: `task ${index}`, schema }));
+  }
+  const lines = (await readTaskFile(source)).split('\n');
+  const tasks = lines.flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const where = `${source}:${index + 1}`;
+    return [checkTask(parseLine(line, where), { where, schema })];
+  });
+  if (tasks.length === 0) throw taskError(source, 'has no task');
+  return tasks;
+}
+
+async function readTaskFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new AgentLightningError({ code: 'TASK_FILE', message: `${file} cannot be read`, cause });
+  }
+}
+
+function parseLine(line: string, where: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new AgentLightningError({
+      code: 'TASK_FILE',
+      message: `${where}: not JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      cause,
+    });
+  }
+}
+
+function checkTask(task: unknown, options: { readonly where: string; readonly schema: z.ZodType | null }): JsonValue {
+  const { where, schema } = options;
+  if (schema !== null) {
+    const result = schema.safeParse(task);
+    if (result.success) return result.data as JsonValue;
+    const issue = result.error.issues[0];
+    throw taskError(where, `field "${issue?.path.join('.') ?? ''}": ${issue?.message ?? 'invalid'}`);
+  }
+  if (typeof task !== 'object' || task === null || Array.isArray(task)) {
+    throw taskError(where, 'a task must be a JSON object');
+  }
+  return task as JsonValue;
+}
+
+function taskError(where: string, problem: string): AgentLightningError {
+  return new AgentLightningError({ code: 'TASK_FILE', message: `${where}: ${problem}` });
+}

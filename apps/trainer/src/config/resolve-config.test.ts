@@ -1,0 +1,43 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { expect, test } from 'vitest';
+import { resolveConfig } from './resolve-config.ts';
+
+const minimal = { agent: () => 1, tasks: { train: 'train.jsonl', test: [{ question: '1' }] } };
+
+function messageOf(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (AgentLightningError.isInstance(error) && error.code === 'CONFIG') return error.message;
+    throw error;
+  }
+  throw new TypeError('the configuration was accepted');
+}
+
+test('fills in defaults and makes paths absolute', () => {
+  const config = resolveConfig(minimal, '/home/me/clerk');
+  expect(config.name).toBe('clerk');
+  expect(config.tasks.train).toBe('/home/me/clerk/train.jsonl');
+  expect(config.tasks.test).toEqual([{ question: '1' }]);
+  expect(config.storeUrl).toBe('sqlite:/home/me/clerk/.agl/agl.db');
+  expect(config.runtime).toEqual({ type: 'embedded' });
+  expect(config.algorithm.type).toBe('grpo');
+});
+
+test('names an unknown key and the nearest known one', () => {
+  expect(messageOf(() => resolveConfig({ ...minimal, stepz: 3 }, '/'))).toContain('"stepz"; did you mean "steps"?');
+  expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temprature: 1 } }, '/'))).toContain(
+    '"sampling.temprature"; did you mean "temperature"?',
+  );
+});
+
+test('names an unknown key of the algorithm', () => {
+  const config = { ...minimal, algorithm: { type: 'grpo', learningrate: 1 } };
+  expect(messageOf(() => resolveConfig(config, '/'))).toMatch(/learningrate.*learningRate/);
+});
+
+test('refuses values out of range and says which', () => {
+  expect(messageOf(() => resolveConfig({ ...minimal, tasksPerStep: 0 }, '/'))).toContain('tasksPerStep');
+  expect(messageOf(() => resolveConfig({ ...minimal, agent: 'agent.ts' }, '/'))).toContain('agent: must be a function');
+  expect(messageOf(() => resolveConfig({ ...minimal, tasks: { train: [], test: [] } }, '/'))).toContain('tasks.train');
+});

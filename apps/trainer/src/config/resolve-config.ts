@@ -1,0 +1,148 @@
+import path from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
+import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
+import type { Agent } from '@agentlightning/runner';
+import { z } from 'zod';
+import { nearestName } from './nearest-name.ts';
+import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
+
+/** A configuration with every default filled in and every path absolute. */
+export interface ResolvedConfig {
+  readonly name: string;
+  readonly agent: Agent<unknown>;
+  readonly tasks: { readonly train: string | readonly unknown[]; readonly test: string | readonly unknown[] };
+  readonly taskSchema: z.ZodType | null;
+  readonly algorithm: AlgorithmOptions;
+  readonly runtime: RuntimeConfig;
+  readonly storeUrl: string;
+  readonly storeApiKey: string | null;
+  readonly gatewayUrl: string | null;
+  readonly steps: number;
+  readonly tasksPerStep: number;
+  readonly concurrency: number;
+  readonly rolloutTimeoutMs: number;
+  readonly maxAttempts: number;
+  readonly sampling: SamplingConfig;
+  readonly evaluation: {
+    readonly every: number;
+    readonly tasks: number;
+    readonly rolloutsPerTask: number;
+    readonly sampling: SamplingConfig;
+  };
+  readonly checkpointEvery: number;
+  readonly keepCheckpoints: number;
+  readonly stopAtReward: number | null;
+  readonly dataDir: string;
+  readonly seed: number;
+}
+
+const count = z.int().min(1);
+
+const samplingSchema = z.strictObject({
+  temperature: z.number().min(0).max(10).optional(),
+  topP: z.number().gt(0).max(1).optional(),
+  maxTokens: count.optional(),
+});
+
+const runtimeSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('embedded'), model: z.string().optional() }),
+  z.strictObject({
+    type: z.literal('grpc'),
+    address: z.string().min(1),
+    model: z.string().optional(),
+    apiKey: z.string().optional(),
+  }),
+]);
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const taskSource = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
+  error: 'must be the path of a JSON-lines file or a list of at least one task',
+});
+
+const configSchema = z.strictObject({
+  name: z.string().min(1).optional(),
+  agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
+  tasks: z.strictObject({ train: taskSource, test: taskSource }),
+  taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
+  algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
+  runtime: runtimeSchema.optional(),
+  store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
+  gatewayUrl: z.url().optional(),
+  steps: z.int().min(0).default(30),
+  tasksPerStep: count.default(16),
+  concurrency: count.max(4096).default(32),
+  rolloutTimeoutMs: count.default(60_000),
+  maxAttempts: count.default(1),
+  sampling: samplingSchema.default({ temperature: 1 }),
+  evaluation: z
+    .strictObject({
+      every: z.int().min(0).default(0),
+      tasks: count.default(128),
+      rolloutsPerTask: count.default(1),
+      sampling: samplingSchema.optional(),
+    })
+    .default({ every: 0, tasks: 128, rolloutsPerTask: 1 }),
+  checkpointEvery: count.default(1),
+  keepCheckpoints: count.default(3),
+  stopAtReward: z.number().optional(),
+  dataDir: z.string().min(1).default('.agl'),
+  seed: z.int().min(0).max(0xffffffff).default(0),
+});
+
+/**
+ * Checks a configuration and fills in its defaults.
+ *
+ * @param value - what the configuration file exports
+ * @param folder - the folder that relative paths start from
+ * @throws AgentLightningError CONFIG that names every wrong key, and the nearest right one
+ */
+export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
+  const result = configSchema.safeParse(value);
+  if (!result.success) throw configError(result.error.issues);
+  const { store, runtime, evaluation, algorithm, gatewayUrl, taskSchema, stopAtReward, ...rest } = result.data;
+  const dataDir = path.resolve(folder, rest.dataDir);
+  return {
+    ...rest,
+    name: rest.name ?? path.basename(folder),
+    tasks: { train: absolute(rest.tasks.train, folder), test: absolute(rest.tasks.test, folder) },
+    taskSchema: taskSchema ?? null,
+    algorithm: parseAlgorithmOptions(algorithm ?? { type: 'grpo' }),
+    runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
+    storeUrl: store?.url ?? `sqlite:${path.join(dataDir, 'agl.db')}`,
+    storeApiKey: store?.apiKey ?? null,
+    gatewayUrl: gatewayUrl ?? null,
+    sampling: rest.sampling as SamplingConfig,
+    evaluation: { ...evaluation, sampling: (evaluation.sampling ?? rest.sampling) as SamplingConfig },
+    stopAtReward: stopAtReward ?? null,
+    dataDir,
+  };
+}
+
+function absolute(source: string | readonly unknown[], folder: string): string | readonly unknown[] {
+  return typeof source === 'string' ? path.resolve(folder, source) : source;
+}
+
+function configError(issues: readonly z.core.$ZodIssue[]): AgentLightningError {
+  const lines = issues.map((issue) => {
+    const where = issue.path.map(String).join('.');
+    if (issue.code !== 'unrecognized_keys') return `${where || 'the configuration'}: ${issue.message}`;
+    return issue.keys.map((key) => unknownKeyMessage(key, where)).join('; ');
+  });
+  return new AgentLightningError({ code: 'CONFIG', message: lines.join('; '), details: { issues: lines } });
+}
+
+const knownKeys: Readonly<Record<string, readonly string[]>> = {
+  '': Object.keys(configSchema.shape),
+  tasks: ['train', 'test'],
+  store: ['url', 'apiKey'],
+  runtime: ['type', 'model', 'address', 'apiKey'],
+  sampling: Object.keys(samplingSchema.shape),
+  evaluation: ['every', 'tasks', 'rolloutsPerTask', 'sampling'],
+  'evaluation.sampling': Object.keys(samplingSchema.shape),
+};
+
+function unknownKeyMessage(key: string, where: string): string {
+  const full = where === '' ? key : `${where}.${key}`;
+  const nearest = nearestName(key, knownKeys[where] ?? []);
+  return `unknown key "${full}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;
+}

@@ -1,0 +1,114 @@
+import type { Agent } from '@agentlightning/runner';
+import type { AlgorithmOptions } from '@agentlightning/algorithms';
+import type { z } from 'zod';
+
+/** Where training happens. */
+export type RuntimeConfig =
+  | {
+      /** A tiny model trained and served on this machine's CPU, in a process of its own. */
+      readonly type: 'embedded';
+      /** Which of the embedded runtime's models to start from. @default 'tiny-chat' */
+      readonly model?: string;
+    }
+  | {
+      /** A runtime that is already running, here or on a GPU machine. */
+      readonly type: 'grpc';
+      /** `host:port`. */
+      readonly address: string;
+      /** One of the runtime's base models. @default its first one */
+      readonly model?: string;
+      /** The runtime's key. @default none */
+      readonly apiKey?: string;
+    };
+
+/** Where the store is. */
+export interface StoreConfig {
+  /** `sqlite:<file>` for an embedded store, `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
+  readonly url?: string;
+  /** The store server's key. @default none */
+  readonly apiKey?: string;
+}
+
+/** How the model is sampled. An absent field is left to the agent's own request. */
+export interface SamplingConfig {
+  /** Above 0 for training: without chance there is nothing to compare. */
+  readonly temperature?: number;
+  /** Nucleus sampling; keep 1 for training, so that the recorded log-probabilities are the policy's. */
+  readonly topP?: number;
+  /** Upper bound of the answer's length, in tokens. */
+  readonly maxTokens?: number;
+}
+
+/** How held-out tasks are measured. */
+export interface EvaluationConfig {
+  /** Measure every so many steps besides before and after; 0 for never. @default 0 */
+  readonly every?: number;
+  /** How many held-out tasks to use at most. @default 128 */
+  readonly tasks?: number;
+  /** How often each task is tried. @default 1 */
+  readonly rolloutsPerTask?: number;
+  /** @default the training sampling */
+  readonly sampling?: SamplingConfig;
+}
+
+/** Everything `agl train` can be told. */
+export interface TrainConfig<TTask = unknown> {
+  /** A name for people. @default the configuration file's folder */
+  readonly name?: string;
+  /** The agent: runs one task, returns its reward. */
+  readonly agent: Agent<TTask>;
+  /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
+  readonly tasks: {
+    readonly train: string | readonly TTask[];
+    /** Held out: measured before and after, never trained on. */
+    readonly test: string | readonly TTask[];
+  };
+  /** Checks each task; a wrong line is reported with file, line and field. @default any JSON object */
+  readonly taskSchema?: z.ZodType<TTask>;
+  /** How to learn. @default { type: 'grpo' } with vetted defaults */
+  readonly algorithm?: AlgorithmOptions;
+  /** @default { type: 'embedded' } */
+  readonly runtime?: RuntimeConfig;
+  readonly store?: StoreConfig;
+  /** The base URL of a gateway that runs elsewhere. @default one in this process */
+  readonly gatewayUrl?: string;
+  /** Training steps. @default 30 */
+  readonly steps?: number;
+  /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */
+  readonly tasksPerStep?: number;
+  /** How many rollouts run at a time. @default 32 */
+  readonly concurrency?: number;
+  /** A rollout that takes longer has failed, in milliseconds. @default 60000 */
+  readonly rolloutTimeoutMs?: number;
+  /** How often a failing rollout is tried. @default 1 */
+  readonly maxAttempts?: number;
+  /** @default { temperature: 1 } */
+  readonly sampling?: SamplingConfig;
+  readonly evaluation?: EvaluationConfig;
+  /** Save every so many steps. A resumed run goes on from the last saved step. @default 1 */
+  readonly checkpointEvery?: number;
+  /** How many checkpoints are kept, the newest ones. @default 3 */
+  readonly keepCheckpoints?: number;
+  /** Stop early when a step's mean reward stays at or above this for three steps. @default never */
+  readonly stopAtReward?: number;
+  /** Where run data lies. @default '.agl' beside the configuration file */
+  readonly dataDir?: string;
+  /** Everything drawn at random comes from it. @default 0 */
+  readonly seed?: number;
+}
+
+/**
+ * Types a configuration; returns it as it is.
+ *
+ * @example
+ * ```ts
+ * export default defineConfig({
+ *   agent: stockClerk,
+ *   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+ *   steps: 20,
+ * });
+ * ```
+ */
+export function defineConfig<TTask>(config: TrainConfig<TTask>): TrainConfig<TTask> {
+  return config;
+}

@@ -1,0 +1,58 @@
+import type { BatchResult, PendingOperation, StepPlan, StepResult, TrainableModel } from '@agentlightning/core';
+
+/** What the updates of a step did to the model. */
+export interface AppliedPlan {
+  readonly trainedTokens: number;
+  /** Means over trained tokens, and the runtime's own numbers. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/**
+ * Sends a plan to the runtime and publishes the new weights. Batches, optimizer steps and publishing
+ * are sent without waiting for each other; the runtime executes them in order.
+ *
+ * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
+ */
+export async function applyPlan(model: TrainableModel, plan: StepPlan): Promise<AppliedPlan> {
+  if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {} };
+  const batches: Promise<BatchResult>[] = [];
+  const steps: Promise<StepResult>[] = [];
+  for (const update of plan.updates) {
+    for (const batch of update.batches) batches.push(observed(await model.forwardBackward(batch, update.loss)));
+    steps.push(observed(await model.optimStep(update.optimizer)));
+  }
+  const published = observed(await model.publishWeights());
+  const batchResults = await Promise.all(batches);
+  const stepResults = await Promise.all(steps);
+  const endpoint = await published;
+  return {
+    trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
+    metrics: {
+      ...tokenMeans(batchResults),
+      'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)),
+      'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
+      'policy/version': endpoint.policyVersion,
+    },
+  };
+}
+
+/** A result that is awaited later: until then a failure must not count as unhandled. */
+function observed<TResult>(operation: PendingOperation<TResult>): Promise<TResult> {
+  operation.result.catch(() => undefined);
+  return operation.result;
+}
+
+function tokenMeans(results: readonly BatchResult[]): Record<string, number> {
+  const sums = new Map<string, number>();
+  let tokens = 0;
+  for (const { metrics, trainedTokens } of results) {
+    tokens += trainedTokens;
+    for (const [name, value] of Object.entries(metrics)) sums.set(name, (sums.get(name) ?? 0) + value * trainedTokens);
+  }
+  const means = [...sums].map(([name, sum]) => [name, tokens === 0 ? 0 : sum / tokens] as const);
+  return { ...Object.fromEntries(means), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

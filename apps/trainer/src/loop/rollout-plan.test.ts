@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { planRollouts, tasksOfStep } from './rollout-plan.ts';
+
+const shape = fc.record({
+  taskCount: fc.integer({ min: 1, max: 40 }),
+  tasksPerStep: fc.integer({ min: 1, max: 12 }),
+  seed: fc.integer({ min: 0, max: 1000 }),
+});
+
+test('every task is used once before any is used again', () => {
+  fc.assert(
+    fc.property(shape, ({ taskCount, tasksPerStep, seed }) => {
+      const tasks = Array.from({ length: taskCount }, (_, index) => ({ index }));
+      const steps = Math.ceil((taskCount * 2) / tasksPerStep);
+      const order = Array.from({ length: steps }, (_, step) =>
+        tasksOfStep({ tasks, tasksPerStep, step: step + 1, seed }).map(({ index }) => index),
+      ).flat();
+      const epoch = order.slice(0, taskCount);
+      expect([...epoch].sort((left, right) => left - right)).toEqual(tasks.map(({ index }) => index));
+    }),
+  );
+});
+
+test('a step draws the same tasks whenever it is asked', () => {
+  const tasks = Array.from({ length: 20 }, (_, index) => index);
+  const options = { tasks, tasksPerStep: 6, step: 9, seed: 4 };
+  expect(tasksOfStep(options)).toEqual(tasksOfStep(options));
+  expect(tasksOfStep({ ...options, seed: 5 })).not.toEqual(tasksOfStep(options));
+});
+
+test('rollouts of a step have ids of their own that follow from run, phase, place and sample', () => {
+  const plan = (runId: string, phase: string) =>
+    planRollouts({
+      runId,
+      phase,
+      step: 1,
+      mode: 'train',
+      tasks: [
+        { index: 3, input: 'a' },
+        { index: 3, input: 'a' },
+      ],
+      rolloutsPerTask: 2,
+      resourcesId: 'rs-1',
+      timeoutMs: 1000,
+      maxAttempts: 1,
+    });
+  const ids = plan('run-1', 'step-1').map(({ rolloutId }) => rolloutId);
+  expect(new Set(ids).size).toBe(4);
+  expect(plan('run-1', 'step-1').map(({ rolloutId }) => rolloutId)).toEqual(ids);
+  const others = [...plan('run-1', 'step-2'), ...plan('run-2', 'step-1')].map(({ rolloutId }) => rolloutId);
+  expect(others.some((id) => ids.includes(id))).toBe(false);
+});

@@ -1,0 +1,76 @@
+import { type JsonObject, parse, type Run } from '@agentlightning/core';
+import { z } from 'zod';
+import type { EvaluationSummary } from '../training-event.ts';
+
+/** What a run must remember to go on after a crash; kept in the store with the run. */
+export interface RunState {
+  /** The last finished training step; 0 before the first. */
+  readonly finishedStep: number;
+  /** The last saved step and its checkpoint; null before the first. */
+  readonly checkpoint: { readonly step: number; readonly uri: string } | null;
+  /** Saved checkpoints, oldest first. */
+  readonly checkpoints: readonly { readonly step: number; readonly uri: string }[];
+  /** Held-out reward before training; null until measured. */
+  readonly before: StoredEvaluation | null;
+  /** Held-out reward after training; null until measured. */
+  readonly after: StoredEvaluation | null;
+  /** Mean training reward of each finished step, in order. */
+  readonly rewardCurve: readonly number[];
+  /** The seed everything is drawn from. */
+  readonly seed: number;
+  /** Where the embedded runtime keeps its checkpoints. */
+  readonly dataDir: string;
+}
+
+/** An evaluation with what the final comparison needs. */
+export interface StoredEvaluation extends EvaluationSummary {
+  /** The reward of each rollout, in the order of tasks. */
+  readonly rewards: readonly number[];
+  /** The rollouts, in the same order. */
+  readonly rolloutIds: readonly string[];
+}
+
+const evaluation = z.object({
+  reward: z.number(),
+  ci95: z.tuple([z.number(), z.number()]),
+  rollouts: z.int(),
+  failed: z.int(),
+  rewards: z.array(z.number()),
+  rolloutIds: z.array(z.string()),
+});
+
+const savedStep = z.object({ step: z.int(), uri: z.string() });
+
+const runState: z.ZodType<RunState> = z.object({
+  finishedStep: z.int().min(0),
+  checkpoint: savedStep.nullable(),
+  checkpoints: z.array(savedStep),
+  before: evaluation.nullable(),
+  after: evaluation.nullable(),
+  rewardCurve: z.array(z.number()),
+  seed: z.int(),
+  dataDir: z.string(),
+});
+
+/** The state of a run that has not begun. */
+export function initialRunState(options: { readonly seed: number; readonly dataDir: string }): RunState {
+  return {
+    finishedStep: 0,
+    checkpoint: null,
+    checkpoints: [],
+    before: null,
+    after: null,
+    rewardCurve: [],
+    ...options,
+  };
+}
+
+/** The state that a stored run is in. */
+export function readRunState(run: Run): RunState {
+  return parse(runState, run.state, `the state of run ${run.runId}`);
+}
+
+/** The state in the form the store keeps. */
+export function writeRunState(state: RunState): JsonObject {
+  return JSON.parse(JSON.stringify(state)) as JsonObject;
+}

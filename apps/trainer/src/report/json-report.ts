@@ -1,0 +1,77 @@
+import type { TrainingEvent, TrainingListener } from '../training-event.ts';
+
+/**
+ * Writes one JSON object a line, for programs. Field names are snake_case; the last line of a run
+ * that ended is `{"event":"done",…}`.
+ */
+export function jsonReport(write: (line: string) => void): TrainingListener {
+  return (event) => {
+    const record = toRecord(event);
+    if (record !== null) write(`${JSON.stringify(record)}\n`);
+  };
+}
+
+function toRecord(event: TrainingEvent): Record<string, unknown> | null {
+  switch (event.type) {
+    case 'started':
+      return {
+        event: 'started',
+        run: event.runId,
+        name: event.name,
+        steps: event.steps,
+        first_step: event.firstStep,
+        train_tasks: event.trainTasks,
+        heldout: event.heldOutTasks,
+        algorithm: event.algorithm,
+        device: event.device,
+      };
+    case 'evaluated':
+      return {
+        event: 'evaluated',
+        phase: event.phase,
+        step: event.step,
+        reward: event.summary.reward,
+        ci95: event.summary.ci95,
+        rollouts: event.summary.rollouts,
+        failed: event.summary.failed,
+      };
+    case 'stepped':
+      return {
+        event: 'step',
+        step: event.summary.step,
+        steps: event.summary.steps,
+        reward: event.summary.reward,
+        entropy: event.summary.entropy,
+        tokens_per_second: event.summary.tokensPerSecond,
+        seconds: event.summary.seconds,
+        seconds_left: event.summary.secondsLeft,
+        metrics: event.summary.metrics,
+      };
+    case 'checkpointed':
+      return { event: 'checkpoint', step: event.step, uri: event.uri };
+    case 'warning':
+      return { event: 'warning', message: event.message };
+    case 'rollout-finished':
+      return null;
+    case 'finished':
+      return doneRecord(event.summary);
+  }
+}
+
+function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summary']): Record<string, unknown> {
+  return {
+    event: 'done',
+    reward_before: summary.before.reward,
+    reward_after: summary.after.reward,
+    heldout: summary.after.rollouts,
+    ci95_before: summary.before.ci95,
+    ci95_after: summary.after.ci95,
+    improved: summary.isImproved,
+    p_value: summary.pValue,
+    seconds: summary.seconds,
+    run: summary.runId,
+    store: summary.storeUrl,
+    rollout_before: summary.exampleBefore,
+    rollout_after: summary.exampleAfter,
+  };
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import type { StepSummary, TrainingEvent } from '../training-event.ts';
+import { jsonReport } from './json-report.ts';
+import { percent, shortDuration } from './number-text.ts';
+import { plainReport } from './plain-report.ts';
+import { rewardCurve } from './reward-curve.ts';
+import { bar, terminalReport } from './terminal-report.ts';
+
+const step: StepSummary = {
+  step: 3,
+  steps: 12,
+  reward: 0.5,
+  entropy: 1.25,
+  tokensPerSecond: 1234.5,
+  seconds: 2,
+  secondsLeft: 61,
+  metrics: { 'reward/mean': 0.5 },
+};
+const stepped: TrainingEvent = { type: 'stepped', summary: step };
+const evaluated: TrainingEvent = {
+  type: 'evaluated',
+  step: 0,
+  phase: 'before',
+  summary: { reward: 0.25, ci95: [0.2, 0.3], rollouts: 100, failed: 2 },
+};
+
+test('a plain report has one line for each step and evaluation', () => {
+  const lines: string[] = [];
+  const report = plainReport((line) => lines.push(line));
+  report(evaluated);
+  report({ type: 'rollout-finished', phase: 'step-3', finished: 1, total: 2 });
+  report(stepped);
+  expect(lines).toEqual([
+    'Held-out reward before training: 0.250 (95% 0.200 to 0.300, 100 rollouts, 2 failed)\n',
+    'step 3/12 (25%)  reward 0.500  entropy 1.250  1235 tokens/s  1m 01s left\n',
+  ]);
+});
+
+test('a json report ends with the done object that programs read', () => {
+  const lines: string[] = [];
+  const report = jsonReport((line) => lines.push(line));
+  report(stepped);
+  const evaluation = { reward: 0.9, ci95: [0.85, 0.95] as const, rollouts: 128, failed: 0 };
+  report({
+    type: 'finished',
+    summary: {
+      runId: 'run-1',
+      before: { ...evaluation, reward: 0.2, ci95: [0.1, 0.3] },
+      after: evaluation,
+      isImproved: true,
+      pValue: 1e-9,
+      rewardCurve: [0.2, 0.9],
+      seconds: 42,
+      exampleBefore: 'ro-1',
+      exampleAfter: 'ro-2',
+      dataDir: '.agl',
+      storeUrl: 'sqlite:.agl/agl.db',
+    },
+  });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'step', step: 3, tokens_per_second: 1234.5 });
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
+    event: 'done',
+    reward_before: 0.2,
+    reward_after: 0.9,
+    heldout: 128,
+    ci95_before: [0.1, 0.3],
+    ci95_after: [0.85, 0.95],
+    seconds: 42,
+    run: 'run-1',
+  });
+});
+
+test('a terminal report redraws one line that fits the width', () => {
+  const written: string[] = [];
+  const report = terminalReport({ columns: 60, write: (text) => written.push(text) });
+  report(stepped);
+  report({ type: 'rollout-finished', phase: 'step-4', finished: 64, total: 128 });
+  const line = (written.at(-1) ?? '').replace('\r\u001b[2K', '');
+  expect(line).toContain('step 3/12');
+  expect(line).toContain('reward 0.50');
+  expect(line.length).toBeLessThan(60);
+  expect(line).not.toContain('\n');
+});
+
+test('a bar fills from left to right and never overflows', () => {
+  expect(bar(0, 4)).toBe('░░░░');
+  expect(bar(0.5, 4)).toBe('██░░');
+  expect(bar(2, 4)).toBe('████');
+});
+
+test('a curve shows the highest value at the top and fits its width', () => {
+  const lines = rewardCurve([0, 1], { width: 10, height: 2 });
+  expect(lines).toEqual(['  1.0 │     █████', '  0.0 │     █████']);
+  expect(rewardCurve(Array<number>(500).fill(0.5), { width: 20, height: 3 })[0]?.length).toBe(27);
+});
+
+test('durations and shares read as people write them', () => {
+  expect([shortDuration(4.4), shortDuration(125), shortDuration(7260)]).toEqual(['4s', '2m 05s', '2h 01m']);
+  expect(percent(0.249)).toBe('25%');
+});

@@ -1,0 +1,81 @@
+import type { JsonObject } from '@agentlightning/core';
+
+/** A mean reward over held-out tasks, with its 95 % confidence interval. */
+export interface EvaluationSummary {
+  /** Mean reward; a rollout that failed or gave no reward counts as 0 here. */
+  readonly reward: number;
+  /** 95 % confidence interval of the mean. */
+  readonly ci95: readonly [number, number];
+  /** How many rollouts it is made of. */
+  readonly rollouts: number;
+  /** How many of them failed. */
+  readonly failed: number;
+}
+
+/** What a training step did. */
+export interface StepSummary {
+  /** From 1. */
+  readonly step: number;
+  readonly steps: number;
+  /** Mean reward of the step's rollouts. */
+  readonly reward: number;
+  /** Mean entropy of the policy at trained tokens, in nats. */
+  readonly entropy: number;
+  /** Trained tokens a second, over the whole step. */
+  readonly tokensPerSecond: number;
+  /** How long the step took, in seconds. */
+  readonly seconds: number;
+  /** How long the rest will take at this pace, in seconds. */
+  readonly secondsLeft: number;
+  /** Everything that was measured, by name. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** The end of a run. */
+export interface TrainingSummary {
+  readonly runId: string;
+  readonly before: EvaluationSummary;
+  readonly after: EvaluationSummary;
+  /** Whether the held-out reward rose: one-sided test at 5 %. */
+  readonly isImproved: boolean;
+  /** Probability of a rise at least this large by chance. */
+  readonly pValue: number;
+  /** Mean training reward of each step, in order. */
+  readonly rewardCurve: readonly number[];
+  /** Wall time of this process, in seconds. */
+  readonly seconds: number;
+  /** A held-out rollout before and one after, on the same task where possible. */
+  readonly exampleBefore: string | null;
+  readonly exampleAfter: string | null;
+  /** Where the run's data lies. */
+  readonly dataDir: string;
+  readonly storeUrl: string;
+}
+
+/** What happens in a training run, as it happens. */
+export type TrainingEvent =
+  | {
+      readonly type: 'started';
+      readonly runId: string;
+      readonly name: string;
+      readonly steps: number;
+      /** The first step to be done; above 1 when resumed. */
+      readonly firstStep: number;
+      readonly trainTasks: number;
+      readonly heldOutTasks: number;
+      readonly algorithm: string;
+      readonly model: string;
+      readonly device: string;
+    }
+  | { readonly type: 'evaluated'; readonly step: number; readonly phase: EvaluationPhase; readonly summary: EvaluationSummary }
+  | { readonly type: 'rollout-finished'; readonly phase: string; readonly finished: number; readonly total: number }
+  | { readonly type: 'stepped'; readonly summary: StepSummary }
+  | { readonly type: 'checkpointed'; readonly step: number; readonly uri: string }
+  | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
+  | { readonly type: 'finished'; readonly summary: TrainingSummary };
+
+/** When a held-out measurement is made. */
+export type EvaluationPhase = 'before' | 'during' | 'after';
+
+/** Receives what happens in a training run. */
+export type TrainingListener = (event: TrainingEvent) => void;
