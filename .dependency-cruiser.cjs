@@ -1,0 +1,128 @@
+/**
+ * The arrows of ARCHITECTURE.md, as rules that `pnpm verify` checks.
+ *
+ * A path under `packages/` or `apps/` always means the source: packages are resolved through their
+ * `@agentlightning/source` export condition, so that nothing needs to be built first.
+ */
+
+/** Test files may import a sibling: an end-to-end test of the gateway needs a store. */
+const tests = '(\\.test\\.ts$|/test/)';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Two files that need each other are one concept, or a third one is missing. Type-only cycles count too.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'core-is-a-leaf',
+      comment: 'packages/core holds the words and contracts. It imports nothing of ours, not even in tests.',
+      severity: 'error',
+      from: { path: '^packages/core/' },
+      to: {
+        path: '^(packages/(?!core/)|apps/|examples/|tools/|benchmarks/)',
+        pathNot: '^tools/vitest-project\\.ts$|^tools/tsup-library\\.ts$',
+      },
+    },
+    {
+      name: 'siblings-stay-apart',
+      comment: 'A package imports core and nothing else of ours. runtime-cpu may import runtime: it implements it.',
+      severity: 'error',
+      from: { path: '^packages/(?!core/)([^/]+)/src/', pathNot: [tests, '^packages/runtime-cpu/'] },
+      to: { path: '^packages/(?!core/)[^/]+/', pathNot: '^packages/$1/' },
+    },
+    {
+      name: 'runtime-cpu-implements-runtime',
+      comment: 'packages/runtime-cpu may import core and runtime, and no other package.',
+      severity: 'error',
+      from: { path: '^packages/runtime-cpu/src/', pathNot: tests },
+      to: { path: '^packages/(?!(core|runtime|runtime-cpu)/)' },
+    },
+    {
+      name: 'only-apps-and-examples-wire',
+      comment: 'Apps put the packages together, so no package may know an app or an example.',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^(apps|examples|benchmarks)/' },
+    },
+    {
+      name: 'apps-stay-apart',
+      comment: 'An app imports packages, never another app.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/src/', pathNot: tests },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'no-deep-imports',
+      comment: 'What a package exports is public, everything else is private: import `@agentlightning/<name>`.',
+      severity: 'error',
+      from: { path: '^((packages|apps|examples)/[^/]+|tools|benchmarks)/' },
+      to: {
+        path: '^(packages|apps)/[^/]+/(src|test|proto)/',
+        pathNot: ['^$1/', '^(packages|apps)/[^/]+/src/(testing/)?index\\.ts$'],
+      },
+    },
+    {
+      name: 'no-relative-path-into-a-package',
+      comment: 'Another package is imported by its name, even its index.',
+      severity: 'error',
+      from: { path: '^((packages|apps|examples)/[^/]+|tools|benchmarks)/' },
+      to: {
+        path: '^(packages|apps)/',
+        pathNot: '^$1/',
+        dependencyTypes: ['local'],
+        dependencyTypesNot: ['npm', 'npm-dev', 'npm-peer', 'npm-optional', 'aliased-workspace', 'npm-no-pkg'],
+      },
+    },
+    {
+      name: 'sources-do-not-import-tests',
+      comment: 'What ships never imports a test file; contract suites live under src/testing.',
+      severity: 'error',
+      from: { path: '/src/', pathNot: [tests, '/src/testing/'] },
+      to: { path: [tests, '^(packages|apps)/[^/]+/src/testing/'] },
+    },
+    {
+      name: 'not-to-dev-dependencies',
+      comment:
+        'What ships imports only its dependencies and peer dependencies: a user does not have ours for development.',
+      severity: 'error',
+      from: { path: '^(packages|apps)/[^/]+/src/', pathNot: [tests, '/src/testing/'] },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only', 'npm-peer', 'npm'],
+        pathNot: 'node_modules/@types/',
+      },
+    },
+    {
+      name: 'declared-dependencies',
+      comment: 'What ships imports only what its own package.json lists: pnpm finds the rest by luck.',
+      severity: 'error',
+      from: { path: '^(packages|apps)/[^/]+/src/', pathNot: [tests, '/src/testing/'] },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that cannot be resolved: a missing dependency or a misspelt file.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    tsPreCompilationDeps: true,
+    combinedDependencies: false,
+    doNotFollow: { path: ['node_modules', '/dist/'] },
+    exclude: { path: ['(^|/)dist/', '(^|/)\\.spike/', '(^|/)gen/'] },
+    builtInModules: { add: ['node:sqlite', 'node:test', 'node:sea'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@agentlightning/source', 'import', 'types', 'node', 'default'],
+      extensions: ['.ts', '.js', '.cjs', '.mjs', '.json'],
+    },
+  },
+};
