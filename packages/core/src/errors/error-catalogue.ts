@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'PERMISSION_DENIED'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNREACHABLE'
+  | 'UPSTREAM_FAILED'
   | 'TIMEOUT'
   | 'PORT_IN_USE'
   | 'STORE_FULL'
@@ -34,6 +35,7 @@ export type ErrorCode =
   | 'NON_FINITE'
   | 'CANCELLED'
   | 'NOTHING_TO_TRAIN'
+  | 'TOKEN_MISALIGNMENT'
   | 'INTERNAL';
 
 /** Every error code of the project, with its meaning and default remedy. `docs/errors.md` is made from it. */
@@ -77,6 +79,10 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   UNREACHABLE: {
     meaning: 'A server cannot be reached: store, gateway, runtime or model endpoint.',
     remedy: 'Check that the server runs at the address the message names.',
+  },
+  UPSTREAM_FAILED: {
+    meaning: 'A model endpoint behind the gateway cannot be reached, or answers with an error of its own.',
+    remedy: 'Check that the model endpoint runs at the address the message names, and takes the key it is given.',
   },
   TIMEOUT: {
     meaning: 'Something took longer than it may.',
@@ -141,6 +147,10 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   NOTHING_TO_TRAIN: {
     meaning: 'No rollout of the step gave a model call that can be trained on.',
     remedy: 'Check that the agent calls the model through the gateway: `agl show <rollout>`.',
+  },
+  TOKEN_MISALIGNMENT: {
+    meaning: 'The trainer sees other probabilities for the sampled tokens than the sampler did: the tokens are not where they should be.',
+    remedy: 'Train on token ids as the engine returned them, at the positions and temperature they were sampled at.',
   },
   INTERNAL: {
     meaning: 'A fault of ours.',
