@@ -53,7 +53,7 @@ export type {
   RolloutMode,
   StartRolloutRequest,
 } from './rollout.ts';
-export { defaultRolloutConfig } from './rollout.ts';
+export { defaultRolloutConfig, hasAttempt } from './rollout.ts';
 export type { RolloutContext, RolloutEndpoint, SpanSink } from './rollout-context.ts';
 export { currentRollout, withRollout } from './rollout-context.ts';
 export type { RetryPolicy, RolloutStatus } from './rollout-status.ts';

@@ -49,6 +49,11 @@ export interface AttemptedRollout extends Rollout {
   readonly attempt: Attempt;
 }
 
+/** Whether a rollout that was read comes with its latest attempt: it has been claimed at least once. */
+export function hasAttempt(rollout: Rollout | AttemptedRollout): rollout is AttemptedRollout {
+  return 'attempt' in rollout;
+}
+
 /** What is needed to put a rollout into the queue. */
 export interface EnqueueRolloutRequest {
   /** Chosen by the client, for idempotency; a new one by default. An existing id returns the existing rollout. */

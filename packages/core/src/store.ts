@@ -1,7 +1,14 @@
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
-import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, RolloutConfig, RolloutMode, StartRolloutRequest } from './rollout.ts';
+import type {
+  AttemptedRollout,
+  EnqueueRolloutRequest,
+  Rollout,
+  RolloutConfig,
+  RolloutMode,
+  StartRolloutRequest,
+} from './rollout.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 import type { MetricPoint, Run, RunStatus } from './run.ts';
 import type { Span, SpanInput } from './span.ts';
@@ -50,8 +57,11 @@ export interface SpanQuery extends PageOptions<'sequenceId' | 'startTimeMs' | 'e
   /** An attempt's id, or `latest`; every attempt by default. */
   readonly attemptId?: string;
   readonly traceId?: string;
+  readonly traceIdContains?: string;
   readonly spanId?: string;
+  readonly spanIdContains?: string;
   readonly parentId?: string;
+  readonly parentIdContains?: string;
   readonly name?: string;
   readonly nameContains?: string;
   /** How the filters combine; rollout and attempt always must hold. @default 'and' */
@@ -62,10 +72,13 @@ export interface SpanQuery extends PageOptions<'sequenceId' | 'startTimeMs' | 'e
 export interface WorkerQuery extends PageOptions<'workerId' | 'status' | 'lastHeartbeatTimeMs'> {
   readonly statusIn?: readonly WorkerStatus[];
   readonly workerIdContains?: string;
+  /** How the filters combine. @default 'and' */
+  readonly filterLogic?: 'and' | 'or';
 }
 
 /** Which resource snapshots to list. */
 export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 'createTimeMs' | 'updateTimeMs'> {
+  readonly resourcesId?: string;
   readonly resourcesIdContains?: string;
 }
 
@@ -156,11 +169,16 @@ export interface Store {
   startRollout(request: StartRolloutRequest): Promise<AttemptedRollout>;
   /** Takes rollouts from the queue and opens an attempt for each. */
   claimRollouts(options?: ClaimOptions): Promise<readonly AttemptedRollout[]>;
-  /** Opens another attempt by hand, whatever the rollout's `maxAttempts`. */
+  /** Opens another attempt by hand, whatever the rollout's `maxAttempts`; an open one is closed as `unresponsive`. */
   startAttempt(rolloutId: string, workerId?: string | null): Promise<AttemptedRollout>;
-  /** Throws NOT_FOUND when there is none. */
-  getRollout(rolloutId: string): Promise<Rollout>;
-  queryRollouts(query?: RolloutQuery): Promise<Page<Rollout>>;
+  /** With the latest attempt, if there is one. Throws NOT_FOUND when there is no such rollout. */
+  getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout>;
+  /** Each with its latest attempt, if it has one; in the order they came in by default. */
+  queryRollouts(query?: RolloutQuery): Promise<Page<Rollout | AttemptedRollout>>;
+  /**
+   * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which
+   * costs none of its `maxAttempts`; writing a terminal status closes them as `succeeded` or `failed`.
+   */
   updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout>;
   /** Resolves with those of the rollouts that are finished: all of them, or fewer when the wait ended early. */
   waitForRollouts(rolloutIds: readonly string[], options?: WaitOptions): Promise<readonly Rollout[]>;
@@ -174,7 +192,9 @@ export interface Store {
   /** Records spans in one transaction. Null stands for a span that was there already. */
   appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]>;
   /** Reserves the next sequence id of each attempt's rollout, in order. */
-  nextSpanSequenceIds(attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[]): Promise<readonly number[]>;
+  nextSpanSequenceIds(
+    attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
+  ): Promise<readonly number[]>;
   querySpans(query: SpanQuery): Promise<Page<Span>>;
 
   /** Adds a snapshot under a new id. */

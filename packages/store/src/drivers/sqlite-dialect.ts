@@ -1,0 +1,32 @@
+import type { JsonValue } from '@agentlightning/core';
+import type { SqlDialect } from '../sql-dialect.ts';
+import type { SqlValue } from '../sql-driver.ts';
+
+/** How SQLite writes what databases write differently. */
+export const sqliteDialect: SqlDialect = {
+  tableNames: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+  // One writer at a time: there is nobody whose locks could be skipped.
+  skipLocked: '',
+  isOneOf: (column, values) => ({
+    sql: `${column} IN (SELECT value FROM json_each(?))`,
+    parameters: [JSON.stringify(values)],
+  }),
+  contains: (column, text) => ({ sql: `instr(${column}, ?) > 0`, parameters: [text] }),
+  hasField: (column, { name, value }) => {
+    const { types, stored } = jsonEachForm(value);
+    // json_each instead of a JSON path: a field's name may hold anything, and a path has no escapes.
+    return {
+      sql: `EXISTS (SELECT 1 FROM json_each(${column}) AS field WHERE field.key = ? AND field.type IN (${types}) AND field.value IS ?)`,
+      parameters: [name, stored],
+    };
+  },
+};
+
+/** How `json_each` presents a value: its type's names, and the value itself. */
+function jsonEachForm(value: JsonValue): { readonly types: string; readonly stored: SqlValue } {
+  if (value === null) return { types: "'null'", stored: null };
+  if (typeof value === 'boolean') return { types: `'${value}'`, stored: value ? 1 : 0 };
+  if (typeof value === 'number') return { types: "'integer', 'real'", stored: value };
+  if (typeof value === 'string') return { types: "'text'", stored: value };
+  return { types: Array.isArray(value) ? "'array'" : "'object'", stored: JSON.stringify(value) };
+}

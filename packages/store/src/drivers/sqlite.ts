@@ -1,0 +1,176 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { AgentLightningError, systemClock } from '@agentlightning/core';
+import { SerialQueue } from '../serial-queue.ts';
+import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+import { isBusy, storeErrorFrom } from './sqlite-error.ts';
+
+/** How the SQLite driver opens its file. */
+export interface SqliteDriverOptions {
+  /** The file, or `:memory:`. */
+  readonly path: string;
+  /** `process`: what is acknowledged survives `kill -9`. `power`: it survives a power failure too, at a sync per write. */
+  readonly durability: 'process' | 'power';
+  /** How long to wait while another process writes, in milliseconds. */
+  readonly busyTimeoutMs: number;
+  /** How often to look for changes by other processes, in milliseconds. */
+  readonly outsidePollMs: number;
+  /** The most the file may hold, in bytes; null for no limit but the disk's. */
+  readonly maxSizeBytes: number | null;
+}
+
+const maxCachedStatements = 300;
+const busyRetryMs = 2;
+
+/** The embedded database: one connection, used by one piece of work at a time. */
+export class SqliteDriver implements SqlDriver {
+  readonly name = 'sqlite';
+  readonly dialect: SqlDriver['dialect'] = sqliteDialect;
+  readonly #options: SqliteDriverOptions;
+  readonly #database: DatabaseSync;
+  readonly #queue = new SerialQueue();
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #listeners = new Set<() => void>();
+  readonly #connection: SqlConnection;
+  #poll: NodeJS.Timeout | null = null;
+  #dataVersion: unknown = null;
+  #isOpen = true;
+
+  private constructor(options: SqliteDriverOptions) {
+    this.#options = options;
+    this.#database = new DatabaseSync(options.path);
+    this.#connection = {
+      all: async (sql, parameters = []) => this.#statement(sql).all(...parameters),
+      run: async (sql, parameters = []) => Number(this.#statement(sql).run(...parameters).changes),
+    };
+  }
+
+  /** Opens the file, and makes it when there is none. */
+  static async open(options: SqliteDriverOptions): Promise<SqliteDriver> {
+    try {
+      const driver = new SqliteDriver(options);
+      await driver.#configure().catch((error: unknown) => {
+        driver.#database.close();
+        throw error;
+      });
+      return driver;
+    } catch (error) {
+      throw storeErrorFrom(error, options.path);
+    }
+  }
+
+  read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
+    return this.#transaction('BEGIN DEFERRED', work);
+  }
+
+  write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
+    return this.#transaction('BEGIN IMMEDIATE', work);
+  }
+
+  onOutsideChange(listener: () => void): () => void {
+    if (this.#options.path === ':memory:') return () => undefined;
+    this.#listeners.add(listener);
+    this.#poll ??= setInterval(() => this.#lookForChanges(), this.#options.outsidePollMs);
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#stopPolling();
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#queue.run(async () => {
+      if (!this.#isOpen) return;
+      this.#isOpen = false;
+      this.#stopPolling();
+      this.#statements.clear();
+      this.#database.close();
+    });
+  }
+
+  async #configure(): Promise<void> {
+    const { durability, maxSizeBytes } = this.#options;
+    // Waiting for another process's lock happens in #whenFree, where it does not block the event loop.
+    this.#database.exec('PRAGMA busy_timeout = 0');
+    await this.#whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL'));
+    // In WAL mode NORMAL loses nothing when a process dies: a committed frame is in the operating system's
+    // hands. Only a power failure may take the newest commits, and it never leaves a half-written one.
+    this.#database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
+    this.#database.exec('PRAGMA foreign_keys = ON');
+    if (maxSizeBytes !== null) this.#limitSize(maxSizeBytes);
+    this.#dataVersion = this.#readDataVersion();
+  }
+
+  #limitSize(maxSizeBytes: number): void {
+    const pageSize = Number(this.#database.prepare('PRAGMA page_size').get()?.page_size ?? 4096);
+    this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxSizeBytes / pageSize))}`);
+  }
+
+  #transaction<TResult>(begin: string, work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
+    return this.#queue.run(async () => {
+      this.#assertOpen();
+      try {
+        await this.#whenFree(() => this.#statement(begin).run());
+        const result = await work(this.#connection);
+        this.#statement('COMMIT').run();
+        return result;
+      } catch (error) {
+        // A full disk may have rolled back already.
+        if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+        throw storeErrorFrom(error, this.#options.path);
+      }
+    });
+  }
+
+  /** Does something that needs a lock; while another process holds it, tries again without blocking. */
+  async #whenFree(attempt: () => void): Promise<void> {
+    const deadline = performance.now() + this.#options.busyTimeoutMs;
+    for (;;) {
+      try {
+        attempt();
+        return;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > deadline) throw error;
+      }
+      // Real time on purpose: the lock is another process's, which knows nothing of our clock.
+      await systemClock.sleep(busyRetryMs);
+    }
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    if (this.#statements.size >= maxCachedStatements) this.#statements.clear();
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #lookForChanges(): void {
+    void this.#queue.run(async () => {
+      if (!this.#isOpen) return;
+      const version = this.#readDataVersion();
+      if (version === this.#dataVersion) return;
+      this.#dataVersion = version;
+      for (const listener of [...this.#listeners]) listener();
+    });
+  }
+
+  /** SQLite's number that changes when another connection commits. */
+  #readDataVersion(): unknown {
+    return this.#database.prepare('PRAGMA data_version').get()?.data_version;
+  }
+
+  #stopPolling(): void {
+    if (this.#poll !== null) clearInterval(this.#poll);
+    this.#poll = null;
+  }
+
+  #assertOpen(): void {
+    if (this.#isOpen) return;
+    throw new AgentLightningError({
+      code: 'PRECONDITION_FAILED',
+      message: `The store ${this.#options.path} is closed`,
+      remedy: 'Open it again with openStore, or close it later.',
+    });
+  }
+}

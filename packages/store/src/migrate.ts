@@ -1,0 +1,66 @@
+import { AgentLightningError } from '@agentlightning/core';
+import type { Migration } from './migration.ts';
+import { firstSchema } from './migrations/0001-first-schema.ts';
+import { readInteger, readText } from './row-value.ts';
+import type { SqlConnection, SqlDriver } from './sql-driver.ts';
+
+/** Every migration, in order. */
+export const migrations: readonly Migration[] = [firstSchema];
+
+/** What a migration needs to know besides the driver. */
+export interface MigrateOptions {
+  /** Now, in Unix milliseconds. */
+  readonly nowMs: number;
+  /** @default every migration of this version of the package */
+  readonly migrations?: readonly Migration[];
+}
+
+/**
+ * Brings the schema up to date, in one transaction: of several processes that start together one does it.
+ *
+ * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the store, or when it is no store
+ */
+export async function migrate(driver: SqlDriver, options: MigrateOptions): Promise<void> {
+  const known = options.migrations ?? migrations;
+  const newest = known.at(-1)?.version ?? 0;
+  const isCurrent = await driver.read(async (connection) => (await currentVersion(driver, connection)) === newest);
+  if (isCurrent) return;
+  await driver.write(async (connection) => {
+    const version = await currentVersion(driver, connection);
+    if (version > newest) throw newerSchema(version, newest);
+    if (version === 0) {
+      await connection.run(
+        'CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, time_ms REAL NOT NULL)',
+      );
+    }
+    for (const migration of known.filter((candidate) => candidate.version > version)) {
+      for (const statement of migration.statements) await connection.run(statement);
+      await connection.run('INSERT INTO schema_migrations (version, name, time_ms) VALUES (?, ?, ?)', [
+        migration.version,
+        migration.name,
+        options.nowMs,
+      ]);
+    }
+  });
+}
+
+async function currentVersion(driver: SqlDriver, connection: SqlConnection): Promise<number> {
+  const tables = (await connection.all(driver.dialect.tableNames)).map((row) => readText(row, 'name'));
+  if (tables.length === 0) return 0;
+  if (!tables.includes('schema_migrations')) {
+    throw new AgentLightningError({
+      code: 'STORE_SCHEMA',
+      message: `The database is not a store: it has tables of something else (${tables.slice(0, 3).join(', ')})`,
+    });
+  }
+  const [row] = await connection.all('SELECT max(version) AS version FROM schema_migrations');
+  return row === undefined ? 0 : readInteger(row, 'version');
+}
+
+function newerSchema(version: number, newest: number): AgentLightningError {
+  return new AgentLightningError({
+    code: 'STORE_SCHEMA',
+    message: `The store has schema version ${version}, and this package knows versions up to ${newest}`,
+    details: { version, newest },
+  });
+}

@@ -1,0 +1,8 @@
+/** One numbered change of the schema. Migrations are only ever added, never changed. */
+export interface Migration {
+  /** From 1, without gaps. */
+  readonly version: number;
+  readonly name: string;
+  /** Run in order, in one transaction with all other migrations that are due. */
+  readonly statements: readonly string[];
+}

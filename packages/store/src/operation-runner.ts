@@ -1,0 +1,53 @@
+import type { Clock } from '@agentlightning/core';
+import type { OperationContext } from './operation.ts';
+import type { SqlDriver } from './sql-driver.ts';
+import { type ChangeFeed, ChangeRecorder } from './store-change.ts';
+
+/** An operation with its arguments bound: what is left is the transaction to run it in. */
+export type Operation<TResult> = (context: OperationContext) => Promise<TResult>;
+
+/** What runs operations in transactions. */
+export interface OperationRunner {
+  /** Runs an operation that only reads. */
+  read<TResult>(operation: Operation<TResult>): Promise<TResult>;
+  /** Runs an operation that writes, all of it or nothing. */
+  write<TResult>(operation: Operation<TResult>): Promise<TResult>;
+}
+
+/** Runs each operation in a transaction of its own and tells those who wait what it changed. */
+export class TransactionRunner implements OperationRunner {
+  readonly #driver: SqlDriver;
+  readonly #clock: Clock;
+  readonly #feed: ChangeFeed;
+
+  constructor(driver: SqlDriver, clock: Clock, feed: ChangeFeed) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#feed = feed;
+  }
+
+  read<TResult>(operation: Operation<TResult>): Promise<TResult> {
+    return this.#driver.read((db) => operation(this.#context(db, new ChangeRecorder())));
+  }
+
+  async write<TResult>(operation: Operation<TResult>): Promise<TResult> {
+    const changes = new ChangeRecorder();
+    const result = await this.#driver.write((db) => operation(this.#context(db, changes)));
+    if (changes.isQueued || changes.finishedRolloutIds.length > 0) this.#feed.publish(changes);
+    return result;
+  }
+
+  #context(db: OperationContext['db'], changes: ChangeRecorder): OperationContext {
+    return { db, dialect: this.#driver.dialect, nowMs: toMicroseconds(this.#clock.now()), changes };
+  }
+}
+
+/** Runs every operation in one transaction that is open already. */
+export function runnerWithin(context: OperationContext): OperationRunner {
+  return { read: (operation) => operation(context), write: (operation) => operation(context) };
+}
+
+/** Rounds to the microsecond, which is as fine as the store protocol's seconds are. */
+function toMicroseconds(timeMs: number): number {
+  return Math.round(timeMs * 1000) / 1000;
+}

@@ -1,0 +1,13 @@
+import type { SqlDialect } from './sql-dialect.ts';
+import type { SqlConnection } from './sql-driver.ts';
+import type { ChangeRecorder } from './store-change.ts';
+
+/** What an operation works with: one transaction at one moment. */
+export interface OperationContext {
+  readonly db: SqlConnection;
+  readonly dialect: SqlDialect;
+  /** Now, in Unix milliseconds. */
+  readonly nowMs: number;
+  /** Where the operation notes what others may be waiting for. */
+  readonly changes: ChangeRecorder;
+}

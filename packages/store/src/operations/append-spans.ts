@@ -1,0 +1,106 @@
+import type { Attempt, Span, SpanInput } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { type RolloutRecord, spanBody } from '../row.ts';
+import { readInteger, toJson } from '../row-value.ts';
+import { loadAttempt, moveAttempt } from './attempt-record.ts';
+import { isQueued, loadRollout } from './rollout-record.ts';
+
+/**
+ * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
+ *
+ * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
+ */
+export async function appendSpans(
+  context: OperationContext,
+  spans: readonly SpanInput[],
+): Promise<readonly (Span | null)[]> {
+  const counters = new Map<string, number>();
+  const alive = new Set<string>();
+  const results: (Span | null)[] = [];
+  for (const span of spans) {
+    const attemptKey = JSON.stringify([span.rolloutId, span.attemptId]);
+    if (!alive.has(attemptKey)) {
+      await noteSignOfLife(context, span.rolloutId, span.attemptId);
+      alive.add(attemptKey);
+    }
+    const last = counters.get(span.rolloutId) ?? (await lastSequenceId(context, span.rolloutId));
+    const recorded = await insertSpan(context, span, span.sequenceId ?? last + 1);
+    counters.set(span.rolloutId, recorded === null ? last : Math.max(last, recorded.sequenceId));
+    results.push(recorded);
+  }
+  for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
+  return results;
+}
+
+/**
+ * Gives out the next sequence id of each attempt's rollout, in order.
+ *
+ * @throws NotFoundError when a rollout or attempt does not exist; then none is given out
+ */
+export async function reserveSpanSequenceIds(
+  context: OperationContext,
+  attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
+): Promise<readonly number[]> {
+  const reserved: number[] = [];
+  for (const { rolloutId, attemptId } of attempts) {
+    await loadAttempt(context, await loadRollout(context, rolloutId), attemptId);
+    const next = (await lastSequenceId(context, rolloutId)) + 1;
+    await writeSequenceId(context, rolloutId, next);
+    reserved.push(next);
+  }
+  return reserved;
+}
+
+async function insertSpan(context: OperationContext, span: SpanInput, sequenceId: number): Promise<Span | null> {
+  const inserted = await context.db.run(
+    `INSERT INTO spans (rollout_id, attempt_id, span_id, sequence_id, trace_id, parent_id, name, start_time_ms, end_time_ms, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rollout_id, attempt_id, span_id) DO NOTHING`,
+    [
+      span.rolloutId,
+      span.attemptId,
+      span.spanId,
+      sequenceId,
+      span.traceId,
+      span.parentId,
+      span.name,
+      span.startTimeMs,
+      span.endTimeMs,
+      toJson(spanBody(span), `Span ${span.spanId}`),
+    ],
+  );
+  return inserted === 0 ? null : { ...span, sequenceId };
+}
+
+/** The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. */
+async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
+  const record = await loadRollout(context, rolloutId);
+  const { attempt } = await loadAttempt(context, record, attemptId);
+  await context.db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
+    context.nowMs,
+    rolloutId,
+    attempt.attemptId,
+  ]);
+  if (startsRunning(record, attempt)) await moveAttempt(context, { record, attempt }, { to: 'running' });
+}
+
+function startsRunning(record: RolloutRecord, attempt: Attempt): boolean {
+  if (attempt.status === 'preparing' || attempt.status === 'unresponsive') return true;
+  return (
+    attempt.status === 'running' &&
+    attempt.attemptId === record.latestAttemptId &&
+    (record.rollout.status === 'preparing' || isQueued(record.rollout.status))
+  );
+}
+
+async function lastSequenceId(context: OperationContext, rolloutId: string): Promise<number> {
+  const [row] = await context.db.all('SELECT last_sequence_id FROM span_counters WHERE rollout_id = ?', [rolloutId]);
+  return row === undefined ? 0 : readInteger(row, 'last_sequence_id');
+}
+
+async function writeSequenceId(context: OperationContext, rolloutId: string, last: number): Promise<void> {
+  await context.db.run(
+    `INSERT INTO span_counters (rollout_id, last_sequence_id) VALUES (?, ?)
+     ON CONFLICT (rollout_id) DO UPDATE SET last_sequence_id = excluded.last_sequence_id`,
+    [rolloutId, last],
+  );
+}

@@ -1,0 +1,169 @@
+import {
+  type Attempt,
+  type AttemptStatus,
+  IllegalTransitionError,
+  isTerminalAttemptStatus,
+  isTerminalRolloutStatus,
+  NotFoundError,
+  newId,
+  type Rollout,
+  type RolloutStatus,
+  rolloutStatusFromAttempt,
+} from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { type AttemptRecord, attemptFromRow, type RolloutRecord } from '../row.ts';
+import { readInteger } from '../row-value.ts';
+import { moveRollout } from './rollout-record.ts';
+import { markWorkerBusy, releaseWorker } from './worker-record.ts';
+
+/** What an attempt is opened with. */
+export interface OpenAttemptOptions {
+  readonly workerId: string | null;
+  /** How long it may stay unheard of before its rollout returns to the queue; null when it was not claimed from it. */
+  readonly claimLeaseMs: number | null;
+}
+
+/** Opens the rollout's next attempt; the rollout's status is the caller's business. */
+export async function openAttempt(
+  context: OperationContext,
+  rolloutId: string,
+  options: OpenAttemptOptions,
+): Promise<Attempt> {
+  const [row] = await context.db.all(
+    'SELECT coalesce(max(sequence_id), 0) AS last FROM attempts WHERE rollout_id = ?',
+    [rolloutId],
+  );
+  const attempt: Attempt = {
+    rolloutId,
+    attemptId: newId('attempt'),
+    sequenceId: (row === undefined ? 0 : readInteger(row, 'last')) + 1,
+    status: 'preparing',
+    workerId: options.workerId,
+    startTimeMs: context.nowMs,
+    endTimeMs: null,
+    lastHeartbeatTimeMs: null,
+    metadata: null,
+  };
+  const leaseUntilMs = options.claimLeaseMs === null ? null : context.nowMs + options.claimLeaseMs;
+  await context.db.run(
+    `INSERT INTO attempts (rollout_id, attempt_id, sequence_id, status, worker_id, start_time_ms, lease_until_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    [
+      rolloutId,
+      attempt.attemptId,
+      attempt.sequenceId,
+      attempt.status,
+      attempt.workerId,
+      attempt.startTimeMs,
+      leaseUntilMs,
+    ],
+  );
+  await context.db.run('UPDATE rollouts SET latest_attempt_id = ? WHERE rollout_id = ?', [
+    attempt.attemptId,
+    rolloutId,
+  ]);
+  if (attempt.workerId !== null) await markWorkerBusy(context, attempt.workerId, attempt);
+  return attempt;
+}
+
+/**
+ * Reads an attempt to work with; `latest` stands for the id of the rollout's latest one.
+ *
+ * @throws NotFoundError when there is none
+ */
+export async function loadAttempt(
+  context: OperationContext,
+  record: RolloutRecord,
+  attemptId: string,
+): Promise<AttemptRecord> {
+  const id = attemptId === 'latest' ? record.latestAttemptId : attemptId;
+  const [row] = await context.db.all('SELECT * FROM attempts WHERE rollout_id = ? AND attempt_id = ?', [
+    record.rollout.rolloutId,
+    id,
+  ]);
+  if (row === undefined) throw new NotFoundError('Attempt', `${attemptId} of rollout ${record.rollout.rolloutId}`);
+  return { attempt: attemptFromRow(row), isCounted: readInteger(row, 'is_counted') === 1 };
+}
+
+/** A change of an attempt's status. */
+export interface AttemptMove {
+  readonly to: AttemptStatus;
+  /** Whether it uses up one of the rollout's attempts. @default true */
+  readonly isCounted?: boolean;
+  /** The status the rollout takes. @default what its retry policy says; null: its status stays */
+  readonly rolloutStatus?: RolloutStatus | null;
+}
+
+/**
+ * Moves an attempt to another status. If it is the latest and was not over, its rollout follows,
+ * unless that is finished: finished rollouts stay as they are.
+ */
+export async function moveAttempt(
+  context: OperationContext,
+  records: { readonly record: RolloutRecord; readonly attempt: Attempt },
+  move: AttemptMove,
+): Promise<{ readonly rollout: Rollout; readonly attempt: Attempt }> {
+  const { record, attempt } = records;
+  if (isTerminalAttemptStatus(attempt.status) && isOpen(move.to)) {
+    throw new IllegalTransitionError(
+      `Attempt ${attempt.attemptId} of rollout ${attempt.rolloutId}`,
+      attempt.status,
+      move.to,
+    );
+  }
+  const moved: Attempt = { ...attempt, status: move.to, endTimeMs: endTimeAfter(context, attempt, move.to) };
+  await context.db.run(
+    'UPDATE attempts SET status = ?, end_time_ms = ?, is_counted = ? WHERE rollout_id = ? AND attempt_id = ?',
+    [moved.status, moved.endTimeMs, (move.isCounted ?? true) ? 1 : 0, attempt.rolloutId, attempt.attemptId],
+  );
+  if (attempt.workerId !== null) {
+    if (isOpen(move.to)) await markWorkerBusy(context, attempt.workerId, moved);
+    else await releaseWorker(context, attempt.workerId, moved);
+  }
+  const decides =
+    record.latestAttemptId === attempt.attemptId &&
+    !isTerminalAttemptStatus(attempt.status) &&
+    !isTerminalRolloutStatus(record.rollout.status);
+  if (!decides || move.rolloutStatus === null) return { rollout: record.rollout, attempt: moved };
+  const to = move.rolloutStatus ?? (await followingStatus(context, record.rollout, moved));
+  return { rollout: await moveRollout(context, record.rollout, to), attempt: moved };
+}
+
+/** Closes whatever attempts of a rollout are still open, without moving the rollout. */
+export async function closeOpenAttempts(
+  context: OperationContext,
+  record: RolloutRecord,
+  move: Pick<AttemptMove, 'to' | 'isCounted'>,
+): Promise<void> {
+  const rows = await context.db.all(
+    "SELECT * FROM attempts WHERE rollout_id = ? AND status IN ('preparing', 'running') ORDER BY sequence_id",
+    [record.rollout.rolloutId],
+  );
+  for (const row of rows) {
+    await moveAttempt(context, { record, attempt: attemptFromRow(row) }, { ...move, rolloutStatus: null });
+  }
+}
+
+function endTimeAfter(context: OperationContext, attempt: Attempt, to: AttemptStatus): number | null {
+  if (isOpen(to)) return null;
+  // A late result corrects the record of a finished attempt, not when it ended.
+  return isTerminalAttemptStatus(attempt.status) ? attempt.endTimeMs : context.nowMs;
+}
+
+/** Whether work on an attempt with this status may be going on. */
+export function isOpen(status: AttemptStatus): boolean {
+  return status === 'preparing' || status === 'running';
+}
+
+/** What the rollout becomes now that its latest attempt has this status. Attempts that do not count are left out. */
+async function followingStatus(context: OperationContext, rollout: Rollout, attempt: Attempt): Promise<RolloutStatus> {
+  const [row] = await context.db.all(
+    'SELECT count(*) AS counted FROM attempts WHERE rollout_id = ? AND sequence_id <= ? AND is_counted = 1',
+    [rollout.rolloutId, attempt.sequenceId],
+  );
+  return rolloutStatusFromAttempt(attempt.status, {
+    sequenceId: row === undefined ? attempt.sequenceId : readInteger(row, 'counted'),
+    maxAttempts: rollout.config.maxAttempts,
+    retryCondition: rollout.config.retryCondition,
+  });
+}

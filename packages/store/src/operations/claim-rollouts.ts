@@ -1,0 +1,58 @@
+import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { readInteger, readText } from '../row-value.ts';
+import type { SqlValue } from '../sql-driver.ts';
+import { openAttempt } from './attempt-record.ts';
+import { loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
+import { markWorkerDequeued } from './worker-record.ts';
+
+/** What to take from the queue, and for whom. */
+export interface ClaimRequest {
+  readonly workerId: string | null;
+  readonly limit: number;
+  /** Only rollouts of this run; null for any. */
+  readonly runId: string | null;
+  readonly claimLeaseMs: number;
+}
+
+/** Takes the first rollouts of the queue and opens an attempt for each. */
+export async function claimRollouts(
+  context: OperationContext,
+  request: ClaimRequest,
+): Promise<readonly AttemptedRollout[]> {
+  const claimed: AttemptedRollout[] = [];
+  for (const rolloutId of await takeFromQueue(context, request)) {
+    const { rollout } = await loadRollout(context, rolloutId);
+    const moved = await moveRollout(context, rollout, 'preparing');
+    claimed.push(withAttempt(moved, await openAttempt(context, rolloutId, request)));
+  }
+  if (claimed.length > 0 && request.workerId !== null) await markWorkerDequeued(context, request.workerId);
+  return claimed;
+}
+
+/**
+ * Refuses a number of rollouts that cannot be claimed.
+ *
+ * @throws ValidationError unless it is a whole number of at least 1
+ */
+export function assertClaimLimit(limit: number): void {
+  if (Number.isSafeInteger(limit) && limit >= 1) return;
+  throw new ValidationError('Claim', [
+    { path: 'limit', message: `must be a whole number of at least 1, got ${limit}` },
+  ]);
+}
+
+async function takeFromQueue(context: OperationContext, request: ClaimRequest): Promise<readonly string[]> {
+  const ofRun = request.runId === null ? '' : 'WHERE run_id = ?';
+  const parameters: SqlValue[] = request.runId === null ? [request.limit] : [request.runId, request.limit];
+  const rows = await context.db.all(
+    `DELETE FROM queue WHERE position IN (
+       SELECT position FROM queue ${ofRun} ORDER BY position LIMIT ? ${context.dialect.skipLocked}
+     ) RETURNING position, rollout_id`,
+    parameters,
+  );
+  return rows
+    .map((row) => ({ position: readInteger(row, 'position'), rolloutId: readText(row, 'rollout_id') }))
+    .sort((left, right) => left.position - right.position)
+    .map((row) => row.rolloutId);
+}

@@ -1,0 +1,33 @@
+import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { toJson } from '../row-value.ts';
+import { loadRun } from './read-runs.ts';
+
+/** What a run starts with. */
+export interface CreateRunRequest {
+  readonly runId: string;
+  readonly name: string;
+  readonly config: JsonObject;
+}
+
+/**
+ * Adds a run.
+ *
+ * @throws AgentLightningError CONFLICT when the id is taken
+ */
+export async function createRun(context: OperationContext, run: CreateRunRequest): Promise<Run> {
+  const inserted = await context.db.run(
+    `INSERT INTO runs (run_id, name, status, config, state, create_time_ms, update_time_ms) VALUES (?, ?, 'running', ?, '{}', ?, ?)
+     ON CONFLICT (run_id) DO NOTHING`,
+    [run.runId, run.name, toJson(run.config, 'Run config'), context.nowMs, context.nowMs],
+  );
+  if (inserted === 0) {
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `There is a run ${run.runId} already`,
+      remedy: 'Use another run id, or resume the run that is there.',
+      details: { runId: run.runId },
+    });
+  }
+  return loadRun(context, run.runId);
+}

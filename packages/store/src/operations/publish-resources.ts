@@ -1,0 +1,20 @@
+import { type NamedResources, newId, type ResourcesSnapshot } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { toJson } from '../row-value.ts';
+import { loadResources } from './read-resources.ts';
+
+/** Writes the first or next version of a snapshot, which is the latest from then on; a new one without an id. */
+export async function publishResources(
+  context: OperationContext,
+  resources: NamedResources,
+  resourcesId: string = newId('resources'),
+): Promise<ResourcesSnapshot> {
+  await context.db.run(
+    `INSERT INTO resources (resources_id, revision, version, resources, create_time_ms, update_time_ms)
+     VALUES (?, (SELECT coalesce(max(revision), 0) + 1 FROM resources), 1, ?, ?, ?)
+     ON CONFLICT (resources_id) DO UPDATE SET revision = excluded.revision, version = resources.version + 1,
+       resources = excluded.resources, update_time_ms = excluded.update_time_ms`,
+    [resourcesId, toJson(resources, `Resources ${resourcesId}`), context.nowMs, context.nowMs],
+  );
+  return loadResources(context, resourcesId);
+}

@@ -1,0 +1,45 @@
+import { NotFoundError, type Page, type ResourcesQuery, type ResourcesSnapshot } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { equals, readPage } from '../page.ts';
+import { resourcesFromRow } from '../row.ts';
+import type { SqlCondition } from '../sql-dialect.ts';
+
+/**
+ * Reads a snapshot of resources.
+ *
+ * @throws NotFoundError when there is none
+ */
+export async function loadResources(context: OperationContext, resourcesId: string): Promise<ResourcesSnapshot> {
+  const [row] = await context.db.all('SELECT * FROM resources WHERE resources_id = ?', [resourcesId]);
+  if (row === undefined) throw new NotFoundError('Resources', resourcesId);
+  return resourcesFromRow(row);
+}
+
+/** Reads the snapshot that was written last; null when there is none yet. */
+export async function findLatestResources(context: OperationContext): Promise<ResourcesSnapshot | null> {
+  const [row] = await context.db.all('SELECT * FROM resources ORDER BY revision DESC LIMIT 1');
+  return row === undefined ? null : resourcesFromRow(row);
+}
+
+/** Lists snapshots, the one written last at the end by default. */
+export function queryResources(context: OperationContext, query: ResourcesQuery): Promise<Page<ResourcesSnapshot>> {
+  const conditions: SqlCondition[] = [];
+  if (query.resourcesId !== undefined) conditions.push(equals('resources_id', query.resourcesId));
+  if (query.resourcesIdContains !== undefined) {
+    conditions.push(context.dialect.contains('resources_id', query.resourcesIdContains));
+  }
+  return readPage(context, {
+    columns: '*',
+    from: 'resources',
+    conditions,
+    sortColumns: {
+      resourcesId: 'resources_id',
+      version: 'version',
+      createTimeMs: 'create_time_ms',
+      updateTimeMs: 'update_time_ms',
+    },
+    tieBreaker: 'revision',
+    query,
+    toItem: resourcesFromRow,
+  });
+}

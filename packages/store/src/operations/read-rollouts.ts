@@ -1,0 +1,89 @@
+import {
+  type AttemptedRollout,
+  NotFoundError,
+  type Page,
+  type Rollout,
+  type RolloutQuery,
+  terminalRolloutStatuses,
+} from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { allOf, equals, joinFilters, readPage } from '../page.ts';
+import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
+import { readText } from '../row-value.ts';
+import type { SqlCondition } from '../sql-dialect.ts';
+import { findRollout } from './rollout-record.ts';
+
+/**
+ * Reads a rollout, with its latest attempt if it has one.
+ *
+ * @throws NotFoundError when there is none
+ */
+export async function getRollout(context: OperationContext, rolloutId: string): Promise<Rollout | AttemptedRollout> {
+  const rollout = await findRollout(context, rolloutId);
+  if (rollout === null) throw new NotFoundError('Rollout', rolloutId);
+  return rollout;
+}
+
+/** Lists rollouts, each with its latest attempt if it has one; in the order they came in by default. */
+export function queryRollouts(
+  context: OperationContext,
+  query: RolloutQuery,
+): Promise<Page<Rollout | AttemptedRollout>> {
+  return readPage(context, {
+    columns: rolloutWithAttempt.columns,
+    from: rolloutWithAttempt.from,
+    conditions: conditionsOf(context, query),
+    sortColumns: {
+      startTimeMs: 'r.start_time_ms',
+      endTimeMs: 'r.end_time_ms',
+      status: 'r.status',
+      rolloutId: 'r.rollout_id',
+      mode: 'r.mode',
+    },
+    tieBreaker: 'r.position',
+    query,
+    toItem: attemptedRolloutFromRow,
+  });
+}
+
+function conditionsOf({ dialect }: OperationContext, query: RolloutQuery): readonly SqlCondition[] {
+  const filters: SqlCondition[] = [];
+  if (query.statusIn !== undefined) filters.push(dialect.isOneOf('r.status', query.statusIn));
+  if (query.rolloutIdIn !== undefined) filters.push(dialect.isOneOf('r.rollout_id', query.rolloutIdIn));
+  if (query.rolloutIdContains !== undefined) filters.push(dialect.contains('r.rollout_id', query.rolloutIdContains));
+  const conditions = [joinFilters(filters, query.filterLogic)];
+  if (query.runId !== undefined) conditions.push(equals('r.run_id', query.runId));
+  if (query.modeIn !== undefined) conditions.push(dialect.isOneOf('r.mode', query.modeIn));
+  for (const [name, value] of Object.entries(query.metadata ?? {})) {
+    conditions.push(dialect.hasField('r.metadata', { name, value }));
+  }
+  return conditions;
+}
+
+/**
+ * Reads those of the rollouts that are finished, in the order of the ids.
+ *
+ * @throws NotFoundError when one of the rollouts does not exist
+ */
+export async function readFinishedRollouts(
+  context: OperationContext,
+  rolloutIds: readonly string[],
+): Promise<readonly Rollout[]> {
+  const known = context.dialect.isOneOf('rollout_id', rolloutIds);
+  const isFinished = allOf([known, context.dialect.isOneOf('status', terminalRolloutStatuses)]);
+  const rows = await context.db.all(`SELECT * FROM rollouts WHERE ${isFinished.sql}`, isFinished.parameters);
+  const finished = new Map(rows.map((row) => [readText(row, 'rollout_id'), rolloutFromRow(row)]));
+  if (finished.size < rolloutIds.length) await assertAllExist(context, rolloutIds, known);
+  return rolloutIds.flatMap((rolloutId) => finished.get(rolloutId) ?? []);
+}
+
+async function assertAllExist(
+  context: OperationContext,
+  rolloutIds: readonly string[],
+  known: SqlCondition,
+): Promise<void> {
+  const rows = await context.db.all(`SELECT rollout_id FROM rollouts WHERE ${known.sql}`, known.parameters);
+  const existing = new Set(rows.map((row) => readText(row, 'rollout_id')));
+  const missing = rolloutIds.find((rolloutId) => !existing.has(rolloutId));
+  if (missing !== undefined) throw new NotFoundError('Rollout', missing);
+}

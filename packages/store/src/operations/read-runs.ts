@@ -1,0 +1,42 @@
+import { type MetricPoint, NotFoundError, type Page, type Run } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { readPage } from '../page.ts';
+import { metricPointFromRow, runFromRow } from '../row.ts';
+
+/**
+ * Reads a run.
+ *
+ * @throws NotFoundError when there is none
+ */
+export async function loadRun(context: OperationContext, runId: string): Promise<Run> {
+  const [row] = await context.db.all('SELECT * FROM runs WHERE run_id = ?', [runId]);
+  if (row === undefined) throw new NotFoundError('Run', runId);
+  return runFromRow(row);
+}
+
+/** Lists runs, newest first. */
+export function queryRuns(
+  context: OperationContext,
+  options: { readonly limit?: number; readonly offset?: number },
+): Promise<Page<Run>> {
+  return readPage<Run, never>(context, {
+    columns: '*',
+    from: 'runs',
+    conditions: [],
+    sortColumns: {},
+    tieBreaker: 'position',
+    query: { ...options, sortOrder: 'desc' },
+    toItem: runFromRow,
+  });
+}
+
+/**
+ * Reads the metrics of a run, in order of step.
+ *
+ * @throws NotFoundError when there is no such run
+ */
+export async function queryMetrics(context: OperationContext, runId: string): Promise<readonly MetricPoint[]> {
+  await loadRun(context, runId);
+  const rows = await context.db.all('SELECT * FROM metrics WHERE run_id = ? ORDER BY step', [runId]);
+  return rows.map(metricPointFromRow);
+}

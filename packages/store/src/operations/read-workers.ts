@@ -1,0 +1,38 @@
+import { NotFoundError, type Page, type Worker, type WorkerQuery } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { joinFilters, readPage } from '../page.ts';
+import { workerFromRow } from '../row.ts';
+import type { SqlCondition } from '../sql-dialect.ts';
+
+/** Reads a worker; null when there is none. */
+export async function findWorker(context: OperationContext, workerId: string): Promise<Worker | null> {
+  const [row] = await context.db.all('SELECT * FROM workers WHERE worker_id = ?', [workerId]);
+  return row === undefined ? null : workerFromRow(row);
+}
+
+/**
+ * Reads a worker.
+ *
+ * @throws NotFoundError when there is none
+ */
+export async function loadWorker(context: OperationContext, workerId: string): Promise<Worker> {
+  const worker = await findWorker(context, workerId);
+  if (worker === null) throw new NotFoundError('Worker', workerId);
+  return worker;
+}
+
+/** Lists workers, by id by default. */
+export function queryWorkers(context: OperationContext, query: WorkerQuery): Promise<Page<Worker>> {
+  const filters: SqlCondition[] = [];
+  if (query.statusIn !== undefined) filters.push(context.dialect.isOneOf('status', query.statusIn));
+  if (query.workerIdContains !== undefined) filters.push(context.dialect.contains('worker_id', query.workerIdContains));
+  return readPage(context, {
+    columns: '*',
+    from: 'workers',
+    conditions: [joinFilters(filters, query.filterLogic)],
+    sortColumns: { workerId: 'worker_id', status: 'status', lastHeartbeatTimeMs: 'last_heartbeat_time_ms' },
+    tieBreaker: 'worker_id',
+    query,
+    toItem: workerFromRow,
+  });
+}

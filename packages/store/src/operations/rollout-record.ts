@@ -1,0 +1,76 @@
+import {
+  type Attempt,
+  type AttemptedRollout,
+  assertRolloutTransition,
+  isTerminalRolloutStatus,
+  NotFoundError,
+  type Rollout,
+  type RolloutStatus,
+} from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
+import { readTextOrNull } from '../row-value.ts';
+
+/**
+ * Reads a rollout to work with.
+ *
+ * @throws NotFoundError when there is none
+ */
+export async function loadRollout(context: OperationContext, rolloutId: string): Promise<RolloutRecord> {
+  const [row] = await context.db.all('SELECT * FROM rollouts WHERE rollout_id = ?', [rolloutId]);
+  if (row === undefined) throw new NotFoundError('Rollout', rolloutId);
+  return { rollout: rolloutFromRow(row), latestAttemptId: readTextOrNull(row, 'latest_attempt_id') };
+}
+
+/** Reads a rollout with its latest attempt; null when there is none. */
+export async function findRollout(
+  context: OperationContext,
+  rolloutId: string,
+): Promise<Rollout | AttemptedRollout | null> {
+  const [row] = await context.db.all(
+    `SELECT ${rolloutWithAttempt.columns} FROM ${rolloutWithAttempt.from} WHERE r.rollout_id = ?`,
+    [rolloutId],
+  );
+  return row === undefined ? null : attemptedRolloutFromRow(row);
+}
+
+/**
+ * Moves a rollout to another status, and into or out of the queue with it.
+ *
+ * @throws IllegalTransitionError when the state machine does not allow it
+ */
+export async function moveRollout(context: OperationContext, rollout: Rollout, to: RolloutStatus): Promise<Rollout> {
+  assertRolloutTransition(rollout.rolloutId, rollout.status, to);
+  if (rollout.status === to) return rollout;
+  const isOver = isTerminalRolloutStatus(to);
+  const endTimeMs = isOver ? context.nowMs : null;
+  await context.db.run('UPDATE rollouts SET status = ?, end_time_ms = ? WHERE rollout_id = ?', [
+    to,
+    endTimeMs,
+    rollout.rolloutId,
+  ]);
+  if (isQueued(to)) await enterQueue(context, rollout);
+  else if (isQueued(rollout.status))
+    await context.db.run('DELETE FROM queue WHERE rollout_id = ?', [rollout.rolloutId]);
+  if (isOver) context.changes.finishedRolloutIds.push(rollout.rolloutId);
+  return { ...rollout, status: to, endTimeMs };
+}
+
+/** Puts a rollout at the end of the queue, unless it stands in it already. */
+export async function enterQueue(context: OperationContext, rollout: Rollout): Promise<void> {
+  context.changes.isQueued = true;
+  await context.db.run('INSERT INTO queue (rollout_id, run_id) VALUES (?, ?) ON CONFLICT (rollout_id) DO NOTHING', [
+    rollout.rolloutId,
+    rollout.runId,
+  ]);
+}
+
+/** Whether a rollout with this status stands in the queue. */
+export function isQueued(status: RolloutStatus): boolean {
+  return status === 'queuing' || status === 'requeuing';
+}
+
+/** A rollout together with an attempt of it. */
+export function withAttempt(rollout: Rollout, attempt: Attempt): AttemptedRollout {
+  return { ...rollout, attempt };
+}

@@ -1,0 +1,17 @@
+import { type AttemptedRollout, hasAttempt, type StartRolloutRequest } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { openAttempt } from './attempt-record.ts';
+import { insertRollout } from './enqueue-rollouts.ts';
+import { findRollout, withAttempt } from './rollout-record.ts';
+import { startAttempt } from './start-attempt.ts';
+
+/** Starts a rollout past the queue; one that has an attempt already is left alone. */
+export async function startRollout(context: OperationContext, request: StartRolloutRequest): Promise<AttemptedRollout> {
+  const workerId = request.workerId ?? null;
+  const known = request.rolloutId === undefined ? null : await findRollout(context, request.rolloutId);
+  if (known !== null) {
+    return hasAttempt(known) ? known : await startAttempt(context, known.rolloutId, workerId);
+  }
+  const rollout = await insertRollout(context, request, 'preparing');
+  return withAttempt(rollout, await openAttempt(context, rollout.rolloutId, { workerId, claimLeaseMs: null }));
+}

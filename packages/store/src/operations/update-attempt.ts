@@ -1,0 +1,45 @@
+import type { Attempt, AttemptPatch } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { toJson } from '../row-value.ts';
+import type { SqlValue } from '../sql-driver.ts';
+import { loadAttempt, moveAttempt } from './attempt-record.ts';
+import { loadRollout } from './rollout-record.ts';
+
+/** Which attempt to change, and how. */
+export interface UpdateAttemptRequest {
+  readonly rolloutId: string;
+  /** The attempt's id, or `latest`. */
+  readonly attemptId: string;
+  readonly patch: AttemptPatch;
+}
+
+/** Changes an attempt; its status moves the rollout if it is the latest. */
+export async function updateAttempt(context: OperationContext, request: UpdateAttemptRequest): Promise<Attempt> {
+  const { rolloutId, patch } = request;
+  const record = await loadRollout(context, rolloutId);
+  const { attempt } = await loadAttempt(context, record, request.attemptId);
+  const written = await writeFields(context, attempt, patch);
+  if (patch.status === undefined) return written;
+  const moved = await moveAttempt(context, { record, attempt: written }, { to: patch.status });
+  return moved.attempt;
+}
+
+async function writeFields(context: OperationContext, attempt: Attempt, patch: AttemptPatch): Promise<Attempt> {
+  const fields: [column: string, value: SqlValue][] = [];
+  if (patch.workerId !== undefined) fields.push(['worker_id', patch.workerId]);
+  if (patch.lastHeartbeatTimeMs !== undefined) fields.push(['last_heartbeat_time_ms', patch.lastHeartbeatTimeMs]);
+  if (patch.metadata !== undefined) fields.push(['metadata', toJson(patch.metadata, 'Attempt metadata')]);
+  if (fields.length === 0) return attempt;
+  const assignments = fields.map(([column]) => `${column} = ?`).join(', ');
+  await context.db.run(`UPDATE attempts SET ${assignments} WHERE rollout_id = ? AND attempt_id = ?`, [
+    ...fields.map(([, value]) => value),
+    attempt.rolloutId,
+    attempt.attemptId,
+  ]);
+  return {
+    ...attempt,
+    workerId: patch.workerId ?? attempt.workerId,
+    lastHeartbeatTimeMs: patch.lastHeartbeatTimeMs ?? attempt.lastHeartbeatTimeMs,
+    metadata: patch.metadata ?? attempt.metadata,
+  };
+}

@@ -1,0 +1,63 @@
+import { isTerminalRolloutStatus, type Rollout, type RolloutPatch } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import type { RolloutRecord } from '../row.ts';
+import { toJson } from '../row-value.ts';
+import type { SqlValue } from '../sql-driver.ts';
+import { closeOpenAttempts } from './attempt-record.ts';
+import { completeConfig } from './complete-config.ts';
+import { loadResources } from './read-resources.ts';
+import { isQueued, loadRollout, moveRollout } from './rollout-record.ts';
+
+/** Changes a rollout. Writing a status by hand also closes what was open. */
+export async function updateRollout(
+  context: OperationContext,
+  rolloutId: string,
+  patch: RolloutPatch,
+): Promise<Rollout> {
+  await writeFields(context, rolloutId, patch);
+  const record = await loadRollout(context, rolloutId);
+  if (patch.status === undefined || patch.status === record.rollout.status) return record.rollout;
+  const moved = await moveRollout(context, record.rollout, patch.status);
+  await closeWhatIsOver(context, record, patch.status);
+  return moved;
+}
+
+/** An attempt does not go on once its rollout was ended, or sent back to the queue, by somebody else. */
+async function closeWhatIsOver(
+  context: OperationContext,
+  record: RolloutRecord,
+  status: Rollout['status'],
+): Promise<void> {
+  // Sent back because its runner is gone: that costs the rollout none of its attempts.
+  if (isQueued(status)) await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false });
+  if (isTerminalRolloutStatus(status)) {
+    await closeOpenAttempts(context, record, { to: status === 'succeeded' ? 'succeeded' : 'failed' });
+  }
+}
+
+async function writeFields(context: OperationContext, rolloutId: string, patch: RolloutPatch): Promise<void> {
+  const fields: [column: string, value: SqlValue][] = [];
+  if (patch.input !== undefined) fields.push(['input', toJson(patch.input, 'Rollout input')]);
+  if (patch.mode !== undefined) fields.push(['mode', patch.mode]);
+  if (patch.resourcesId !== undefined) {
+    if (patch.resourcesId !== null) await loadResources(context, patch.resourcesId);
+    fields.push(['resources_id', patch.resourcesId]);
+  }
+  if (patch.metadata !== undefined) {
+    fields.push(['metadata', patch.metadata === null ? null : toJson(patch.metadata, 'Rollout metadata')]);
+  }
+  if (patch.config !== undefined) {
+    const config = completeConfig(patch.config);
+    fields.push(['timeout_ms', config.timeoutMs], ['unresponsive_ms', config.unresponsiveMs]);
+    fields.push(
+      ['max_attempts', config.maxAttempts],
+      ['retry_condition', toJson(config.retryCondition, 'Retry condition')],
+    );
+  }
+  if (fields.length === 0) return;
+  const assignments = fields.map(([column]) => `${column} = ?`).join(', ');
+  await context.db.run(`UPDATE rollouts SET ${assignments} WHERE rollout_id = ?`, [
+    ...fields.map(([, value]) => value),
+    rolloutId,
+  ]);
+}

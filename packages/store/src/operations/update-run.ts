@@ -1,0 +1,42 @@
+import { type MetricPoint, type Run, type RunPatch, ValidationError } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { toJson } from '../row-value.ts';
+import { loadRun } from './read-runs.ts';
+
+/** Which run to change, how, and what to record with it. */
+export interface UpdateRunRequest {
+  readonly runId: string;
+  readonly patch: RunPatch;
+  readonly metrics: readonly MetricPoint[];
+}
+
+/** Changes a run and records metrics, together or not at all. */
+export async function updateRun(context: OperationContext, request: UpdateRunRequest): Promise<Run> {
+  const { runId, patch, metrics } = request;
+  const run = await loadRun(context, runId);
+  const state = patch.state ?? run.state;
+  await context.db.run('UPDATE runs SET status = ?, state = ?, update_time_ms = ? WHERE run_id = ?', [
+    patch.status ?? run.status,
+    toJson(state, 'Run state'),
+    context.nowMs,
+    runId,
+  ]);
+  for (const [index, point] of metrics.entries()) {
+    assertBelongs(point, { runId, index });
+    await context.db.run(
+      `INSERT INTO metrics (run_id, step, time_ms, metric_values) VALUES (?, ?, ?, ?)
+       ON CONFLICT (run_id, step) DO UPDATE SET time_ms = excluded.time_ms, metric_values = excluded.metric_values`,
+      [runId, point.step, point.timeMs, toJson(point.values, 'Metrics')],
+    );
+  }
+  return loadRun(context, runId);
+}
+
+function assertBelongs(point: MetricPoint, at: { readonly runId: string; readonly index: number }): void {
+  if (point.runId === at.runId && Number.isSafeInteger(point.step) && point.step >= 0) return;
+  const message =
+    point.runId === at.runId
+      ? `step must be a whole number of at least 0, got ${point.step}`
+      : `belongs to run ${point.runId}`;
+  throw new ValidationError(`Metrics of run ${at.runId}`, [{ path: `metrics[${at.index}]`, message }]);
+}

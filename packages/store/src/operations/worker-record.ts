@@ -1,0 +1,60 @@
+import type { Attempt } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+
+/** Notes that a worker works on an attempt. */
+export async function markWorkerBusy(context: OperationContext, workerId: string, attempt: Attempt): Promise<void> {
+  await context.db.run(
+    `INSERT INTO workers (worker_id, status, last_busy_time_ms, current_rollout_id, current_attempt_id)
+     VALUES (?, 'busy', ?, ?, ?)
+     ON CONFLICT (worker_id) DO UPDATE SET status = excluded.status, last_busy_time_ms = excluded.last_busy_time_ms,
+       current_rollout_id = excluded.current_rollout_id, current_attempt_id = excluded.current_attempt_id`,
+    [workerId, context.nowMs, attempt.rolloutId, attempt.attemptId],
+  );
+}
+
+/** Notes that a worker asked for work. */
+export async function markWorkerDequeued(context: OperationContext, workerId: string): Promise<void> {
+  await context.db.run(
+    `INSERT INTO workers (worker_id, status, last_dequeue_time_ms) VALUES (?, 'unknown', ?)
+     ON CONFLICT (worker_id) DO UPDATE SET last_dequeue_time_ms = excluded.last_dequeue_time_ms`,
+    [workerId, context.nowMs],
+  );
+}
+
+/** Notes that a worker found nothing to do. */
+export async function markWorkerIdle(context: OperationContext, workerId: string): Promise<void> {
+  const [busyWith] = await context.db.all(
+    "SELECT 1 FROM attempts WHERE worker_id = ? AND status IN ('preparing', 'running') LIMIT 1",
+    [workerId],
+  );
+  // A worker with several hands asks for more while it still holds something.
+  if (busyWith !== undefined) return;
+  await setFree(context, workerId, 'idle');
+}
+
+/** Notes that an attempt of a worker is over: it is idle, or unknown if it was given up on, or busy with another. */
+export async function releaseWorker(context: OperationContext, workerId: string, attempt: Attempt): Promise<void> {
+  const [other] = await context.db.all(
+    `SELECT rollout_id, attempt_id FROM attempts WHERE worker_id = ? AND status IN ('preparing', 'running')
+     ORDER BY start_time_ms DESC LIMIT 1`,
+    [workerId],
+  );
+  if (other !== undefined) {
+    await context.db.run(
+      "UPDATE workers SET status = 'busy', current_rollout_id = ?, current_attempt_id = ? WHERE worker_id = ?",
+      [String(other.rollout_id), String(other.attempt_id), workerId],
+    );
+    return;
+  }
+  const isGivenUp = attempt.status === 'timeout' || attempt.status === 'unresponsive';
+  await setFree(context, workerId, isGivenUp ? 'unknown' : 'idle');
+}
+
+async function setFree(context: OperationContext, workerId: string, status: 'idle' | 'unknown'): Promise<void> {
+  await context.db.run(
+    `INSERT INTO workers (worker_id, status, last_idle_time_ms) VALUES (?, ?, ?)
+     ON CONFLICT (worker_id) DO UPDATE SET status = excluded.status, current_rollout_id = NULL, current_attempt_id = NULL,
+       last_idle_time_ms = coalesce(excluded.last_idle_time_ms, workers.last_idle_time_ms)`,
+    [workerId, status, status === 'idle' ? context.nowMs : null],
+  );
+}

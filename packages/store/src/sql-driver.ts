@@ -1,0 +1,35 @@
+import type { SqlDialect } from './sql-dialect.ts';
+
+/** A value that goes into or comes out of a statement. Lists and objects travel as JSON text. */
+export type SqlValue = string | number | null;
+
+/** A row of a result, by column name. */
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** What runs statements, within one transaction. Placeholders are `?`, in order. */
+export interface SqlConnection {
+  /** Runs a statement and gives back its rows, those of `RETURNING` included. */
+  all(sql: string, parameters?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
+  /** Runs a statement and gives back how many rows it changed. */
+  run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
+}
+
+/**
+ * A database, as far as the store needs one. Every operation is written once, over this interface.
+ *
+ * Work inside `read` and `write` may only wait for its connection: other work queues up behind it.
+ */
+export interface SqlDriver {
+  /** The backend's name: `sqlite`. */
+  readonly name: string;
+  /** The few ways in which its SQL differs from others'. */
+  readonly dialect: SqlDialect;
+  /** Runs work in one transaction that sees one moment of the database. */
+  read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
+  /** Runs work in one transaction: all of it is written, or nothing when it throws. */
+  write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
+  /** Tells when somebody else changed the database, until the function it returns is called. */
+  onOutsideChange(listener: () => void): () => void;
+  /** Waits for what is under way, then lets go of the database. */
+  close(): Promise<void>;
+}

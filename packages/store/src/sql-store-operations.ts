@@ -1,0 +1,170 @@
+import type {
+  Attempt,
+  AttemptedRollout,
+  AttemptPatch,
+  AttemptQuery,
+  ClaimOptions,
+  EnqueueRolloutRequest,
+  JsonObject,
+  MetricPoint,
+  NamedResources,
+  Page,
+  ResourcesQuery,
+  ResourcesSnapshot,
+  Rollout,
+  RolloutPatch,
+  RolloutQuery,
+  Run,
+  RunPatch,
+  Span,
+  SpanInput,
+  SpanQuery,
+  StartRolloutRequest,
+  Store,
+  Worker,
+  WorkerQuery,
+} from '@agentlightning/core';
+import type { OperationRunner } from './operation-runner.ts';
+import { appendSpans, reserveSpanSequenceIds } from './operations/append-spans.ts';
+import { assertClaimLimit, claimRollouts } from './operations/claim-rollouts.ts';
+import { type CreateRunRequest, createRun } from './operations/create-run.ts';
+import { enqueueRollouts } from './operations/enqueue-rollouts.ts';
+import { publishResources } from './operations/publish-resources.ts';
+import { getLatestAttempt, queryAttempts } from './operations/read-attempts.ts';
+import { findLatestResources, loadResources, queryResources } from './operations/read-resources.ts';
+import { getRollout, queryRollouts } from './operations/read-rollouts.ts';
+import { loadRun, queryMetrics, queryRuns } from './operations/read-runs.ts';
+import { querySpans } from './operations/read-spans.ts';
+import { findWorker, queryWorkers } from './operations/read-workers.ts';
+import { startAttempt } from './operations/start-attempt.ts';
+import { startRollout } from './operations/start-rollout.ts';
+import { updateAttempt } from './operations/update-attempt.ts';
+import { updateRollout } from './operations/update-rollout.ts';
+import { updateRun } from './operations/update-run.ts';
+import { updateWorker } from './operations/update-worker.ts';
+
+/** What of a store can be done within one transaction: everything that waits for nothing. */
+export type StoreTransaction = Omit<Store, 'waitForRollouts' | 'statistics' | 'close'>;
+
+/** The operations of a store, each in the transaction that its runner gives it. */
+export class SqlStoreOperations implements StoreTransaction {
+  protected readonly runner: OperationRunner;
+  /** How long a claimed attempt may stay unheard of, in milliseconds. */
+  protected readonly claimLeaseMs: number;
+
+  constructor(runner: OperationRunner, claimLeaseMs: number) {
+    this.runner = runner;
+    this.claimLeaseMs = claimLeaseMs;
+  }
+
+  enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
+    return this.runner.write((context) => enqueueRollouts(context, requests));
+  }
+
+  startRollout(request: StartRolloutRequest): Promise<AttemptedRollout> {
+    return this.runner.write((context) => startRollout(context, request));
+  }
+
+  /** Takes rollouts from the queue as it is now. */
+  async claimRollouts(options: ClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
+    const { workerId = null, limit = 1, runId = null } = options;
+    assertClaimLimit(limit);
+    const { claimLeaseMs } = this;
+    return this.runner.write((context) => claimRollouts(context, { workerId, limit, runId, claimLeaseMs }));
+  }
+
+  startAttempt(rolloutId: string, workerId: string | null = null): Promise<AttemptedRollout> {
+    return this.runner.write((context) => startAttempt(context, rolloutId, workerId));
+  }
+
+  getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
+    return this.runner.read((context) => getRollout(context, rolloutId));
+  }
+
+  queryRollouts(query: RolloutQuery = {}): Promise<Page<Rollout | AttemptedRollout>> {
+    return this.runner.read((context) => queryRollouts(context, query));
+  }
+
+  updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout> {
+    return this.runner.write((context) => updateRollout(context, rolloutId, patch));
+  }
+
+  queryAttempts(rolloutId: string, query: AttemptQuery = {}): Promise<Page<Attempt>> {
+    return this.runner.read((context) => queryAttempts(context, rolloutId, query));
+  }
+
+  getLatestAttempt(rolloutId: string): Promise<Attempt | null> {
+    return this.runner.read((context) => getLatestAttempt(context, rolloutId));
+  }
+
+  updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
+    return this.runner.write((context) => updateAttempt(context, { rolloutId, attemptId, patch }));
+  }
+
+  async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
+    if (spans.length === 0) return [];
+    return this.runner.write((context) => appendSpans(context, spans));
+  }
+
+  nextSpanSequenceIds(
+    attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
+  ): Promise<readonly number[]> {
+    return this.runner.write((context) => reserveSpanSequenceIds(context, attempts));
+  }
+
+  querySpans(query: SpanQuery): Promise<Page<Span>> {
+    return this.runner.read((context) => querySpans(context, query));
+  }
+
+  addResources(resources: NamedResources): Promise<ResourcesSnapshot> {
+    return this.runner.write((context) => publishResources(context, resources));
+  }
+
+  updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot> {
+    return this.runner.write((context) => publishResources(context, resources, resourcesId));
+  }
+
+  getResources(resourcesId: string): Promise<ResourcesSnapshot> {
+    return this.runner.read((context) => loadResources(context, resourcesId));
+  }
+
+  getLatestResources(): Promise<ResourcesSnapshot | null> {
+    return this.runner.read((context) => findLatestResources(context));
+  }
+
+  queryResources(query: ResourcesQuery = {}): Promise<Page<ResourcesSnapshot>> {
+    return this.runner.read((context) => queryResources(context, query));
+  }
+
+  updateWorker(workerId: string, heartbeatStats: JsonObject): Promise<Worker> {
+    return this.runner.write((context) => updateWorker(context, workerId, heartbeatStats));
+  }
+
+  getWorker(workerId: string): Promise<Worker | null> {
+    return this.runner.read((context) => findWorker(context, workerId));
+  }
+
+  queryWorkers(query: WorkerQuery = {}): Promise<Page<Worker>> {
+    return this.runner.read((context) => queryWorkers(context, query));
+  }
+
+  createRun(run: CreateRunRequest): Promise<Run> {
+    return this.runner.write((context) => createRun(context, run));
+  }
+
+  getRun(runId: string): Promise<Run> {
+    return this.runner.read((context) => loadRun(context, runId));
+  }
+
+  queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
+    return this.runner.read((context) => queryRuns(context, options));
+  }
+
+  updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {
+    return this.runner.write((context) => updateRun(context, { runId, patch, metrics }));
+  }
+
+  queryMetrics(runId: string): Promise<readonly MetricPoint[]> {
+    return this.runner.read((context) => queryMetrics(context, runId));
+  }
+}

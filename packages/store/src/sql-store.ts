@@ -1,0 +1,155 @@
+import type {
+  AttemptedRollout,
+  ClaimOptions,
+  Clock,
+  Rollout,
+  Store,
+  StoreStatistics,
+  WaitOptions,
+} from '@agentlightning/core';
+import { ClaimLine } from './claim-line.ts';
+import { waitForFinish } from './finish-waits.ts';
+import type { OperationContext } from './operation.ts';
+import { runnerWithin, TransactionRunner } from './operation-runner.ts';
+import { findAnswer, forgetOldAnswers, type IdempotentRequest, recordAnswer } from './operations/answer-once.ts';
+import { assertClaimLimit } from './operations/claim-rollouts.ts';
+import { countEverything } from './operations/count-everything.ts';
+import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
+import { readFinishedRollouts } from './operations/read-rollouts.ts';
+import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
+import type { SqlDriver } from './sql-driver.ts';
+import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
+import { ChangeFeed } from './store-change.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** What an {@link SqlStore} works with. */
+export interface SqlStoreOptions {
+  readonly clock: Clock;
+  /** How long a claimed attempt may stay unheard of, in milliseconds. */
+  readonly claimLeaseMs: number;
+  /** How often the watchdog looks for attempts whose time is up, in milliseconds. */
+  readonly watchdogIntervalMs: number;
+}
+
+/** How to claim from an {@link SqlStore}. */
+export interface SqlClaimOptions extends ClaimOptions {
+  /** Makes the claim repeatable: a claim that is sent again gets the same rollouts, and no others. */
+  readonly idempotency?: IdempotentRequest;
+}
+
+/** How often answers to old requests are cleared away, in milliseconds. */
+const forgetIntervalMs = 3_600_000;
+
+/** The store on an SQL database. Open one with `openStore`. */
+export class SqlStore extends SqlStoreOperations implements Store {
+  readonly #driver: SqlDriver;
+  readonly #clock: Clock;
+  readonly #feed: ChangeFeed;
+  readonly #claimLine: ClaimLine;
+  readonly #closing = new AbortController();
+  readonly #watchdog: Watchdog;
+  readonly #openedAtMs: number;
+  readonly #watchOutside: () => () => void;
+  #forgetAtMs = 0;
+
+  constructor(driver: SqlDriver, options: SqlStoreOptions) {
+    const feed = new ChangeFeed();
+    super(new TransactionRunner(driver, options.clock, feed), options.claimLeaseMs);
+    this.#driver = driver;
+    this.#clock = options.clock;
+    this.#feed = feed;
+    this.#watchOutside = () => driver.onOutsideChange(() => feed.publish(null));
+    this.#claimLine = new ClaimLine(options.clock, feed, this.#watchOutside);
+    this.#openedAtMs = options.clock.now();
+    this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
+  }
+
+  override async claimRollouts(options: SqlClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
+    const { idempotency, waitMs = 0, workerId = null, runId = null, limit = 1 } = options;
+    assertClaimLimit(limit);
+    if (options.signal?.aborted) return [];
+    const claim = (): Promise<readonly AttemptedRollout[]> =>
+      idempotency === undefined
+        ? super.claimRollouts(options)
+        : this.once(idempotency, (transaction) => transaction.claimRollouts(options), isNotEmpty);
+    const claimed =
+      waitMs > 0
+        ? await this.#claimLine.wait(claim, { runId, waitMs, signal: this.#untilClosed(options.signal) })
+        : await claim();
+    if (claimed.length === 0 && workerId !== null && !this.#closing.signal.aborted) await this.#noteIdle(workerId);
+    return claimed;
+  }
+
+  waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
+    return waitForFinish(
+      {
+        clock: this.#clock,
+        feed: this.#feed,
+        watchOutside: this.#watchOutside,
+        readFinished: (ids) => this.runner.read((context) => readFinishedRollouts(context, ids)),
+      },
+      {
+        rolloutIds,
+        timeoutMs: options.timeoutMs ?? Number.POSITIVE_INFINITY,
+        signal: this.#untilClosed(options.signal),
+      },
+    );
+  }
+
+  /**
+   * Does something at most once for a request that may be sent more than once: its effect and its answer
+   * are written together, and a request that comes again gets the answer alone.
+   *
+   * @param isKept - whether an answer is worth remembering; by default every one is
+   * @throws AgentLightningError CONFLICT when the key was used for another request
+   */
+  once<TAnswer extends object>(
+    request: IdempotentRequest,
+    work: (transaction: StoreTransaction) => Promise<TAnswer>,
+    isKept: (answer: TAnswer) => boolean = () => true,
+  ): Promise<TAnswer> {
+    return this.runner.write(async (context) => {
+      const known = await findAnswer(context, request);
+      // Trusted: the same request wrote it, from a value of this type.
+      if (known !== null) return JSON.parse(known) as TAnswer;
+      const answer = await work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs));
+      if (isKept(answer)) await recordAnswer(context, request, JSON.stringify(answer));
+      return answer;
+    });
+  }
+
+  async statistics(): Promise<StoreStatistics> {
+    const counts = await this.runner.read((context) => countEverything(context));
+    return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#watchdog.stop();
+    await this.#driver.close();
+  }
+
+  async #watch(): Promise<void> {
+    // Looking takes no lock, so that a store with nothing to do does not get in anybody's way.
+    const expired = await this.runner.read((context) => findExpiredAttempts(context));
+    if (expired.length > 0) await this.runner.write((context) => expireAttempts(context));
+    if (this.#clock.now() < this.#forgetAtMs) return;
+    this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;
+    await this.runner.write((context) => forgetOldAnswers(context));
+  }
+
+  #noteIdle(workerId: string): Promise<void> {
+    return this.runner.write(async (context: OperationContext) => {
+      await markWorkerDequeued(context, workerId);
+      await markWorkerIdle(context, workerId);
+    });
+  }
+
+  #untilClosed(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
+  }
+}
+
+function isNotEmpty(claimed: readonly AttemptedRollout[]): boolean {
+  return claimed.length > 0;
+}
