@@ -27,7 +27,7 @@ export function toAttributeList(values: readonly unknown[]): AttributeValue | nu
 /** JSON of any value; where it has none (cycles, functions, big integers), its text. Never throws. */
 export function toJsonText(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? String(value);
+    return JSON.stringify(value) ?? Object.prototype.toString.call(value);
   } catch {
     // Cycles, big integers and throwing getters have no JSON: what the value is called must do.
     return Object.prototype.toString.call(value);

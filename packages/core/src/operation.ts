@@ -1,4 +1,4 @@
-import { toJsonText } from './attribute-value.ts';
+import { toAttributeValue, toJsonText } from './attribute-value.ts';
 import { flattenAttributes, type NestedAttributes } from './flatten-attributes.ts';
 import { currentRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
@@ -66,7 +66,7 @@ function recordValue(span: ActiveSpan, prefix: string, value: unknown): void {
   if (value === undefined) return;
   const plain = toPlain(value);
   if (plain === undefined) {
-    span.setAttribute(prefix, toJsonText(value));
+    span.setAttribute(prefix, toAttributeValue(value) ?? 'null');
     return;
   }
   const flat = flattenAttributes(plain, { prefix });

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { withRollout } from './rollout-context.ts';
+import { createTracer } from './rollout-tracer.ts';
+import { aRolloutContext } from './testing/a-rollout.ts';
+import { ManualClock } from './testing/manual-clock.ts';
+import { MemorySpanSink } from './testing/memory-span-sink.ts';
+import { describeTracerContract } from './testing/tracer-contract.ts';
+
+describeTracerContract({ name: 'the built-in tracer', createTracer });
+
+test('times come from the clock it is given', async () => {
+  const clock = new ManualClock(5000);
+  const sink = new MemorySpanSink();
+  await withRollout(aRolloutContext({ sink }), () =>
+    createTracer({ clock }).withSpan('step', () => clock.advance(250)),
+  );
+  expect(sink.spans[0]).toMatchObject({ startTimeMs: 5000, endTimeMs: 5250 });
+});

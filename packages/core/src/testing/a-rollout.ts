@@ -1,0 +1,62 @@
+import type { Attempt } from '../attempt.ts';
+import { newId, newTraceId } from '../id.ts';
+import { type AttemptedRollout, defaultRolloutConfig, type Rollout } from '../rollout.ts';
+import type { RolloutContext } from '../rollout-context.ts';
+import { MemorySpanSink } from './memory-span-sink.ts';
+
+const startTimeMs = 1_700_000_000_000;
+
+/** A queued rollout; say only what matters to the test. */
+export function aRollout(fields: Partial<Rollout> = {}): Rollout {
+  return {
+    rolloutId: newId('rollout'),
+    input: { question: 'What is 6 times 7?' },
+    status: 'queuing',
+    mode: 'train',
+    resourcesId: null,
+    runId: null,
+    config: defaultRolloutConfig,
+    metadata: null,
+    startTimeMs,
+    endTimeMs: null,
+    ...fields,
+  };
+}
+
+/** The first attempt of a rollout, being prepared; say only what matters to the test. */
+export function anAttempt(fields: Partial<Attempt> = {}): Attempt {
+  return {
+    rolloutId: newId('rollout'),
+    attemptId: newId('attempt'),
+    sequenceId: 1,
+    status: 'preparing',
+    workerId: null,
+    startTimeMs,
+    endTimeMs: null,
+    lastHeartbeatTimeMs: null,
+    metadata: null,
+    ...fields,
+  };
+}
+
+/** A rollout that a runner has just claimed; say only what matters to the test. */
+export function anAttemptedRollout(fields: Partial<AttemptedRollout> = {}): AttemptedRollout {
+  const rollout = aRollout({ status: 'preparing', ...fields });
+  return { ...rollout, attempt: fields.attempt ?? anAttempt({ rolloutId: rollout.rolloutId }) };
+}
+
+/** A context as a runner opens it, with a sink in memory; say only what matters to the test. */
+export function aRolloutContext(fields: Partial<RolloutContext> = {}): RolloutContext {
+  return {
+    rolloutId: newId('rollout'),
+    attemptId: newId('attempt'),
+    mode: 'train',
+    traceId: newTraceId(),
+    parentSpanId: null,
+    agentName: null,
+    sink: new MemorySpanSink(),
+    endpoint: null,
+    signal: new AbortController().signal,
+    ...fields,
+  };
+}

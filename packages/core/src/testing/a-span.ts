@@ -1,0 +1,30 @@
+import { rewardAttributes, toRewards } from '../emit-reward.ts';
+import { newSpanId } from '../id.ts';
+import type { Span } from '../span.ts';
+import { spanNames } from '../span-attributes.ts';
+
+/** A span of rollout `ro-1`, attempt `at-1`; say only what matters to the test. */
+export function aSpan(fields: Partial<Span> = {}): Span {
+  return {
+    rolloutId: 'ro-1',
+    attemptId: 'at-1',
+    sequenceId: 1,
+    traceId: '0123456789abcdef0123456789abcdef',
+    spanId: newSpanId(),
+    parentId: null,
+    name: 'step',
+    status: { code: 'OK', message: null },
+    attributes: {},
+    events: [],
+    links: [],
+    startTimeMs: 1_700_000_000_000,
+    endTimeMs: 1_700_000_000_010,
+    resource: { attributes: {}, schemaUrl: '' },
+    ...fields,
+  };
+}
+
+/** A span as `emitReward` records it. */
+export function aRewardSpan(value: number, fields: Partial<Span> = {}): Span {
+  return aSpan({ name: spanNames.annotation, attributes: rewardAttributes(toRewards(value)), ...fields });
+}
