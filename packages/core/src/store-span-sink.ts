@@ -107,6 +107,7 @@ export class StoreSpanSink implements SpanSink {
   }
 
   async flush(): Promise<void> {
+    if (this.#worker === null) return;
     this.#hurry.abort();
     await this.#worker;
   }
