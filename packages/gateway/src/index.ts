@@ -1,1 +1,13 @@
-export {};
+export type { Gateway } from './create-gateway.ts';
+export { createGateway } from './create-gateway.ts';
+export type {
+  GatewayLog,
+  GatewayOptions,
+  GatewayState,
+  PauseOptions,
+  RetryOptions,
+  SamplingOverrides,
+  Upstream,
+} from './gateway-options.ts';
+export type { ServedGateway, ServeGatewayOptions } from './serve-gateway.ts';
+export { serveGateway } from './serve-gateway.ts';

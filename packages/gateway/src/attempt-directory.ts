@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import {
+  AgentLightningError,
+  type Attempt,
+  isTerminalAttemptStatus,
+  type RolloutMode,
+  type Store,
+} from '@agentlightning/core';
+import { GatewayError, storeUnavailable } from './gateway-error.ts';
+
+/** An attempt that may call models. */
+export interface CallingAttempt {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  /** The attempt's number within its rollout, from 1. */
+  readonly attemptNumber: number;
+  readonly mode: RolloutMode | null;
+  /** The trace of calls whose agent does not name one: the same for all calls of the attempt. */
+  readonly traceId: string;
+  /** How many calls the gateway let through before this one. */
+  readonly callIndex: number;
+}
+
+interface KnownRollout {
+  readonly mode: RolloutMode | null;
+  /** Calls let through, by attempt id. */
+  readonly callCounts: Map<string, number>;
+}
+
+/** How many rollouts are remembered at most. */
+const maxRollouts = 10_000;
+
+/**
+ * Knows which attempts may call models. A rollout's mode is looked up once; the attempt's status for every call, in
+ * one indexed read, because a call of an attempt that just ended must not be trained on.
+ */
+export class AttemptDirectory {
+  readonly #store: Store;
+  readonly #rollouts: Map<string, KnownRollout> = new Map();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails */
+  async find(rolloutId: string, attemptId: string): Promise<CallingAttempt> {
+    const [rollout, attempt] = await this.#read(rolloutId, attemptId);
+    if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
+    if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
+    const callIndex = rollout.callCounts.get(attemptId) ?? 0;
+    rollout.callCounts.set(attemptId, callIndex + 1);
+    return {
+      rolloutId,
+      attemptId,
+      attemptNumber: attempt.sequenceId,
+      mode: rollout.mode,
+      traceId: createHash('sha256').update(`${rolloutId}/${attemptId}`).digest('hex').slice(0, 32),
+      callIndex,
+    };
+  }
+
+  async #read(rolloutId: string, attemptId: string): Promise<[KnownRollout, Attempt | null]> {
+    try {
+      return await Promise.all([this.#rollout(rolloutId), this.#attempt(rolloutId, attemptId)]);
+    } catch (error) {
+      if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') throw unknown(`Rollout ${rolloutId}`);
+      throw storeUnavailable(error);
+    }
+  }
+
+  async #rollout(rolloutId: string): Promise<KnownRollout> {
+    const known = this.#rollouts.get(rolloutId);
+    if (known !== undefined) return known;
+    const { mode } = await this.#store.getRollout(rolloutId);
+    // Two first calls at the same time must count in the same place.
+    const rollout = this.#rollouts.get(rolloutId) ?? { mode, callCounts: new Map<string, number>() };
+    this.#rollouts.set(rolloutId, rollout);
+    const oldest = this.#rollouts.keys().next();
+    if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);
+    return rollout;
+  }
+
+  /** Nearly always the latest one; an older one may still be at work when it was given up too early. */
+  async #attempt(rolloutId: string, attemptId: string): Promise<Attempt | null> {
+    const latest = await this.#store.getLatestAttempt(rolloutId);
+    if (latest === null || latest.attemptId === attemptId) return latest;
+    const { items } = await this.#store.queryAttempts(rolloutId);
+    return items.find((attempt) => attempt.attemptId === attemptId) ?? null;
+  }
+}
+
+function unknown(subject: string): GatewayError {
+  return new GatewayError({
+    code: 'NOT_FOUND',
+    httpStatus: 404,
+    type: 'invalid_request_error',
+    message: `${subject} not found`,
+    remedy: 'Use the base URL that the rollout was given: /rollout/{rolloutId}/attempt/{attemptId}/v1.',
+  });
+}
+
+function finished(subject: string, status: string): GatewayError {
+  return new GatewayError({
+    code: 'CONFLICT',
+    httpStatus: 409,
+    type: 'conflict_error',
+    message: `${subject} is ${status} and makes no more model calls; this one was not sent and not recorded`,
+    remedy: 'Stop the agent when its rollout ends, such as with the signal of the rollout context.',
+    // The official clients send a 409 again by themselves, which would be in vain.
+    headers: { 'x-should-retry': 'false' },
+  });
+}

@@ -1,0 +1,148 @@
+import { type JsonObject, modelCallToSpan, newSpanId, type SpanInput } from '@agentlightning/core';
+import type { CallingAttempt } from '../attempt-directory.ts';
+import { storeUnavailable } from '../gateway-error.ts';
+import type { CapturedAnswer } from './captured-answer.ts';
+import type { SpanWriter } from './span-writer.ts';
+import { untrainableReason } from './untrainable-reason.ts';
+
+/** A call of an attempt, as far as it is known before it is sent. */
+export interface StartedCall {
+  readonly attempt: CallingAttempt;
+  readonly spanId: string;
+  readonly traceId: string;
+  readonly parentId: string | null;
+  readonly agentName: string | null;
+  readonly request: JsonObject;
+  /** The request as it came. */
+  readonly requestText: string;
+  /** Unix milliseconds. */
+  readonly startTimeMs: number;
+}
+
+/** What was asked of the model. */
+export interface AskedOfModel {
+  readonly model: string;
+  readonly isStreamed: boolean;
+  readonly temperature: number;
+  readonly topP: number | null;
+  readonly maxTokens: number | null;
+  readonly seed: number | null;
+}
+
+/** What became of a call. */
+export interface EndedCall {
+  readonly asked: AskedOfModel;
+  readonly answer: CapturedAnswer;
+  /** The body as the agent received it; null when there is none. */
+  readonly response: JsonObject | null;
+  /** JSON of `response`, where it is at hand. */
+  readonly responseText?: string;
+  /** When the first byte of the answer came, in Unix milliseconds; null when none came. */
+  readonly firstByteTimeMs: number | null;
+  /** Unix milliseconds. */
+  readonly endTimeMs: number;
+  /** The upstream's; null when it gave none. */
+  readonly httpStatus: number | null;
+  /** Why the answer is missing or broke off; null when it is whole. */
+  readonly failure: string | null;
+}
+
+/** Headers that adapters send along with a call; they go no further than the gateway. */
+export const callHeaders = {
+  parentSpanId: 'x-agl-parent-span-id',
+  agentName: 'x-agl-agent-name',
+  traceId: 'x-agl-trace-id',
+  /** Of the answer: the span that records the call. */
+  spanId: 'x-agl-span-id',
+} as const;
+
+/** Begins the record of a call. */
+export function startCall(
+  call: Pick<StartedCall, 'attempt' | 'request' | 'requestText' | 'startTimeMs'>,
+  headers: Headers,
+): StartedCall {
+  const traceId = headers.get(callHeaders.traceId);
+  const parentId = headers.get(callHeaders.parentSpanId);
+  return {
+    ...call,
+    spanId: newSpanId(),
+    traceId: traceId !== null && /^[0-9a-f]{32}$/.test(traceId) ? traceId : call.attempt.traceId,
+    parentId: parentId !== null && /^[0-9a-f]{16}$/.test(parentId) ? parentId : null,
+    agentName: headers.get(callHeaders.agentName),
+  };
+}
+
+/** Records calls as spans, as durably as the gateway was told to. */
+export class CallRecorder {
+  readonly #writer: SpanWriter;
+  readonly #durability: 'before-response' | 'background';
+
+  constructor(writer: SpanWriter, durability: 'before-response' | 'background') {
+    this.#writer = writer;
+    this.#durability = durability;
+  }
+
+  /** Records a call whose agent waits for it. @throws GatewayError 503 when the store does not take it */
+  async record(started: StartedCall, ended: EndedCall): Promise<void> {
+    const span = toSpan(started, ended);
+    if (this.#durability === 'background') return this.#writer.writeInBackground(span);
+    try {
+      await this.#writer.write(span);
+    } catch (error) {
+      throw storeUnavailable(error);
+    }
+  }
+
+  /** Records a call that failed, or whose agent has gone: nobody could be told if the store did not take it. */
+  recordFailed(started: StartedCall, ended: EndedCall): void {
+    this.#writer.writeInBackground(toSpan(started, ended));
+  }
+}
+
+function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
+  const { attempt, startTimeMs } = started;
+  const { asked, answer, failure } = ended;
+  const reason = failure ?? untrainableReason(answer);
+  const span = modelCallToSpan(
+    {
+      rolloutId: attempt.rolloutId,
+      attemptId: attempt.attemptId,
+      spanId: started.spanId,
+      responseId: answer.responseId,
+      model: asked.model,
+      policyVersion: answer.policyVersion,
+      agentName: started.agentName,
+      promptTokenIds: answer.promptTokenIds,
+      choices: answer.choices,
+      temperature: asked.temperature,
+      isTrainable: reason === null,
+      untrainableReason: reason,
+      request: started.request,
+      response: ended.response,
+      startTimeMs,
+      endTimeMs: ended.endTimeMs,
+    },
+    {
+      traceId: started.traceId,
+      parentId: started.parentId,
+      mode: attempt.mode,
+      ...(answer.model === null ? {} : { responseModel: answer.model }),
+      isStreamed: asked.isStreamed,
+      isPartial: failure !== null,
+      latencyMs: ended.endTimeMs - startTimeMs,
+      ...(ended.firstByteTimeMs === null ? {} : { timeToFirstTokenMs: ended.firstByteTimeMs - startTimeMs }),
+      ...(ended.httpStatus === null ? {} : { httpStatus: ended.httpStatus }),
+      ...(answer.usage === null ? {} : { usage: answer.usage }),
+      sampling: {
+        ...(asked.topP === null ? {} : { topP: asked.topP }),
+        ...(asked.maxTokens === null ? {} : { maxTokens: asked.maxTokens }),
+        ...(asked.seed === null ? {} : { seed: asked.seed }),
+      },
+      responseTokens: answer.responseTokens,
+      requestText: started.requestText,
+      ...(ended.responseText === undefined ? {} : { responseText: ended.responseText }),
+      error: failure,
+    },
+  );
+  return { ...span, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
+}

@@ -1,0 +1,123 @@
+import type { JsonObject, ModelCallChoice } from '@agentlightning/core';
+import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../http/json-access.ts';
+
+/** The token counts that an engine reports. */
+export interface CapturedUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+interface ChoiceTokens {
+  readonly tokenIds: number[];
+  readonly logprobs: number[];
+  readonly tokens: string[];
+  finishReason: string | null;
+}
+
+/**
+ * What an answer says about its tokens, in the fields of vLLM: `prompt_token_ids`, `choices[].token_ids`,
+ * `choices[].logprobs.content`, `usage`. It takes a whole body, or the chunks of a stream one after another.
+ */
+export class CapturedAnswer {
+  readonly #choices: Map<number, ChoiceTokens> = new Map();
+  #responseId: string | null = null;
+  #model: string | null = null;
+  #promptTokenIds: readonly number[] = [];
+  #usage: CapturedUsage | null = null;
+  #policyVersion: number | null = null;
+  #hasMixedPolicyVersions = false;
+
+  /** Takes a body or a chunk. */
+  add(body: JsonObject): void {
+    this.#responseId ??= textOf(body.id);
+    this.#model ??= textOf(body.model);
+    this.addPolicyVersion(numberOf(body.policy_version));
+    this.#addPromptTokenIds(numbersOf(body.prompt_token_ids));
+    this.#addUsage(body);
+    for (const choice of objectsOf(body.choices)) this.#addChoice(choice);
+  }
+
+  /** Takes the policy version as the answer's header, or a part of its body, names it. */
+  addPolicyVersion(version: number | null): void {
+    if (version === null) return;
+    this.#hasMixedPolicyVersions ||= this.#policyVersion !== null && this.#policyVersion !== version;
+    this.#policyVersion ??= version;
+  }
+
+  get responseId(): string | null {
+    return this.#responseId;
+  }
+
+  /** The model as the engine names it. */
+  get model(): string | null {
+    return this.#model;
+  }
+
+  get promptTokenIds(): readonly number[] {
+    return this.#promptTokenIds;
+  }
+
+  /** Null when the engine reports none. */
+  get usage(): CapturedUsage | null {
+    return this.#usage;
+  }
+
+  /** The version of the weights; null when the engine does not tell. */
+  get policyVersion(): number | null {
+    return this.#policyVersion;
+  }
+
+  /** Whether the weights changed while the answer was made. */
+  get hasMixedPolicyVersions(): boolean {
+    return this.#hasMixedPolicyVersions;
+  }
+
+  /** In order of index; one without tokens when there are none. */
+  get choices(): readonly ModelCallChoice[] {
+    const choices = [...this.#choices].map(([index, choice]) => ({
+      index,
+      responseTokenIds: choice.tokenIds,
+      responseLogprobs: choice.logprobs,
+      finishReason: choice.finishReason,
+    }));
+    if (choices.length === 0) return [{ index: 0, responseTokenIds: [], responseLogprobs: [], finishReason: null }];
+    return choices.sort((left, right) => left.index - right.index);
+  }
+
+  /** Whether there is at least one choice and all have ended. */
+  get isFinished(): boolean {
+    return this.#choices.size > 0 && [...this.#choices.values()].every((choice) => choice.finishReason !== null);
+  }
+
+  /** The text of each response token of the first choice. */
+  get responseTokens(): readonly string[] {
+    const first = this.choices[0];
+    return first === undefined ? [] : (this.#choices.get(first.index)?.tokens ?? []);
+  }
+
+  #addPromptTokenIds(tokenIds: readonly number[] | null): void {
+    // Streams repeat them for every choice of a prompt.
+    if (tokenIds !== null && this.#promptTokenIds.length === 0) this.#promptTokenIds = tokenIds;
+  }
+
+  #addUsage(body: JsonObject): void {
+    if (!isObject(body.usage)) return;
+    const inputTokens = numberOf(body.usage.prompt_tokens);
+    const outputTokens = numberOf(body.usage.completion_tokens);
+    if (inputTokens !== null) this.#usage = { inputTokens, outputTokens: outputTokens ?? 0 };
+  }
+
+  #addChoice(choice: JsonObject): void {
+    const index = numberOf(choice.index) ?? 0;
+    const known = this.#choices.get(index) ?? { tokenIds: [], logprobs: [], tokens: [], finishReason: null };
+    this.#choices.set(index, known);
+    this.#addPromptTokenIds(numbersOf(choice.prompt_token_ids));
+    for (const tokenId of numbersOf(choice.token_ids) ?? []) known.tokenIds.push(tokenId);
+    const entries = isObject(choice.logprobs) ? objectsOf(choice.logprobs.content) : [];
+    for (const entry of entries) {
+      known.logprobs.push(numberOf(entry.logprob) ?? Number.NaN);
+      known.tokens.push(textOf(entry.token) ?? '');
+    }
+    known.finishReason = textOf(choice.finish_reason) ?? known.finishReason;
+  }
+}

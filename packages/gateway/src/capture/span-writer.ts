@@ -1,0 +1,92 @@
+import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
+import type { GatewayLog } from '../gateway-options.ts';
+
+interface PendingSpan {
+  readonly span: SpanInput;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How many spans one transaction takes at most. */
+const maxBatchSize = 256;
+
+/** How often a span is tried again that nobody waits for. */
+const maxBackgroundRetries = 5;
+
+/** Failures that are about the store and not about a span: writing the spans one by one would not help. */
+const storeFailures: readonly ErrorCode[] = ['UNREACHABLE', 'STORE_FULL', 'STORE_SCHEMA', 'TIMEOUT', 'UNAUTHENTICATED'];
+
+/** Writes spans in few transactions: what comes while one is under way, or within a turn of the loop, is one batch. */
+export class SpanWriter {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: GatewayLog;
+  readonly #pending: PendingSpan[] = [];
+  readonly #background: Set<Promise<void>> = new Set();
+  #isRunning = false;
+
+  constructor(options: { readonly store: Store; readonly clock: Clock; readonly log: GatewayLog }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Resolves when the span is durable in the store; rejects with the store's error when it is not. */
+  write(span: SpanInput): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ span, resolve, reject });
+      if (this.#isRunning) return;
+      this.#isRunning = true;
+      setImmediate(() => void this.#run());
+    });
+  }
+
+  /** Writes a span that nobody waits for; failures are retried, then logged. */
+  writeInBackground(span: SpanInput): void {
+    const written = this.#writeWithRetries(span).finally(() => this.#background.delete(written));
+    this.#background.add(written);
+  }
+
+  /** Resolves when everything written in the background so far is stored, or given up. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#background);
+  }
+
+  async #writeWithRetries(span: SpanInput): Promise<void> {
+    for (let retry = 0; ; retry += 1) {
+      try {
+        return await this.write(span);
+      } catch (error) {
+        if (retry === maxBackgroundRetries || !isStoreFailure(error)) {
+          const { rolloutId, attemptId, spanId } = span;
+          this.#log.error({ rolloutId, attemptId, spanId, err: error }, 'a model call could not be recorded');
+          return;
+        }
+        await this.#clock.sleep(100 * 2 ** retry);
+      }
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (this.#pending.length > 0) await this.#writeBatch(this.#pending.splice(0, maxBatchSize));
+    this.#isRunning = false;
+  }
+
+  async #writeBatch(batch: readonly PendingSpan[]): Promise<void> {
+    try {
+      await this.#store.appendSpans(batch.map((pending) => pending.span));
+      for (const pending of batch) pending.resolve();
+    } catch (error) {
+      if (batch.length === 1 || isStoreFailure(error)) {
+        for (const pending of batch) pending.reject(error);
+        return;
+      }
+      // One bad span must not take the others with it.
+      for (const pending of batch) await this.#writeBatch([pending]);
+    }
+  }
+}
+
+function isStoreFailure(error: unknown): boolean {
+  return AgentLightningError.isInstance(error) && storeFailures.includes(error.code);
+}

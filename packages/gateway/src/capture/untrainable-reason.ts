@@ -1,0 +1,44 @@
+import type { ModelCallChoice } from '@agentlightning/core';
+import type { CapturedAnswer } from './captured-answer.ts';
+
+/**
+ * Why an answer must not be trained on: its tokens are missing or do not add up. Training on ids that are not
+ * exactly those the engine saw and sampled ruins the policy, so any doubt counts.
+ *
+ * @returns null when it may be trained on
+ */
+export function untrainableReason(answer: CapturedAnswer): string | null {
+  const { promptTokenIds, choices, usage } = answer;
+  if (promptTokenIds.length === 0) return 'the upstream gave no prompt token ids';
+  if (!promptTokenIds.every(isTokenId)) return 'a prompt token id is not a whole number of 0 or more';
+  for (const choice of choices) {
+    const reason = choiceReason(choice);
+    if (reason !== null) return `choice ${choice.index}: ${reason}`;
+  }
+  if (answer.hasMixedPolicyVersions) return 'the weights changed while the answer was made';
+  if (usage === null) return null;
+  if (usage.inputTokens !== promptTokenIds.length) {
+    return `${promptTokenIds.length} prompt token ids, but the usage says ${usage.inputTokens}`;
+  }
+  const outputTokens = choices.reduce((sum, choice) => sum + choice.responseTokenIds.length, 0);
+  if (usage.outputTokens !== outputTokens) {
+    return `${outputTokens} response token ids, but the usage says ${usage.outputTokens}`;
+  }
+  return null;
+}
+
+function choiceReason(choice: ModelCallChoice): string | null {
+  const { responseTokenIds, responseLogprobs, finishReason } = choice;
+  if (responseTokenIds.length === 0) return 'the upstream gave no response token ids';
+  if (!responseTokenIds.every(isTokenId)) return 'a response token id is not a whole number of 0 or more';
+  if (responseLogprobs.length !== responseTokenIds.length) {
+    return `${responseTokenIds.length} response token ids, but ${responseLogprobs.length} log-probabilities`;
+  }
+  if (!responseLogprobs.every(Number.isFinite)) return 'a log-probability is not a finite number';
+  if (finishReason === null) return 'it ended without a finish reason';
+  return null;
+}
+
+function isTokenId(value: number): boolean {
+  return Number.isInteger(value) && value >= 0;
+}

@@ -1,0 +1,144 @@
+import type { JsonObject } from '@agentlightning/core';
+import type { CapturedAnswer } from '../capture/captured-answer.ts';
+import { GatewayError } from '../gateway-error.ts';
+import { EventStreamReader, type StreamEntry, writeEntry } from '../http/event-stream.ts';
+import { isObject, parseObject, textOf } from '../http/json-access.ts';
+import { brokenOff } from '../http/passed-stream.ts';
+import type { StreamSource } from '../http/pulled-stream.ts';
+import type { AddedFields } from './prepared-request.ts';
+import { StreamedMessage } from './streamed-message.ts';
+import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
+
+/** What a captured stream works with. */
+export interface CapturedStreamOptions {
+  /** The upstream's bytes. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Where the tokens are collected. */
+  readonly answer: CapturedAnswer;
+  readonly added: AddedFields;
+  /** The upstream's address, for messages. */
+  readonly address: string;
+  /** Called once when the first bytes come. */
+  readonly onFirstBytes: () => void;
+  /** Called once when the answer is whole; the end of the stream is held back until it resolves. */
+  readonly onComplete: (response: JsonObject) => Promise<void>;
+  /** Called once, instead, when the answer broke off; `hasLeft` when it was the agent who went. */
+  readonly onBroken: (failure: string, response: JsonObject, hasLeft: boolean) => void;
+}
+
+/**
+ * Hands a Chat Completions stream on, chunk by chunk as it comes, and collects its tokens on the way. The last
+ * bytes leave when the call is recorded. A stream that breaks off ends with an error in OpenAI's form.
+ */
+export class CapturedStream implements StreamSource {
+  readonly #options: CapturedStreamOptions;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #reader: EventStreamReader = new EventStreamReader();
+  readonly #message: StreamedMessage = new StreamedMessage();
+  #isOver = false;
+  #hasBegun = false;
+
+  constructor(options: CapturedStreamOptions) {
+    this.#options = options;
+    this.#chunks = options.body[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<string | null> {
+    while (!this.#isOver) {
+      const chunk = await this.#read();
+      if (chunk instanceof Error) return this.#broken(chunk);
+      if (chunk === null) return await this.#ended();
+      const text = await this.#forward(this.#reader.read(chunk));
+      if (text !== '') return text;
+    }
+    return null;
+  }
+
+  cancelled(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.onBroken('the agent hung up before the answer was whole', this.#message.toBody(), true);
+  }
+
+  async #read(): Promise<Uint8Array | Error | null> {
+    try {
+      const { value, done: isDone } = await this.#chunks.next();
+      if (!this.#hasBegun) this.#options.onFirstBytes();
+      this.#hasBegun = true;
+      return isDone ? null : value;
+    } catch (error) {
+      return error instanceof Error ? error : new TypeError(String(error));
+    }
+  }
+
+  async #forward(entries: readonly StreamEntry[]): Promise<string> {
+    let text = '';
+    for (const entry of entries) {
+      if (this.#isOver) break;
+      if (entry.kind === 'event' && entry.data === '[DONE]') text += await this.#done();
+      else text += this.#forwardEntry(entry);
+    }
+    return text;
+  }
+
+  #forwardEntry(entry: StreamEntry): string {
+    const { added, answer } = this.#options;
+    const chunk = entry.kind === 'event' ? parseObject(entry.data) : null;
+    if (entry.kind === 'comment' || chunk === null) return writeEntry(entry);
+    if (isObject(chunk.error)) {
+      // The upstream tells itself what went wrong; its words are the best there are.
+      this.#markBroken(textOf(chunk.error.message) ?? 'the upstream ended with an error');
+      return writeEntry(entry);
+    }
+    answer.add(chunk);
+    const visible = visibleAnswer(chunk, added);
+    this.#message.add(visible);
+    if (isOnlyUsage(chunk, added)) return '';
+    return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
+  }
+
+  async #done(): Promise<string> {
+    const ending = await this.#complete('data: [DONE]\n\n');
+    void this.#readOut();
+    return ending;
+  }
+
+  /** Reads what may follow the end mark, so that the connection can be used again. */
+  async #readOut(): Promise<void> {
+    let chunk = await this.#read();
+    while (chunk !== null && !(chunk instanceof Error)) chunk = await this.#read();
+  }
+
+  /** Some servers leave the end mark out; then an answer is whole when every choice says why it ended. */
+  async #ended(): Promise<string | null> {
+    if (!this.#options.answer.isFinished) return this.#broken('it closed the connection before the end');
+    const text = await this.#complete('');
+    return text === '' ? null : text;
+  }
+
+  async #complete(ending: string): Promise<string> {
+    this.#isOver = true;
+    try {
+      await this.#options.onComplete(this.#message.toBody());
+      return ending;
+    } catch (error) {
+      return errorEvent(GatewayError.from(error));
+    }
+  }
+
+  #broken(cause: unknown): string | null {
+    if (this.#isOver) return null;
+    const error = brokenOff(this.#options.address, cause);
+    this.#markBroken(error.message);
+    return errorEvent(error);
+  }
+
+  #markBroken(failure: string): void {
+    this.#isOver = true;
+    this.#options.onBroken(failure, this.#message.toBody(), false);
+  }
+}
+
+function errorEvent(error: GatewayError): string {
+  return `data: ${error.toBody()}\n\n`;
+}

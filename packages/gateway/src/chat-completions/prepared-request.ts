@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@agentlightning/core';
+import type { CallingAttempt } from '../attempt-directory.ts';
+import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
+import { isObject, numberOf, textOf } from '../http/json-access.ts';
+
+/** What the gateway asked for and the agent did not: it is taken out of what the agent sees. */
+export interface AddedFields {
+  readonly logprobs: boolean;
+  readonly tokenIds: boolean;
+  /** The usage at the end of a stream. */
+  readonly usage: boolean;
+}
+
+/** A Chat Completions request as it goes to the upstream. */
+export interface PreparedRequest {
+  /** The body, as JSON. */
+  readonly body: string;
+  readonly isStreamed: boolean;
+  readonly added: AddedFields;
+  /** What the upstream knows the model as. */
+  readonly model: string;
+  /** The sampling parameters in force; OpenAI's default temperature is 1. */
+  readonly temperature: number;
+  readonly topP: number | null;
+  readonly maxTokens: number | null;
+  readonly seed: number | null;
+}
+
+/** What a request is prepared with. */
+export interface PrepareOptions {
+  readonly upstream: Upstream;
+  /** Null for a call that belongs to no attempt and is not recorded. */
+  readonly attempt: CallingAttempt | null;
+  readonly sampling: SamplingOverrides;
+}
+
+/**
+ * A request as it goes to the upstream: with the upstream's model, the sampling that is in force for the rollout's
+ * mode, and the fields that make the engine tell its tokens. Everything else is the agent's.
+ */
+export function prepareRequest(request: JsonObject, options: PrepareOptions): PreparedRequest {
+  const isStreamed = request.stream === true;
+  const isCaptured = options.attempt !== null;
+  const wantsTokens = isCaptured && options.upstream.capture !== 'text';
+  const streamOptions = isObject(request.stream_options) ? request.stream_options : {};
+  const added: AddedFields = {
+    logprobs: wantsTokens && request.logprobs !== true,
+    tokenIds: wantsTokens && request.return_token_ids !== true,
+    usage: isCaptured && isStreamed && streamOptions.include_usage !== true,
+  };
+  const body: JsonObject = {
+    ...request,
+    ...samplingFields(request, options),
+    model: options.upstream.model ?? request.model ?? '',
+    ...(added.logprobs ? { logprobs: true } : {}),
+    ...(added.tokenIds ? { return_token_ids: true } : {}),
+    ...(added.usage ? { stream_options: { ...streamOptions, include_usage: true } } : {}),
+  };
+  return {
+    body: JSON.stringify(body),
+    isStreamed,
+    added,
+    model: textOf(body.model) ?? '',
+    temperature: numberOf(body.temperature) ?? 1,
+    topP: numberOf(body.top_p),
+    maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
+    seed: numberOf(body.seed),
+  };
+}
+
+function samplingFields(request: JsonObject, { sampling, attempt }: PrepareOptions): JsonObject {
+  const { temperature, topP, maxTokens, seed } = sampling;
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(maxTokens === undefined ? {} : maxTokensField(request, maxTokens)),
+    ...(seed === undefined || attempt === null ? {} : { seed: callSeed(seed, attempt) }),
+  };
+}
+
+function maxTokensField(request: JsonObject, limit: number): JsonObject {
+  const name = request.max_completion_tokens === undefined ? 'max_tokens' : 'max_completion_tokens';
+  return { [name]: Math.min(limit, numberOf(request[name]) ?? limit) };
+}
+
+/** A seed of 31 bits, the most that every engine takes. */
+function callSeed(seed: number, attempt: CallingAttempt): number {
+  const key = `${seed}/${attempt.rolloutId}/${attempt.attemptNumber}/${attempt.callIndex}`;
+  return createHash('sha256').update(key).digest().readUInt32BE(0) >>> 1;
+}

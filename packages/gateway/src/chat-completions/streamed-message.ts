@@ -1,0 +1,85 @@
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isObject, numberOf, objectsOf, textOf } from '../http/json-access.ts';
+
+type Mutable = Record<string, JsonValue>;
+
+interface StreamedChoice {
+  readonly message: Mutable;
+  readonly toolCalls: Map<number, Mutable>;
+  rest: Mutable;
+}
+
+/**
+ * Puts the chunks of a Chat Completions stream together into the body that would have come without streaming,
+ * without token ids and log-probabilities.
+ */
+export class StreamedMessage {
+  readonly #choices: Map<number, StreamedChoice> = new Map();
+  #head: JsonObject = {};
+
+  /** Takes a chunk as the agent sees it. */
+  add(chunk: JsonObject): void {
+    const { choices, ...head } = chunk;
+    this.#head = { ...this.#head, ...head };
+    for (const choice of objectsOf(choices)) this.#addChoice(choice);
+  }
+
+  /** The body so far. */
+  toBody(): JsonObject {
+    return {
+      ...this.#head,
+      object: 'chat.completion',
+      choices: [...this.#choices]
+        .sort(([left], [right]) => left - right)
+        .map(([index, { message, toolCalls, rest }]) => ({
+          index,
+          message: toolCalls.size === 0 ? message : { ...message, tool_calls: inOrder(toolCalls) },
+          ...rest,
+        })),
+    };
+  }
+
+  #addChoice(choice: JsonObject): void {
+    const index = numberOf(choice.index) ?? 0;
+    const known = this.#choices.get(index) ?? {
+      message: { role: 'assistant', content: null },
+      toolCalls: new Map<number, Mutable>(),
+      rest: { finish_reason: null },
+    };
+    this.#choices.set(index, known);
+    const { index: _, delta, finish_reason: finishReason, logprobs: __, token_ids: ___, ...rest } = choice;
+    known.rest = { ...known.rest, ...rest };
+    if (textOf(finishReason) !== null) known.rest.finish_reason = finishReason ?? null;
+    if (!isObject(delta)) return;
+    const { tool_calls: toolCalls, ...fields } = delta;
+    appendFields(known.message, fields, ['role']);
+    for (const call of objectsOf(toolCalls)) addToolCall(known.toolCalls, call);
+  }
+}
+
+function addToolCall(toolCalls: Map<number, Mutable>, delta: JsonObject): void {
+  const index = numberOf(delta.index) ?? toolCalls.size;
+  const known = toolCalls.get(index) ?? {};
+  toolCalls.set(index, known);
+  const { index: _, function: target, ...fields } = delta;
+  appendFields(known, fields, ['id', 'type']);
+  if (!isObject(target)) return;
+  const merged: Mutable = isObject(known.function) ? { ...known.function } : {};
+  appendFields(merged, target, ['name']);
+  known.function = merged;
+}
+
+/** Texts go on where they ended; those that name something, and everything else, take the last value. */
+function appendFields(into: Mutable, delta: JsonObject, names: readonly string[]): void {
+  for (const [name, value] of Object.entries(delta)) {
+    const before = into[name];
+    const goesOn = typeof value === 'string' && typeof before === 'string' && !names.includes(name);
+    if (goesOn) into[name] = before + value;
+    else if (value !== null && value !== '') into[name] = value;
+    else if (before === undefined || before === null) into[name] = value;
+  }
+}
+
+function inOrder(toolCalls: Map<number, Mutable>): readonly JsonObject[] {
+  return [...toolCalls].sort(([left], [right]) => left - right).map(([, call]) => call);
+}

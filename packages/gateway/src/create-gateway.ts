@@ -1,0 +1,88 @@
+import { type Clock, systemClock } from '@agentlightning/core';
+import { Hono } from 'hono';
+import { AttemptDirectory } from './attempt-directory.ts';
+import { CallRecorder } from './capture/call-recorder.ts';
+import { SpanWriter } from './capture/span-writer.ts';
+import type { GatewayLog, GatewayOptions, GatewayState, PauseOptions, Upstream } from './gateway-options.ts';
+import type { GatewayParts } from './gateway-parts.ts';
+import { addRoutes } from './http/routes.ts';
+import { PauseGate } from './pause-gate.ts';
+import { defaultRetry } from './upstream/retry.ts';
+import { UpstreamClient } from './upstream/upstream-client.ts';
+import { UpstreamPool } from './upstream/upstream-pool.ts';
+
+/** The capturing model proxy. */
+export interface Gateway {
+  /** The Hono application, to be mounted or served; `serveGateway` serves it. */
+  readonly app: Hono;
+  /** Sends calls elsewhere from now on; those under way stay where they are. */
+  setUpstream(upstream: Upstream | readonly Upstream[]): void;
+  /** Turns model calls away, with 429 and `Retry-After`, until `resume`. Those under way go on. */
+  pause(options?: PauseOptions): void;
+  /** Lets model calls in again. */
+  resume(): void;
+  /** Resolves when every call that was let in is answered and recorded. @throws AgentLightningError TIMEOUT */
+  drain(timeoutMs?: number): Promise<void>;
+  state(): GatewayState;
+  /** Cuts the calls that are under way, and waits for their records. */
+  close(): Promise<void>;
+}
+
+const silentLog: GatewayLog = { warn: () => undefined, error: () => undefined };
+
+/**
+ * Makes a gateway: an OpenAI-compatible proxy that records every model call of an attempt with the token ids and
+ * log-probabilities that the engine saw.
+ *
+ * @throws AgentLightningError with code CONFIG when an upstream's address is not one
+ *
+ * @example
+ * ```ts
+ * const gateway = createGateway({ store, upstream: { baseUrl: 'http://localhost:8000/v1', model: 'tiny' } });
+ * const answer = await gateway.app.request('/v1/models');
+ * ```
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const clock: Clock = options.clock ?? systemClock;
+  const log = options.log ?? silentLog;
+  const client = new UpstreamClient(options.upstreamTimeoutMs ?? 600_000);
+  const writer = new SpanWriter({ store: options.store, clock, log });
+  const gate = new PauseGate(clock);
+  const parts: GatewayParts = {
+    pool: new UpstreamPool(options.upstream),
+    caller: {
+      client,
+      retry: { ...defaultRetry, ...options.retry },
+      clock,
+      random: options.random ?? Math.random,
+      log,
+    },
+    directory: new AttemptDirectory(options.store),
+    recorder: new CallRecorder(writer, options.durability ?? 'before-response'),
+    sampling: options.sampling ?? {},
+  };
+  const app = new Hono();
+  addRoutes(app, {
+    parts,
+    gate,
+    log,
+    apiKey: options.apiKey ?? null,
+    maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
+  });
+  const drain = async (timeoutMs?: number): Promise<void> => {
+    await gate.drain(timeoutMs);
+    await writer.flush();
+  };
+  return {
+    app,
+    setUpstream: (upstream) => parts.pool.set(upstream),
+    pause: (pause = {}) => gate.pause(pause),
+    resume: () => gate.resume(),
+    drain,
+    state: () => gate.state(),
+    close: async () => {
+      await client.close();
+      await drain();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { Clock, RolloutMode, Store } from '@agentlightning/core';
+
+/** An OpenAI-compatible model endpoint that the gateway may send calls to. */
+export interface Upstream {
+  /** The base URL of its API, up to and with `/v1`. */
+  readonly baseUrl: string;
+  /** The model name to send, whatever the agent asked for. @default null the agent's own */
+  readonly model?: string | null;
+  /** Sent as `Authorization: Bearer`; never recorded. @default null none */
+  readonly apiKey?: string | null;
+  /** Sent with every call; never recorded. @default none */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * What to ask for beyond the answer. `tokens`: token ids and log-probabilities, what training needs; the
+   * engine must know `return_token_ids` (vLLM 0.10.2 and later, and the runtimes of Agent Lightning do).
+   * `text`: nothing, for model APIs that refuse fields they do not know; such calls cannot be trained on.
+   * @default 'tokens'
+   */
+  readonly capture?: 'tokens' | 'text';
+}
+
+/** Sampling parameters that take the place of those in the agent's request. An absent field stays the agent's. */
+export interface SamplingOverrides {
+  readonly temperature?: number;
+  readonly topP?: number;
+  /** The most tokens an answer may have; a lower number of the agent's own stays. */
+  readonly maxTokens?: number;
+  /**
+   * Makes sampling repeatable: each call gets a seed made of this one, the rollout's id, the attempt's number
+   * and the call's number, so that the rollouts of a group still differ.
+   */
+  readonly seed?: number;
+}
+
+/** When a failed call to an upstream is made again. */
+export interface RetryOptions {
+  /** How often it is made again after the first try. @default 5 */
+  readonly maxRetries: number;
+  /** The first delay, in milliseconds; each next one is twice as long, by ±25 %. @default 250 */
+  readonly baseDelayMs: number;
+  /** The longest delay of ours, in milliseconds. @default 8000 */
+  readonly maxDelayMs: number;
+  /** The longest `Retry-After` of an upstream that is waited for, in milliseconds. @default 60000 */
+  readonly maxRetryAfterMs: number;
+}
+
+/** Where the gateway tells what its callers do not see. A pino logger is one. */
+export interface GatewayLog {
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/** What a gateway is made of. */
+export interface GatewayOptions {
+  /** Where calls are recorded, and where rollouts and attempts are looked up. */
+  readonly store: Store;
+  /**
+   * Where calls go, and nowhere else. With several, a call goes to those that serve the model it asks for, else to
+   * those that serve the first one's model; among equals a rollout always gets the same one, the others are fallback.
+   */
+  readonly upstream: Upstream | readonly Upstream[];
+  /** Sampling by the rollout's mode. @default the agent's own */
+  readonly sampling?: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
+  /**
+   * `before-response`: the record is in the store before the last byte of the answer leaves; a call that cannot be
+   * recorded fails. `background`: the answer does not wait, and a record may be lost when the process dies.
+   * @default 'before-response'
+   */
+  readonly durability?: 'before-response' | 'background';
+  readonly retry?: Partial<RetryOptions>;
+  /** The largest request body, in bytes. @default 33554432 (32 MiB) */
+  readonly maxBodyBytes?: number;
+  /** How long an upstream may be silent, before the answer or within it, in milliseconds. @default 600000 */
+  readonly upstreamTimeoutMs?: number;
+  /** What callers must send as `Authorization: Bearer`. @default null nothing */
+  readonly apiKey?: string | null;
+  /** @default the clock on the wall */
+  readonly clock?: Clock;
+  /** A number in [0, 1) for the jitter of retries. @default Math.random */
+  readonly random?: () => number;
+  /** @default silent */
+  readonly log?: GatewayLog;
+}
+
+/** How a gateway is paused. */
+export interface PauseOptions {
+  /** Told to callers as `Retry-After`, in seconds. @default 5 */
+  readonly retryAfterSeconds?: number;
+  /** Told to callers. @default 'the model is being updated' */
+  readonly reason?: string;
+  /** How long calls wait for the end of the pause before they are turned away, in milliseconds. @default 0 */
+  readonly holdMs?: number;
+}
+
+/** What a gateway is doing. */
+export interface GatewayState {
+  readonly isPaused: boolean;
+  /** Why; null when it is not paused. */
+  readonly reason: string | null;
+  /** Calls that were let in and are not fully answered and recorded. */
+  readonly inFlight: number;
+}

@@ -1,0 +1,97 @@
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { GatewayError } from './gateway-error.ts';
+import type { GatewayState, PauseOptions } from './gateway-options.ts';
+
+interface Pause {
+  readonly reason: string;
+  readonly retryAfterSeconds: number;
+  readonly holdMs: number;
+  /** Aborts when the pause is over. */
+  readonly over: AbortController;
+}
+
+/** Lets calls in, turns them away while the model is being updated, and knows when the last one has left. */
+export class PauseGate {
+  readonly #clock: Clock;
+  #pause: Pause | null = null;
+  #inFlight = 0;
+  #emptied: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Turns new calls away from now on. Pausing again changes how. */
+  pause(options: PauseOptions): void {
+    this.resume();
+    this.#pause = {
+      reason: options.reason ?? 'the model is being updated',
+      retryAfterSeconds: options.retryAfterSeconds ?? 5,
+      holdMs: options.holdMs ?? 0,
+      over: new AbortController(),
+    };
+  }
+
+  /** Lets calls in again. */
+  resume(): void {
+    this.#pause?.over.abort();
+    this.#pause = null;
+  }
+
+  /** Lets one call in; the returned function must be called when it has left. @throws GatewayError while paused */
+  async enter(): Promise<() => void> {
+    if (this.#pause !== null) await this.#hold(this.#pause);
+    this.#inFlight += 1;
+    let hasLeft = false;
+    return () => {
+      if (hasLeft) return;
+      hasLeft = true;
+      this.#inFlight -= 1;
+      if (this.#inFlight > 0) return;
+      for (const notify of this.#emptied.splice(0)) notify();
+    };
+  }
+
+  /** Resolves when no call is in flight. @throws AgentLightningError with code TIMEOUT after `timeoutMs` */
+  async drain(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
+    if (this.#inFlight === 0) return;
+    const emptied = new Promise<void>((resolve) => this.#emptied.push(resolve));
+    if (!Number.isFinite(timeoutMs)) return await emptied;
+    const stopTimer = new AbortController();
+    const timedOut = this.#clock.sleep(timeoutMs, stopTimer.signal).then(
+      () => true,
+      () => false,
+    );
+    const isLate = await Promise.race([emptied.then(() => false), timedOut]);
+    stopTimer.abort();
+    if (!isLate) return;
+    throw new AgentLightningError({
+      code: 'TIMEOUT',
+      message: `${this.#inFlight} model calls are still in flight after ${timeoutMs} ms`,
+      remedy: 'Wait longer, or close the gateway to cut them off.',
+      details: { inFlight: this.#inFlight, timeoutMs },
+    });
+  }
+
+  state(): GatewayState {
+    return { isPaused: this.#pause !== null, reason: this.#pause?.reason ?? null, inFlight: this.#inFlight };
+  }
+
+  async #hold(pause: Pause): Promise<void> {
+    if (pause.holdMs > 0) {
+      const isOver = await this.#clock.sleep(pause.holdMs, pause.over.signal).then(
+        () => false,
+        () => true,
+      );
+      if (isOver && this.#pause === null) return;
+    }
+    throw new GatewayError({
+      code: 'RESOURCE_EXHAUSTED',
+      httpStatus: 429,
+      type: 'paused',
+      message: `the gateway is paused: ${pause.reason}`,
+      remedy: `Try again in ${pause.retryAfterSeconds} s.`,
+      headers: { 'retry-after': String(pause.retryAfterSeconds), 'x-agl-paused': 'true' },
+    });
+  }
+}

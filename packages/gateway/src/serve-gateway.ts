@@ -1,0 +1,87 @@
+import type { AddressInfo } from 'node:net';
+import { AgentLightningError } from '@agentlightning/core';
+import { createAdaptorServer, type ServerType } from '@hono/node-server';
+import { createGateway, type Gateway } from './create-gateway.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+
+/** A gateway and where it listens. */
+export interface ServeGatewayOptions extends GatewayOptions {
+  /** The address to listen at; one that other machines reach needs an `apiKey`. @default '127.0.0.1' */
+  readonly host?: string;
+  /** 0 for any free one. @default 0 */
+  readonly port?: number;
+}
+
+/** A gateway that listens. */
+export interface ServedGateway extends Gateway {
+  /** Without `/v1`: `http://127.0.0.1:41234`. */
+  readonly url: string;
+  readonly port: number;
+}
+
+/**
+ * Makes a gateway and listens.
+ *
+ * @throws AgentLightningError PORT_IN_USE when another program has the port; CONFIG when other machines could reach a
+ * gateway that asks for no key
+ *
+ * @example
+ * ```ts
+ * const gateway = await serveGateway({ store, upstream: { baseUrl: 'http://localhost:8000/v1' }, port: 4750 });
+ * const baseURL = attemptBaseUrl(`${gateway.url}/v1`, attempt);
+ * await gateway.close();
+ * ```
+ */
+export async function serveGateway(options: ServeGatewayOptions): Promise<ServedGateway> {
+  const host = options.host ?? '127.0.0.1';
+  if (!isLoopback(host) && !options.apiKey) throw keyNeeded(host);
+  const gateway = createGateway(options);
+  // The global Request and Response stay as they are: the agent may run in this process.
+  const server = createAdaptorServer({ fetch: gateway.app.fetch, overrideGlobalObjects: false });
+  const { port } = await listen(server, host, options.port ?? 0);
+  const hostInUrl = host.includes(':') ? `[${host}]` : host;
+  return {
+    ...gateway,
+    url: `http://${hostInUrl}:${port}`,
+    port,
+    close: async () => {
+      await Promise.all([closeServer(server), gateway.close()]);
+    },
+  };
+}
+
+function listen(server: ServerType, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? portInUse(host, port, error) : error);
+    });
+    server.listen(port, host, () => {
+      const address = server.address();
+      if (typeof address === 'object' && address !== null) resolve(address);
+    });
+  });
+}
+
+/** Idle connections are let go at once; those with a call on them when it has ended or was cut. */
+function closeServer(server: ServerType): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    if ('closeIdleConnections' in server) server.closeIdleConnections();
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+function keyNeeded(host: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `a gateway at ${host} can be reached from other machines, and no apiKey is set`,
+    remedy: 'Set an apiKey, or listen at 127.0.0.1.',
+  });
+}
+
+function portInUse(host: string, port: number, cause: Error): AgentLightningError {
+  return new AgentLightningError({ code: 'PORT_IN_USE', message: `port ${port} of ${host} is taken`, cause });
+}

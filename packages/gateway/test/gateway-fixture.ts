@@ -1,0 +1,145 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  type AttemptedRollout,
+  attemptBaseUrl,
+  type ModelCall,
+  modelCallFromSpan,
+  type RolloutMode,
+  type Span,
+  type Store,
+} from '@agentlightning/core';
+import { ScriptedModel, type ScriptedModelScript, type ScriptedStep } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import OpenAI from 'openai';
+import { type GatewayOptions, type ServedGateway, serveGateway } from '../src/index.ts';
+
+/** A gateway in front of a scripted model, with a real store behind it. */
+export interface GatewayFixture extends AsyncDisposable {
+  readonly store: Store;
+  readonly model: ScriptedModel;
+  readonly gateway: ServedGateway;
+  /** A running attempt. */
+  attempt(mode?: RolloutMode): Promise<AttemptedRollout>;
+  /** The official client at the attempt's own address, or at the plain one. */
+  client(attempt?: AttemptedRollout, maxRetries?: number): OpenAI;
+  /** The recorded spans of an attempt, in order. */
+  spans(attempt: AttemptedRollout): Promise<readonly Span[]>;
+  /** The recorded model calls of an attempt, in order. */
+  calls(attempt: AttemptedRollout): Promise<readonly ModelCall[]>;
+}
+
+/** Options of a fixture: those of the gateway, any of them, and the script. */
+export interface FixtureOptions extends Partial<GatewayOptions> {
+  readonly script?: readonly ScriptedStep[] | ScriptedModelScript;
+}
+
+/** Retries without waiting. */
+export const quickRetry: GatewayOptions['retry'] = { maxRetries: 3, baseDelayMs: 1, maxDelayMs: 2 };
+
+/** Starts everything on free ports. */
+export async function startGateway(options: FixtureOptions = {}): Promise<GatewayFixture> {
+  const store = options.store ?? (await openStore(':memory:'));
+  const model = await ScriptedModel.start(options.script ?? []);
+  const gateway = await serveGateway({
+    upstream: { baseUrl: model.baseUrl, model: 'policy' },
+    retry: quickRetry,
+    ...options,
+    store,
+  });
+  const spans = async ({ rolloutId, attempt }: AttemptedRollout): Promise<readonly Span[]> =>
+    (await store.querySpans({ rolloutId, attemptId: attempt.attemptId })).items;
+  return {
+    store,
+    model,
+    gateway,
+    attempt: (mode) => store.startRollout({ input: { question: '2 + 3' }, ...(mode === undefined ? {} : { mode }) }),
+    client: (attempted, maxRetries = 0) =>
+      new OpenAI({ baseURL: baseUrl(gateway, attempted), apiKey: 'unused', maxRetries }),
+    spans,
+    calls: async (attempted) => (await spans(attempted)).map(modelCallFromSpan).filter((call) => call !== null),
+    [Symbol.asyncDispose]: async () => {
+      await gateway.close();
+      await model.close();
+      await store.close();
+    },
+  };
+}
+
+function baseUrl(gateway: ServedGateway, attempted: AttemptedRollout | undefined): string {
+  const endpoint = `${gateway.url}/v1`;
+  if (attempted === undefined) return endpoint;
+  return attemptBaseUrl(endpoint, { rolloutId: attempted.rolloutId, attemptId: attempted.attempt.attemptId });
+}
+
+/** A request in its simplest form. */
+export const simpleRequest: OpenAI.ChatCompletionCreateParamsNonStreaming = {
+  model: 'gpt-4o',
+  messages: [{ role: 'user', content: 'What is 2 + 3?' }],
+};
+
+/** An upstream whose every byte the test writes. */
+export interface BareUpstream extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly requests: readonly { readonly headers: IncomingMessage['headers']; readonly body: string }[];
+}
+
+/** Starts an upstream that answers with a function. */
+export async function startUpstream(
+  respond: (response: ServerResponse, index: number) => void | Promise<void>,
+  port = 0,
+): Promise<BareUpstream> {
+  const requests: { headers: IncomingMessage['headers']; body: string }[] = [];
+  const server = createServer((incoming, response) => {
+    const parts: Buffer[] = [];
+    incoming.on('data', (part: Buffer) => parts.push(part));
+    incoming.on('end', () => {
+      requests.push({ headers: incoming.headers, body: Buffer.concat(parts).toString('utf8') });
+      void respond(response, requests.length - 1);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address = server.address();
+  const at = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    baseUrl: `http://127.0.0.1:${at}/v1`,
+    requests,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** A vLLM-like body of two response tokens. */
+export function completionBody(changes: object = {}, choice: object = {}): object {
+  return {
+    id: 'chatcmpl-7',
+    object: 'chat.completion',
+    created: 1,
+    model: 'policy-7',
+    prompt_token_ids: [10, 11, 12],
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: '5' },
+        finish_reason: 'stop',
+        token_ids: [20, 21],
+        logprobs: {
+          content: [
+            { token: '5', logprob: -0.25 },
+            { token: '<eos>', logprob: -0.5 },
+          ],
+        },
+        ...choice,
+      },
+    ],
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    ...changes,
+  };
+}
+
+/** Answers with JSON. */
+export function respondJson(response: ServerResponse, body: object, headers: Record<string, string> = {}): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
