@@ -60,7 +60,7 @@ module.exports = {
       name: 'no-deep-imports',
       comment: 'What a package exports is public, everything else is private: import `@agentlightning/<name>`.',
       severity: 'error',
-      from: { path: '^((packages|apps|examples)/[^/]+|tools|benchmarks)/' },
+      from: { path: '^((packages|apps|examples)/[^/]+|benchmarks)/' },
       to: {
         path: '^(packages|apps)/[^/]+/(src|test|proto)/',
         pathNot: ['^$1/', '^(packages|apps)/[^/]+/src/(testing/)?index\\.ts$'],
@@ -70,7 +70,7 @@ module.exports = {
       name: 'no-relative-path-into-a-package',
       comment: 'Another package is imported by its name, even its index.',
       severity: 'error',
-      from: { path: '^((packages|apps|examples)/[^/]+|tools|benchmarks)/' },
+      from: { path: '^((packages|apps|examples)/[^/]+|benchmarks)/' },
       to: {
         path: '^(packages|apps)/',
         pathNot: '^$1/',

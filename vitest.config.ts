@@ -1,8 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
-export default defineConfig({
+/** One project per package: `pnpm vitest run --project store` runs the tests of one. */
+const config: ReturnType<typeof defineConfig> = defineConfig({
   test: {
     projects: ['packages/*', 'apps/*', 'examples/*'],
     maxWorkers: 2,
   },
 });
+
+export default config;

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { errorDocument, errorDocumentText } from '../generate-error-docs.ts';
+import { listFiles, readText, repositoryRoot } from '../repository-files.ts';
+import type { HouseRule } from './rule.ts';
+
+const isDocument = (path: string): boolean => path.endsWith('.md') && !path.startsWith('.changeset/');
+
+/** The lines of a document outside of code blocks, as `[line number, text]`. */
+function proseOf(path: string): readonly (readonly [number, string])[] {
+  let isCode = false;
+  return readText(path)
+    .split('\n')
+    .flatMap((text, index): (readonly [number, string])[] => {
+      if (/^\s*```/.test(text)) {
+        isCode = !isCode;
+        return [];
+      }
+      return isCode ? [] : [[index + 1, text]];
+    });
+}
+
+/** The name that a heading gets as the target of a link. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[`*]|\[|\]\([^)]*\)/g, '')
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+}
+
+function hasAnchor(path: string, anchor: string): boolean {
+  return proseOf(path).some(([, text]) => {
+    const heading = /^#+ (.*)$/.exec(text)?.[1];
+    return heading !== undefined && anchorOf(heading) === anchor;
+  });
+}
+
+const linksLead: HouseRule = {
+  name: 'links between documents lead somewhere',
+  findProblems: () =>
+    listFiles(isDocument).flatMap((document) =>
+      proseOf(document).flatMap(([line, text]) =>
+        [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].flatMap(([, target = '']) => {
+          const [file = '', anchor] = target.split('#');
+          const path = file === '' ? document : normalize(join(dirname(document), file));
+          if (!existsSync(join(repositoryRoot, path))) return [`${document}:${line}: ${target} does not exist`];
+          const isMissing = anchor !== undefined && path.endsWith('.md') && !hasAnchor(path, anchor);
+          return isMissing ? [`${document}:${line}: ${path} has no heading #${anchor}`] : [];
+        }),
+      ),
+    ),
+};
+
+/** A path as written in prose or in a comment: it starts with a folder of the root. */
+const mentionedPath = /(?<![\w@/.-])(?:packages|apps|examples|tools|docs|benchmarks)\/[\w./-]*[\w/]/g;
+
+const pathsExist: HouseRule = {
+  name: 'paths that documents and comments mention exist',
+  findProblems: () => [
+    ...listFiles(isDocument).flatMap((document) =>
+      proseOf(document).flatMap(([line, text]) =>
+        [...text.matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => missingPaths(code, `${document}:${line}`)),
+      ),
+    ),
+    ...listFiles((path) => /\.(ts|cjs|proto)$/.test(path) && !path.startsWith('tools/house-rules/')).flatMap((path) =>
+      readText(path)
+        .split('\n')
+        .flatMap((text, index) => (/^\s*(\*|\/\/|\/\*)/.test(text) ? missingPaths(text, `${path}:${index + 1}`) : [])),
+    ),
+  ],
+};
+
+/** Paths in a text that are not there. A text with a placeholder, such as `packages/<name>`, is no path. */
+function missingPaths(text: string, where: string): readonly string[] {
+  if (/[<{*…]/.test(text.replace(/^\s*\/?\*+/, ''))) return [];
+  return [...text.matchAll(mentionedPath)]
+    .map(([path]) => path)
+    .filter((path) => !/(^|\/)(dist|node_modules)(\/|$)/.test(path) && !existsSync(join(repositoryRoot, path)))
+    .map((path) => `${where}: ${path} does not exist`);
+}
+
+const errorsAreListed: HouseRule = {
+  name: `${errorDocument} lists the errors of the catalogue`,
+  findProblems: () => {
+    const current = existsSync(join(repositoryRoot, errorDocument)) ? readText(errorDocument) : '';
+    return current === errorDocumentText()
+      ? []
+      : [`${errorDocument} is out of date: run \`node tools/generate-error-docs.ts\``];
+  },
+};
+
+/** Rules about the documents. */
+export const documentRules: readonly HouseRule[] = [linksLead, pathsExist, errorsAreListed];

@@ -1,0 +1,124 @@
+import { basename } from 'node:path';
+import { listFiles, readText } from '../repository-files.ts';
+import type { HouseRule } from './rule.ts';
+
+const isSource = (path: string): boolean => /\.(ts|tsx|cjs|py|proto|grit|css)$/.test(path);
+const isTest = (path: string): boolean => /\.test\.tsx?$|\.test-d\.ts$|\/tests?\/|(^|\/)test_[^/]*\.py$/.test(path);
+
+const maxSourceLines = 300;
+const maxTestLines = 500;
+
+/** Nobody reads a file that does not fit a few screens. */
+const filesAreShort: HouseRule = {
+  name: `files have at most ${maxSourceLines} lines, tests ${maxTestLines}`,
+  findProblems: () =>
+    listFiles(isSource).flatMap((path) => {
+      const lines = readText(path).trimEnd().split('\n').length;
+      const most = isTest(path) ? maxTestLines : maxSourceLines;
+      return lines > most ? [`${path}: ${lines} lines, ${most} allowed; split it by concept`] : [];
+    }),
+};
+
+const emptyNames = new Set([
+  'util',
+  'utils',
+  'helper',
+  'helpers',
+  'common',
+  'misc',
+  'lib',
+  'manager',
+  'shared',
+  'types',
+]);
+const emptyEndings = /-(utils?|helpers?|manager|misc|common)$/;
+
+/** The adapters name the structural types of the framework they touch in `types.ts`. */
+const adapterTypes = /^packages\/(fetch|langchain|openai-agents|ai-sdk)\/src\/types\.ts$/;
+
+/** A drawer called `utils` takes everything, so nothing in it can be found. */
+const filesAreNamedAfterConcepts: HouseRule = {
+  name: 'files and folders are named after the concept they hold',
+  findProblems: () =>
+    listFiles((path) => isSource(path) && !adapterTypes.test(path)).flatMap((path) => {
+      const parts = path.split('/').map((part) => part.replace(/(\.test|\.config|\.d)?\.[a-z]+$/, ''));
+      const empty = parts.find((part) => emptyNames.has(part) || emptyEndings.test(part));
+      return empty === undefined ? [] : [`${path}: \`${empty}\` says nothing; name it after what it is about`];
+    }),
+};
+
+interface ForbiddenText {
+  readonly pattern: RegExp;
+  readonly reason: string;
+  /** Only in files for which this holds. @default every TypeScript file */
+  readonly where?: (path: string) => boolean;
+}
+
+// Written in pieces, so that this file does not break the rules it states.
+const forbiddenTexts: readonly ForbiddenText[] = [
+  { pattern: new RegExp(`@ts-(${'ignore'}|${'nocheck'})`), reason: 'the compiler is right; correct the types' },
+  {
+    pattern: new RegExp(`@ts-${'expect-error'}`),
+    reason: 'only a test of types may expect an error',
+    where: (path) => !isTest(path),
+  },
+  {
+    pattern: new RegExp(`biome-${'ignore'} lint/(suspicious/noExplicitAny|style/noNonNullAssertion)`),
+    reason: 'there is no exception to this rule',
+  },
+  {
+    pattern: new RegExp(`\\b(${'TO'}${'DO'}|${'FIX'}${'ME'}|${'X'}${'XX'})\\b`),
+    reason: 'do it now, or open an issue',
+  },
+  { pattern: new RegExp(`\\b(vi|jest)\\.${'mock'}\\(`), reason: 'no module mocks: use the real thing or pass it in' },
+  {
+    pattern: new RegExp(`\\b(Math\\.${'random'}|Date\\.${'now'})\\(`),
+    reason: 'time and randomness are passed in (Clock, seed)',
+    where: (path) => /^packages\/[^/]+\/src\//.test(path) && !isTest(path) && !/\/(clock|id)\.ts$/.test(path),
+  },
+];
+
+/** What a reviewer would send back, found before the reviewer reads it. */
+const nothingForbidden: HouseRule = {
+  name: 'no silenced compiler, no leftover notes, no mocked modules, no hidden clock or dice',
+  findProblems: () =>
+    listFiles((path) => /\.tsx?$/.test(path)).flatMap((path) =>
+      readText(path)
+        .split('\n')
+        .flatMap((text, index) =>
+          forbiddenTexts
+            .filter(({ pattern, where }) => (where?.(path) ?? true) && pattern.test(text))
+            .map(({ reason }) => `${path}:${index + 1}: ${text.trim()}\n    ${reason}`),
+        ),
+    ),
+};
+
+const declaration =
+  /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|interface|type|const|let) (?<name>[A-Za-z_$][\w$]*)/;
+
+/** Everything exported says what it is; index files only list names. */
+const exportsAreDocumented: HouseRule = {
+  name: 'everything exported has a doc comment',
+  findProblems: () =>
+    listFiles((path) => /^(packages|apps)\/[^/]+\/src\/.*\.ts$/.test(path) && !isTest(path)).flatMap((path) => {
+      if (basename(path) === 'index.ts') return [];
+      const lines = readText(path).split('\n');
+      let previous = '';
+      return lines.flatMap((line, index) => {
+        const name = declaration.exec(line)?.groups?.name;
+        if (name === undefined) return [];
+        const isOverload = name === previous;
+        previous = name;
+        const above = lines[index - 1]?.trim() ?? '';
+        return isOverload || above.endsWith('*/') ? [] : [`${path}:${index + 1}: ${name} has no doc comment`];
+      });
+    }),
+};
+
+/** Rules about single files of source. */
+export const fileRules: readonly HouseRule[] = [
+  filesAreShort,
+  filesAreNamedAfterConcepts,
+  nothingForbidden,
+  exportsAreDocumented,
+];

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { listPackageFolders, readText, repositoryRoot } from '../repository-files.ts';
+import type { HouseRule } from './rule.ts';
+
+interface Manifest {
+  readonly name?: string;
+  readonly private?: boolean;
+  readonly description?: string;
+  readonly license?: string;
+  readonly type?: string;
+  readonly sideEffects?: boolean;
+  readonly files?: readonly string[];
+  readonly engines?: { readonly node?: string };
+  readonly publishConfig?: { readonly access?: string };
+  readonly exports?: Readonly<Record<string, unknown>>;
+}
+
+const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
+
+const readmesRun: HouseRule = {
+  name: 'every package has a README with a snippet that is run',
+  findProblems: () =>
+    listPackageFolders().flatMap((folder) => {
+      const path = `${folder}/README.md`;
+      if (!exists(path)) return [`${path} is missing`];
+      return /^```ts run/m.test(readText(path)) ? [] : [`${path} has no code block that starts with \`\`\`ts run`];
+    }),
+};
+
+const manifestsAreAlike: HouseRule = {
+  name: 'every package.json says what it is, and publishes modules only',
+  findProblems: () => listPackageFolders().flatMap((folder) => manifestProblems(folder)),
+};
+
+function manifestProblems(folder: string): readonly string[] {
+  const path = `${folder}/package.json`;
+  const manifest = JSON.parse(readText(path)) as Manifest;
+  const folderName = folder.split('/')[1];
+  const expectations: readonly (readonly [holds: boolean, problem: string])[] = [
+    [manifest.name === `@agentlightning/${folderName}`, `name must be @agentlightning/${folderName}`],
+    [(manifest.description ?? '').length > 20, 'description is missing'],
+    [manifest.license === 'MIT', 'license must be MIT'],
+    [manifest.type === 'module', 'type must be module'],
+    [/^>=22\.\d+$/.test(manifest.engines?.node ?? ''), 'engines.node must be >=22.12, or a later 22'],
+    ...(manifest.private === true ? [] : publishExpectations(manifest)),
+  ];
+  return expectations.filter(([holds]) => !holds).map(([, problem]) => `${path}: ${problem}`);
+}
+
+function publishExpectations(manifest: Manifest): readonly (readonly [boolean, string])[] {
+  return [
+    [manifest.sideEffects === false, 'sideEffects must be false: importing must do nothing'],
+    [manifest.files?.includes('dist') === true, 'files must list dist'],
+    [manifest.publishConfig?.access === 'public', 'publishConfig.access must be public'],
+    [
+      Object.keys(manifest.exports ?? {}).every((key) => ['.', './testing', './package.json'].includes(key)),
+      'exports may be ".", "./testing" and "./package.json" only',
+    ],
+  ];
+}
+
+const indexesOnlyList: HouseRule = {
+  name: 'an index.ts lists names and holds no code',
+  findProblems: () =>
+    listPackageFolders()
+      .flatMap((folder) => [`${folder}/src/index.ts`, `${folder}/src/testing/index.ts`])
+      .filter(exists)
+      .flatMap((path) => {
+        const code = readText(path)
+          .replace(/\/\*[\s\S]*?\*\//g, '')
+          .replace(/^\s*\/\/.*$/gm, '')
+          .replace(/^export (type )?\{[^}]*\} from '[^']+';$/gm, '')
+          .trim();
+        return code === '' ? [] : [`${path}: more than a list of names: ${code.split('\n')[0]}`];
+      }),
+};
+
+/** Rules about each package as a whole. */
+export const packageRules: readonly HouseRule[] = [readmesRun, manifestsAreAlike, indexesOnlyList];

@@ -1,0 +1,83 @@
+/**
+ * `pnpm verify`: everything that must hold before a change goes in. Continuous integration runs the same.
+ *
+ * `pnpm verify` runs all steps, `pnpm verify lint types` only those, `pnpm verify --list` names them.
+ * The last line is `N passed, N failed`; the exit code is 1 when anything failed.
+ *
+ * @module
+ */
+import { availableParallelism } from 'node:os';
+import { commandStep } from './verify/command-step.ts';
+import { generatedCodeStep } from './verify/generated-code-step.ts';
+import { houseRuleStep } from './verify/house-rule-step.ts';
+import { installStep } from './verify/install-step.ts';
+import { packageStep } from './verify/package-step.ts';
+import { type FinishedStep, runStep, showFailures } from './verify/progress.ts';
+import { snippetStep } from './verify/snippet-step.ts';
+import type { Step } from './verify/step.ts';
+import { testStep } from './verify/test-step.ts';
+
+/** Cheap checks come first, so that a slip shows within seconds. */
+const steps: readonly Step[] = [
+  installStep,
+  commandStep({
+    name: 'lint',
+    description: 'format and lint (Biome)',
+    command: ['biome', 'check', '--error-on-warnings', '--diagnostic-level=warn', '--max-diagnostics=100', '.'],
+    remark: /Checked (\d+ files)/,
+  }),
+  commandStep({
+    name: 'types',
+    description: 'types (tsc, strict)',
+    command: ['tsc', '--noEmit', '-p', 'tsconfig.json'],
+  }),
+  commandStep({
+    name: 'arrows',
+    description: 'who may import whom (dependency-cruiser)',
+    command: ['depcruise', 'packages', 'apps', 'examples', 'tools', '--config', '.dependency-cruiser.cjs'],
+    remark: /\d+ modules/,
+  }),
+  commandStep({
+    name: 'unused',
+    description: 'unused files, exports, dependencies (knip)',
+    command: ['knip', '--no-progress', '--no-config-hints'],
+  }),
+  commandStep({ name: 'manifests', description: 'package.json files agree (sherif)', command: ['sherif'] }),
+  houseRuleStep,
+  generatedCodeStep,
+  commandStep({
+    name: 'build',
+    description: 'all packages build (turbo)',
+    command: ['turbo', 'run', 'build', '--output-logs=errors-only', '--log-order=grouped'],
+    remark: /(\d+ successful)/,
+  }),
+  packageStep,
+  snippetStep,
+  testStep,
+];
+
+async function main(args: readonly string[]): Promise<number> {
+  if (args.includes('--list')) {
+    for (const { name, description } of steps) console.log(`${name.padEnd(14)} ${description}`);
+    return 0;
+  }
+  const unknown = args.filter((arg) => !steps.some(({ name }) => name === arg));
+  if (unknown.length > 0) {
+    console.error(`There is no step ${unknown.join(', ')}. The steps: ${steps.map(({ name }) => name).join(', ')}.`);
+    return 2;
+  }
+  const chosen = steps.filter(({ name }) => args.length === 0 || args.includes(name));
+  console.log(`verify: ${chosen.length} steps, Node ${process.versions.node}, ${availableParallelism()} cores\n`);
+  const finished: FinishedStep[] = [];
+  for (const step of chosen) finished.push(await runStep(step, process.stdout));
+
+  showFailures(finished, process.stdout);
+  const sum = (count: (step: FinishedStep) => number): number =>
+    finished.reduce((total, step) => total + count(step), 0);
+  const failed = sum(({ result }) => result.failed);
+  console.log(`\nTook ${sum(({ seconds }) => seconds).toFixed(0)} s.`);
+  console.log(`${sum(({ result }) => result.passed)} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2).filter((arg) => arg !== '--'));

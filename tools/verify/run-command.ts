@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { delimiter, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { repositoryRoot } from '../repository-files.ts';
+
+/** How to run a program. */
+export interface CommandOptions {
+  /** The working folder. @default the repository's root */
+  readonly cwd?: string;
+  /** Environment variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Stop it after this many milliseconds; it then counts as failed. @default 600_000 */
+  readonly timeoutMs?: number;
+  /** Called with each line of output, without colours. */
+  readonly onLine?: (line: string) => void;
+}
+
+/** How a program ended. */
+export interface CommandResult {
+  /** Whether it ended by itself with exit code 0. */
+  readonly isOk: boolean;
+  /** What it printed, standard output and standard error in the order they came, without colours. */
+  readonly output: string;
+}
+
+/** The programs that run now: an interrupted run ends them too, since each has its own process group. */
+const running = new Set<ChildProcess>();
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    for (const child of running) killGroup(child);
+    process.exit(130);
+  });
+}
+
+/**
+ * Runs a program of the workspace, found in `node_modules/.bin` first, and collects what it prints.
+ *
+ * The program gets its own process group, so that a timeout also ends what it started.
+ *
+ * @example
+ * ```ts
+ * const { isOk, output } = await runCommand(['biome', 'check', '.']);
+ * ```
+ */
+export async function runCommand(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const [program = '', ...args] = command;
+  const { cwd = repositoryRoot, timeoutMs = 600_000 } = options;
+  const child = spawn(program, args, {
+    cwd,
+    env: environment(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.add(child);
+  const lines: string[] = [];
+  const collect = lineSplitter((line) => {
+    lines.push(line);
+    options.onLine?.(line);
+  });
+  child.stdout.setEncoding('utf8').on('data', collect.push);
+  child.stderr.setEncoding('utf8').on('data', collect.push);
+
+  return await new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      collect.push(`\nStopped: it took longer than ${Math.round(timeoutMs / 1000)} s.\n`);
+      killGroup(child);
+    }, timeoutMs);
+    child.on('error', (error) => collect.push(`\n${program} could not be started: ${error.message}\n`));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      running.delete(child);
+      collect.end();
+      resolve({ isOk: code === 0, output: lines.join('\n').trim() });
+    });
+  });
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null) return;
+  process.kill(-child.pid, 'SIGKILL');
+}
+
+function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const path = [join(repositoryRoot, 'node_modules', '.bin'), process.env.PATH ?? ''].join(delimiter);
+  // No tool may phone home or colour what is searched and shown later.
+  const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', NO_COLOR: '1', NO_UPDATE_NOTIFIER: '1' };
+  const { FORCE_COLOR: _, ...inherited } = process.env;
+  return { ...inherited, ...quiet, PATH: path, ...extra };
+}
+
+function lineSplitter(onLine: (line: string) => void): { push: (text: string) => void; end: () => void } {
+  let rest = '';
+  return {
+    push: (text) => {
+      const lines = (rest + text).split(/\r?\n/);
+      rest = lines.pop() ?? '';
+      for (const line of lines) onLine(stripVTControlCharacters(line));
+    },
+    end: () => {
+      if (rest !== '') onLine(stripVTControlCharacters(rest));
+      rest = '';
+    },
+  };
+}

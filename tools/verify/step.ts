@@ -1,0 +1,34 @@
+/** What a step found. */
+export interface StepResult {
+  /** Checks that hold. A plain step counts as one; a test run counts its tests. */
+  readonly passed: number;
+  /** Checks that do not hold. */
+  readonly failed: number;
+  /** One short remark for the progress line, such as `212 files`. */
+  readonly remark?: string;
+  /** Shown in full at the end when something failed. */
+  readonly output: string;
+}
+
+/** Where a step may tell what it is doing while it runs. */
+export interface StepContext {
+  /** Shows one line now, below the name of the step. */
+  readonly report: (line: string) => void;
+  /** Shows what happens right now; overwritten by the next one, and absent from logs. */
+  readonly flash: (text: string) => void;
+}
+
+/** One thing that `verify` checks. */
+export interface Step {
+  /** A short word or two; also what selects it: `pnpm verify types`. */
+  readonly name: string;
+  /** What it checks, in a few words. */
+  readonly description: string;
+  /** Runs the check. Never throws for a finding; a throw counts as one failure. */
+  readonly run: (context: StepContext) => Promise<StepResult>;
+}
+
+/** A step whose findings are a list of sentences: none means passed. */
+export function resultOf(problems: readonly string[], remark: string): StepResult {
+  return { passed: problems.length === 0 ? 1 : 0, failed: problems.length, remark, output: problems.join('\n') };
+}
