@@ -24,6 +24,8 @@ export type ResolvedAdam = Required<AdamParameters>;
 
 /** A saved state as the engine knows it; what the client stored beside the weights is opaque bytes to it. */
 export interface EngineCheckpoint extends Omit<Checkpoint, 'clientState'> {
+  /** The name it was saved under. */
+  readonly name: string;
   readonly clientState: Uint8Array;
   /** Unix milliseconds. */
   readonly createdAtMs: number;

@@ -1,0 +1,92 @@
+import type { Clock } from '@agentlightning/core';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { classifyCallError } from '../wire/grpc-error.ts';
+
+/** How long a client goes on trying. */
+export interface CallPolicyOptions {
+  /** Where the runtime should be; for messages. */
+  readonly address: string;
+  readonly clock: Clock;
+  /** For how long a lost connection is tried again, in milliseconds. */
+  readonly reconnectTimeoutMs: number;
+  /** Ends every waiting. */
+  readonly signal: AbortSignal;
+}
+
+const firstPauseMs = 50;
+const longestPauseMs = 1_000;
+
+/**
+ * Repeats calls: over a lost connection for a bounded time, on a full queue for as long as the runtime
+ * asks. Every call of the contract may be repeated.
+ */
+export class CallPolicy {
+  readonly #options: CallPolicyOptions;
+
+  constructor(options: CallPolicyOptions) {
+    this.#options = options;
+  }
+
+  /** @throws RuntimeError what the runtime answered, or SHUTTING_DOWN (code RUNTIME_UNAVAILABLE) when it cannot be reached */
+  async run<TResult>(call: () => Promise<TResult>): Promise<TResult> {
+    const { clock, signal } = this.#options;
+    const outage = this.outage();
+    for (;;) {
+      try {
+        return await call();
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        const failure = classifyCallError(error);
+        if (failure.kind === 'transport') {
+          await outage.pause(failure.error);
+          continue;
+        }
+        if (failure.error.reason !== ErrorReason.QUEUE_FULL) throw failure.error;
+        outage.end();
+        await clock.sleep(failure.error.retryAfterMs ?? longestPauseMs, signal);
+      }
+    }
+  }
+
+  /** Starts to keep track of a connection that may be lost. */
+  outage(): Outage {
+    return new Outage(this.#options);
+  }
+}
+
+/** A connection that is lost: waits longer each time, and gives up in the end. */
+export class Outage {
+  readonly #options: CallPolicyOptions;
+  #startedAtMs: number | null = null;
+  #pauseMs = firstPauseMs;
+
+  constructor(options: CallPolicyOptions) {
+    this.#options = options;
+  }
+
+  /** The connection is back. */
+  end(): void {
+    this.#startedAtMs = null;
+    this.#pauseMs = firstPauseMs;
+  }
+
+  /**
+   * Waits before the next try.
+   * @throws RuntimeError with code RUNTIME_UNAVAILABLE when it has been gone for too long
+   */
+  async pause(cause: Error): Promise<void> {
+    const { clock, reconnectTimeoutMs, address, signal } = this.#options;
+    this.#startedAtMs ??= clock.now();
+    const goneMs = clock.now() - this.#startedAtMs;
+    if (goneMs + this.#pauseMs > reconnectTimeoutMs) {
+      throw new RuntimeError({
+        reason: ErrorReason.SHUTTING_DOWN,
+        message: `The training runtime at ${address} cannot be reached (tried for ${Math.round(goneMs)} ms): ${cause.message}`,
+        cause,
+      });
+    }
+    await clock.sleep(this.#pauseMs, signal);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+  }
+}

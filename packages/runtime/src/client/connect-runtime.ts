@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { ChannelCredentials, Client, type ClientOptions } from '@grpc/grpc-js';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
+import { type GetCapabilitiesResponse, RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { createServiceClient } from '../grpc/service-client.ts';
+import { isLoopback } from '../loopback.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { maxMessageBytes } from '../runtime-limits.ts';
+import { CallPolicy } from './call-policy.ts';
+import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
+import type { RuntimeLink } from './runtime-link.ts';
+
+/** How to reach a training runtime. */
+export interface ConnectRuntimeOptions {
+  /** `host:port`, such as `127.0.0.1:50051`. */
+  readonly address: string;
+  /** The runtime's key. @default none */
+  readonly apiKey?: string;
+  /** Whether to encrypt. @default false for this machine, true for any other */
+  readonly tls?: boolean;
+  /** Certificates to trust instead of the system's, in PEM. */
+  readonly rootCertificates?: string;
+  /**
+   * For how long a lost connection is tried again before everything pending is rejected with
+   * `RUNTIME_UNAVAILABLE`, in milliseconds. Longer survives longer interruptions and notices a dead
+   * runtime later. @default 15000
+   */
+  readonly reconnectTimeoutMs?: number;
+  /** How long a small call may take, in milliseconds. @default 30000 */
+  readonly callTimeoutMs?: number;
+  /** After how long of silence a connection is asked whether it lives, and how long that may take, in milliseconds. @default 20000 */
+  readonly keepaliveMs?: number;
+  /** @default systemClock */
+  readonly clock?: Clock;
+}
+
+const supportedApiVersion = 'v1';
+
+/**
+ * Connects to a training runtime and opens a session. A runtime that is still starting is waited for
+ * as long as a lost connection is.
+ *
+ * @throws RuntimeError RUNTIME_UNAVAILABLE when it cannot be reached, UNAUTHENTICATED for a wrong key
+ * @throws AgentLightningError CONFIG when a key would go unencrypted over a network
+ * @example
+ * ```ts
+ * const runtime = await connectRuntime({ address: '127.0.0.1:50051' });
+ * const model = await runtime.createModel({ baseModel: 'tiny', modelId: 'run-1', seed: 7 });
+ * const batch = await model.forwardBackward({ data }, { name: 'ppo', parameters: {} });
+ * const step = await model.optimStep({ learningRate: 1e-3 }); // no wait in between
+ * console.log((await batch.result).loss, (await step.result).gradientNorm);
+ * await runtime.close();
+ * ```
+ */
+export async function connectRuntime(options: ConnectRuntimeOptions): Promise<RuntimeConnection> {
+  const clock = options.clock ?? systemClock;
+  const client = new Client(options.address, credentials(options), channelOptions(options));
+  const closing = new AbortController();
+  const policy = new CallPolicy({
+    address: options.address,
+    clock,
+    reconnectTimeoutMs: options.reconnectTimeoutMs ?? 15_000,
+    signal: closing.signal,
+  });
+  const callTimeoutMs = options.callTimeoutMs ?? 30_000;
+  // gRPC deadlines are moments of the machine's clock, whatever clock this program runs by.
+  const soon = (): { deadline: number } => ({ deadline: systemClock.now() + callTimeoutMs });
+  const callers = { client, apiKey: options.apiKey };
+  const runtime = createServiceClient(RuntimeService, callers);
+  try {
+    const capabilities = await policy.run(() => runtime.getCapabilities({}, soon()));
+    assertVersion(capabilities, options.address);
+    const clientSessionKey = randomUUID();
+    const { sessionId } = await policy.run(() =>
+      runtime.createSession({ clientSessionKey, clientVersion: 'agentlightning-ts' }, soon()),
+    );
+    const link: RuntimeLink = {
+      runtime,
+      training: createServiceClient(TrainingService, callers),
+      inference: createServiceClient(InferenceService, callers),
+      sessionId,
+      policy,
+      clock,
+      reorderWindow: capabilities.reorderWindow,
+      signal: closing.signal,
+      soon,
+    };
+    return new GrpcRuntime({ link, capabilities, client, closing });
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+}
+
+function credentials({ address, tls, apiKey, rootCertificates }: ConnectRuntimeOptions): ChannelCredentials {
+  const isLocal = isLoopback(address.replace(/:\d+$/, ''));
+  if (tls ?? !isLocal) {
+    const roots = rootCertificates === undefined ? null : Buffer.from(rootCertificates);
+    return ChannelCredentials.createSsl(roots);
+  }
+  if (isLocal || apiKey === undefined) return ChannelCredentials.createInsecure();
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `Refusing to send a key to ${address} without TLS: everybody on the way could read it`,
+    remedy: 'Leave `tls` out or set it to true.',
+  });
+}
+
+function channelOptions({ keepaliveMs = 20_000 }: ConnectRuntimeOptions): ClientOptions {
+  return {
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.keepalive_timeout_ms': keepaliveMs,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.min_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 1_000,
+    // Resending is done here, keyed on sequence and payload; gRPC's own buffers would hold every upload twice.
+    'grpc.enable_retries': 0,
+    'grpc.use_local_subchannel_pool': 1,
+  };
+}
+
+function assertVersion({ apiVersions }: GetCapabilitiesResponse, address: string): void {
+  if (apiVersions.includes(supportedApiVersion)) return;
+  throw new RuntimeError({
+    reason: ErrorReason.INVALID,
+    message: `The runtime at ${address} speaks ${apiVersions.join(', ') || 'no version'} of the contract; this client speaks ${supportedApiVersion}`,
+    remedy: 'Use versions of runtime and client that speak the same contract.',
+  });
+}

@@ -1,0 +1,32 @@
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import type { FetchBatchOutputResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { unpackFloat32 } from '../wire/packed-array.ts';
+import type { RuntimeLink } from './runtime-link.ts';
+
+/** The output of a forward pass, cut into one array for each datum. */
+export async function fetchOutput(
+  link: RuntimeLink,
+  place: { readonly modelId: string; readonly seq: number },
+  counts: readonly number[],
+): Promise<readonly Float32Array[]> {
+  const pieces = await link.policy.run(async () => {
+    const chunks: Uint8Array[] = [];
+    const stream: AsyncIterable<FetchBatchOutputResponse> = link.training.fetchBatchOutput(place);
+    for await (const { data } of stream) chunks.push(data);
+    return chunks;
+  });
+  const all = unpackFloat32(Buffer.concat(pieces));
+  const expected = counts.reduce((sum, count) => sum + count, 0);
+  if (all.length !== expected) {
+    throw new RuntimeError({
+      reason: ErrorReason.INTERNAL,
+      message: `The runtime gave ${all.length} log-probabilities for ${expected} trained tokens`,
+    });
+  }
+  let at = 0;
+  return counts.map((count) => {
+    at += count;
+    return all.slice(at - count, at);
+  });
+}

@@ -1,0 +1,125 @@
+import {
+  type CreateModelOptions,
+  type RuntimeCapabilities,
+  systemClock,
+  type TrainingRuntime,
+  ValidationError,
+} from '@agentlightning/core';
+import type { Client } from '@grpc/grpc-js';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import type { GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { classifyCallError } from '../wire/grpc-error.ts';
+import { OperationWatcher } from './operation-watcher.ts';
+import type { RuntimeLink } from './runtime-link.ts';
+import { GrpcModel, type RuntimeModel } from './runtime-model.ts';
+
+/** A connection to a training runtime. */
+export interface RuntimeConnection extends TrainingRuntime {
+  /** Makes a model, or finds the one with this id and takes it over from an earlier session. */
+  createModel(options: CreateModelOptions): Promise<RuntimeModel>;
+}
+
+/** What a connection is made of. */
+export interface GrpcRuntimeOptions {
+  readonly link: RuntimeLink;
+  readonly capabilities: GetCapabilitiesResponse;
+  readonly client: Client;
+  /** Aborting it ends everything. */
+  readonly closing: AbortController;
+}
+
+/** How long closing may wait for the runtime's goodbye, in milliseconds. */
+const goodbyeMs = 1_000;
+
+/** {@link RuntimeConnection} over gRPC. */
+export class GrpcRuntime implements RuntimeConnection {
+  readonly #options: GrpcRuntimeOptions;
+  readonly #link: RuntimeLink;
+  readonly #models = new Map<string, Promise<GrpcModel>>();
+  readonly #watchers = new Set<OperationWatcher>();
+  readonly #running: Promise<void>[] = [];
+
+  constructor(options: GrpcRuntimeOptions) {
+    this.#options = options;
+    this.#link = options.link;
+    this.#running.push(this.#sendHeartbeats());
+  }
+
+  async capabilities(): Promise<RuntimeCapabilities> {
+    const { capabilities } = this.#options;
+    return {
+      runtimeVersion: capabilities.runtimeVersion,
+      device: capabilities.device,
+      models: capabilities.baseModels.map(({ name, maxContext, vocabSize }) => ({
+        name,
+        maxContext,
+        vocabSize,
+      })),
+      losses: capabilities.losses.map(({ name, version, defaults }) => ({
+        name,
+        version,
+        defaults,
+      })),
+      maxBatchTokens: capabilities.maxBatchTokens,
+      maxMessageBytes: capabilities.maxMessageBytes,
+    };
+  }
+
+  async createModel(options: CreateModelOptions): Promise<RuntimeModel> {
+    const { modelId } = options;
+    const known = await this.#models.get(modelId)?.catch(() => undefined);
+    if (known?.isUsable === true) return known;
+    const model = this.#createModel(options);
+    this.#models.set(modelId, model);
+    return model;
+  }
+
+  async close(): Promise<void> {
+    const { client, closing } = this.#options;
+    if (closing.signal.aborted) return;
+    const message = 'The connection to the training runtime was closed';
+    const { runtime, sessionId } = this.#link;
+    // A runtime that is gone needs no goodbye.
+    await runtime.closeSession({ sessionId }, { deadline: systemClock.now() + goodbyeMs }).catch(() => undefined);
+    closing.abort(new RuntimeError({ reason: ErrorReason.CANCELLED, message }));
+    await Promise.all(this.#running);
+    client.close();
+  }
+
+  async #createModel({ modelId, baseModel, seed }: CreateModelOptions): Promise<GrpcModel> {
+    if (!Number.isInteger(seed) || seed < 0 || seed > 0xffff_ffff) {
+      const message = `must be an integer from 0 to 4294967295, got ${seed}`;
+      throw new ValidationError('model options', [{ path: 'seed', message }]);
+    }
+    const { training, policy, sessionId, soon } = this.#link;
+    const watcher = new OperationWatcher(this.#link, modelId);
+    const made = watcher.expect(0);
+    const { operation } = await policy.run(() => training.createModel({ sessionId, modelId, baseModel, seed }, soon()));
+    this.#watchers.add(watcher);
+    this.#running.push(watcher.follow());
+    if (operation !== undefined) watcher.accepted(operation);
+    await made;
+    const { model } = await policy.run(() => training.getModel({ modelId }, soon()));
+    return new GrpcModel(this.#link, watcher, { modelId, nextSeq: model?.nextSeq ?? 1 });
+  }
+
+  /** Keeps the session alive. A runtime that does not know it any more has lost everything pending. */
+  async #sendHeartbeats(): Promise<void> {
+    const { runtime, sessionId, clock, signal, soon } = this.#link;
+    const { heartbeatIntervalMs } = this.#options.capabilities;
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(heartbeatIntervalMs, signal);
+        await runtime.heartbeat({ sessionId }, soon());
+      } catch (error) {
+        if (signal.aborted) return;
+        const failure = classifyCallError(error);
+        // A lost connection is the watchers' business: they know how long it may last.
+        if (failure.kind === 'transport') continue;
+        for (const watcher of this.#watchers) watcher.fail(failure.error);
+        return;
+      }
+    }
+  }
+}

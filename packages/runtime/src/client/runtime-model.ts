@@ -1,0 +1,268 @@
+import {
+  type AdamParameters,
+  type BatchResult,
+  type Checkpoint,
+  type InferenceEndpoint,
+  type JsonObject,
+  type LossSpec,
+  type ModelState,
+  type PendingOperation,
+  type StepResult,
+  type TrainableModel,
+  type TrainingBatch,
+  ValidationError,
+} from '@agentlightning/core';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { PauseMode } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
+import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { maxClientStateBytes } from '../runtime-limits.ts';
+import type { InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
+import { type EncodedBatch, encodeBatch, trainedTokenCount } from '../wire/batch.ts';
+import { decodeCheckpoint, encodeClientState } from '../wire/checkpoint.ts';
+import { fetchOutput } from './fetch-output.ts';
+import { outcome } from './operation-outcome.ts';
+import type { OperationWatcher } from './operation-watcher.ts';
+import type { RuntimeLink } from './runtime-link.ts';
+import { SendWindow } from './send-window.ts';
+import { uploadBatch } from './upload-batch.ts';
+
+/** A model in a runtime, with what the contract can do beyond {@link TrainableModel}. */
+export interface RuntimeModel extends TrainableModel {
+  /**
+   * Cancels an operation that waits in line.
+   * @throws RuntimeError PRECONDITION_FAILED when it runs already or has ended
+   */
+  cancel(sequence: number): Promise<void>;
+  /** Stops answering inference requests. */
+  pause(mode: PauseModeName): Promise<InferenceState>;
+  /** Answers inference requests again. */
+  resume(): Promise<InferenceState>;
+  /** Frees the model in the runtime; its checkpoints stay. This object is of no use afterwards. */
+  unload(): Promise<void>;
+}
+
+type Key = MessageInitShape<typeof OperationKeySchema>;
+
+/** Refusals of the content: the operation has its number and has failed, and the next goes on behind it. */
+const contentReasons: ReadonlySet<ErrorReason> = new Set([ErrorReason.INVALID, ErrorReason.TOO_LARGE]);
+
+/** {@link RuntimeModel} over gRPC. Operations are numbered in the order of the calls. */
+export class GrpcModel implements RuntimeModel {
+  readonly modelId: string;
+  readonly #link: RuntimeLink;
+  readonly #watcher: OperationWatcher;
+  readonly #window: SendWindow;
+  #nextSeq: number;
+  /** Batches since the last step, which the next step requires. */
+  #gradientSeqs: number[] = [];
+
+  constructor(link: RuntimeLink, watcher: OperationWatcher, start: { modelId: string; nextSeq: number }) {
+    this.modelId = start.modelId;
+    this.#link = link;
+    this.#watcher = watcher;
+    this.#window = new SendWindow(link.reorderWindow);
+    this.#nextSeq = start.nextSeq;
+  }
+
+  /** True until the runtime was lost or the model is no longer this session's. */
+  get isUsable(): boolean {
+    return this.#watcher.failure === undefined;
+  }
+
+  async state(): Promise<ModelState> {
+    const { training, policy, soon } = this.#link;
+    const { model } = await policy.run(() => training.getModel({ modelId: this.modelId }, soon()));
+    return {
+      modelId: this.modelId,
+      baseModel: model?.baseModel ?? '',
+      step: model?.step ?? 0,
+      policyVersion: model?.policyVersion ?? 0,
+      nextSequence: model?.nextSeq ?? 0,
+      hasPendingGradients: model?.hasPendingGradients ?? false,
+      isCorrupted: model?.isCorrupted ?? false,
+    };
+  }
+
+  async forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>> {
+    const encoded = encode(batch);
+    this.#gradientSeqs.push(this.#nextSeq);
+    return this.#submit((key) => this.#upload(key, encoded, loss), toBatchResult);
+  }
+
+  async logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]> {
+    const encoded = encode(batch);
+    const pending = await this.#submit((key) => this.#upload(key, encoded, null), toBatchResult);
+    await pending.result;
+    const place = { modelId: this.modelId, seq: pending.sequence };
+    return fetchOutput(this.#link, place, batch.data.map(trainedTokenCount));
+  }
+
+  async optimStep(adam: AdamParameters): Promise<PendingOperation<StepResult>> {
+    const requiresSeqs = this.#gradientSeqs;
+    this.#gradientSeqs = [];
+    const { training, soon } = this.#link;
+    return this.#submit(
+      (key) => training.optimStep({ key, adam: { ...adam }, requiresSeqs }, soon()),
+      (operation) => {
+        const { step, gradientNorm, isSkipped } = outcome(operation, 'optimStep');
+        return { step, gradientNorm, isSkipped };
+      },
+    );
+  }
+
+  async publishWeights(): Promise<PendingOperation<InferenceEndpoint>> {
+    const { training, soon } = this.#link;
+    return this.#submit(
+      (key) => training.publishSamplerWeights({ key }, soon()),
+      (operation) => toEndpoint(outcome(operation, 'endpoint')),
+    );
+  }
+
+  async saveCheckpoint(name: string, clientState: JsonObject): Promise<PendingOperation<Checkpoint>> {
+    const bytes = encodeClientState(clientState);
+    assertStateFits(bytes);
+    const { training, soon } = this.#link;
+    return this.#submit(
+      (key) => training.saveCheckpoint({ key, name, clientState: bytes }, soon()),
+      (operation) => decodeCheckpoint(outcome(operation, 'checkpoint')),
+    );
+  }
+
+  async loadCheckpoint(uri: string): Promise<PendingOperation<Checkpoint>> {
+    this.#gradientSeqs = [];
+    const { training, soon } = this.#link;
+    return this.#submit(
+      (key) => training.loadCheckpoint({ key, uri }, soon()),
+      (operation) => decodeCheckpoint(outcome(operation, 'checkpoint')),
+    );
+  }
+
+  async listCheckpoints(): Promise<readonly Checkpoint[]> {
+    const { training, policy, soon } = this.#link;
+    const { modelId } = this;
+    const { checkpoints } = await policy.run(() => training.listCheckpoints({ modelId }, soon()));
+    return checkpoints.map(decodeCheckpoint);
+  }
+
+  async deleteCheckpoint(uri: string): Promise<void> {
+    const { training, policy, sessionId, soon } = this.#link;
+    const { modelId } = this;
+    await policy.run(() => training.deleteCheckpoint({ sessionId, modelId, uri }, soon()));
+  }
+
+  async endpoint(): Promise<InferenceEndpoint> {
+    const { inference, policy, soon } = this.#link;
+    const { modelId } = this;
+    const { endpoint } = await policy.run(() => inference.getEndpoint({ modelId }, soon()));
+    return toEndpoint(endpoint ?? { baseUrl: '', model: '', policyVersion: 0 });
+  }
+
+  async cancel(sequence: number): Promise<void> {
+    const { training, policy, soon } = this.#link;
+    const key = this.#key(sequence);
+    await policy.run(() => training.cancelOperation({ key }, soon()));
+  }
+
+  async pause(mode: PauseModeName): Promise<InferenceState> {
+    const { inference, policy, sessionId } = this.#link;
+    const { modelId } = this;
+    const wireMode = mode === 'drain' ? PauseMode.DRAIN : PauseMode.ABORT;
+    const { state } = await policy.run(() => inference.pause({ sessionId, modelId, mode: wireMode }));
+    return toInferenceState(state);
+  }
+
+  async resume(): Promise<InferenceState> {
+    const { inference, policy, sessionId, soon } = this.#link;
+    const { modelId } = this;
+    const { state } = await policy.run(() => inference.resume({ sessionId, modelId }, soon()));
+    return toInferenceState(state);
+  }
+
+  async unload(): Promise<void> {
+    const { training, policy, sessionId } = this.#link;
+    const { modelId } = this;
+    await policy.run(() => training.unloadModel({ sessionId, modelId }));
+    this.#watcher.fail(new RuntimeError({ reason: ErrorReason.NOT_FOUND, message: `Model "${modelId}" was unloaded` }));
+  }
+
+  #upload(key: Key, batch: EncodedBatch, loss: LossSpec | null): ReturnType<typeof uploadBatch> {
+    return uploadBatch(this.#link, { modelId: this.modelId, seq: key.seq ?? 0, batch, loss });
+  }
+
+  /** Takes the next number at once, so that numbers follow the order of the calls, then sends. */
+  async #submit<TResult>(
+    send: (key: Key) => Promise<{ operation?: Operation | undefined }>,
+    toResult: (operation: Operation) => TResult,
+  ): Promise<PendingOperation<TResult>> {
+    if (this.#watcher.failure !== undefined) throw this.#watcher.failure;
+    const sequence = this.#nextSeq;
+    this.#nextSeq += 1;
+    const ended = this.#watcher.expect(sequence);
+    await this.#window.enter(sequence);
+    try {
+      const { operation } = await this.#link.policy.run(() => {
+        if (this.#watcher.failure !== undefined) throw this.#watcher.failure;
+        return send(this.#key(sequence));
+      });
+      if (operation !== undefined) this.#watcher.accepted(operation);
+    } catch (error) {
+      this.#watcher.refused(sequence, error);
+      // Without its number the operation leaves a gap that nothing behind it can pass.
+      const isContent = error instanceof RuntimeError && contentReasons.has(error.reason);
+      if (!isContent) this.#watcher.fail(error);
+      throw error;
+    } finally {
+      this.#window.leave(sequence);
+    }
+    const result = ended.then(toResult);
+    result.catch(() => {});
+    return { sequence, result };
+  }
+
+  #key(seq: number): Key {
+    return { sessionId: this.#link.sessionId, modelId: this.modelId, seq };
+  }
+}
+
+function encode(batch: TrainingBatch): EncodedBatch {
+  try {
+    return encodeBatch(batch);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new ValidationError('training batch', [{ path: 'data', message }], cause);
+  }
+}
+
+function assertStateFits(bytes: Uint8Array): void {
+  if (bytes.byteLength <= maxClientStateBytes) return;
+  throw new RuntimeError({
+    reason: ErrorReason.TOO_LARGE,
+    message: `The client state has ${bytes.byteLength} bytes; the limit is ${maxClientStateBytes}`,
+    field: 'client_state',
+    remedy: 'Keep large things in the store, and their ids in the checkpoint.',
+  });
+}
+
+function toBatchResult(operation: Operation): BatchResult {
+  const { loss, trainedTokens, metrics } = outcome(operation, 'batch');
+  return { loss, trainedTokens, metrics };
+}
+
+function toEndpoint(endpoint: InferenceEndpoint): InferenceEndpoint {
+  return {
+    baseUrl: endpoint.baseUrl,
+    model: endpoint.model,
+    policyVersion: endpoint.policyVersion,
+  };
+}
+
+function toInferenceState(state: InferenceState | undefined): InferenceState {
+  return {
+    isPaused: state?.isPaused ?? false,
+    inFlight: state?.inFlight ?? 0,
+    policyVersion: state?.policyVersion ?? 0,
+  };
+}

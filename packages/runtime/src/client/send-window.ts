@@ -1,0 +1,31 @@
+/** Lets operations be sent only so far ahead of the oldest one that has no answer yet. */
+export class SendWindow {
+  readonly #width: number;
+  readonly #unanswered = new Set<number>();
+  #waiting: { readonly seq: number; readonly go: () => void }[] = [];
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  /** Announces an operation and resolves when it may be sent. Call in order of sequence. */
+  async enter(seq: number): Promise<void> {
+    this.#unanswered.add(seq);
+    if (this.#isOpen(seq)) return;
+    await new Promise<void>((go) => this.#waiting.push({ seq, go }));
+  }
+
+  /** The operation has its answer, whatever it is. */
+  leave(seq: number): void {
+    this.#unanswered.delete(seq);
+    const ready = this.#waiting.filter((waiter) => this.#isOpen(waiter.seq));
+    this.#waiting = this.#waiting.filter((waiter) => !ready.includes(waiter));
+    for (const waiter of ready) waiter.go();
+  }
+
+  #isOpen(seq: number): boolean {
+    // A Set keeps the order of insertion, so the first is the oldest.
+    const [oldest = seq] = this.#unanswered;
+    return seq < oldest + this.#width;
+  }
+}

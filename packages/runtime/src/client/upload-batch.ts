@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import type { LossSpec } from '@agentlightning/core';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { ClientWritableStream } from '@grpc/grpc-js';
+import { type BatchHeaderSchema, BatchKind } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import {
+  type SubmitBatchRequest,
+  SubmitBatchRequestSchema,
+  type SubmitBatchResponse,
+} from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { chunkBytes } from '../runtime-limits.ts';
+import type { EncodedBatch } from '../wire/batch.ts';
+import type { RuntimeLink } from './runtime-link.ts';
+
+/** What is uploaded, as which operation. */
+export interface BatchUpload {
+  readonly modelId: string;
+  readonly seq: number;
+  readonly batch: EncodedBatch;
+  /** Null for a forward pass only. */
+  readonly loss: LossSpec | null;
+}
+
+/** Uploads a batch once: the header, then pieces as fast as the runtime takes them. */
+export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promise<SubmitBatchResponse> {
+  const { stream, response } = link.training.submitBatch();
+  const answered = new AbortController();
+  const settled = response.finally(() => answered.abort());
+  settled.catch(() => {});
+  await write(stream, { case: 'header', value: header(link.sessionId, upload) }, answered.signal);
+  const { payload } = upload.batch;
+  for (let offset = 0; offset < payload.byteLength && !answered.signal.aborted; offset += chunkBytes) {
+    const data = payload.subarray(offset, offset + chunkBytes);
+    await write(stream, { case: 'chunk', value: { offset, data } }, answered.signal);
+  }
+  if (!answered.signal.aborted) stream.end();
+  return settled;
+}
+
+function header(
+  sessionId: string,
+  { modelId, seq, batch, loss }: BatchUpload,
+): MessageInitShape<typeof BatchHeaderSchema> {
+  return {
+    key: { sessionId, modelId, seq },
+    kind: loss === null ? BatchKind.FORWARD : BatchKind.FORWARD_BACKWARD,
+    ...(loss === null ? {} : { loss: { name: loss.name, parameters: { ...loss.parameters } } }),
+    datumCount: batch.datumCount,
+    tokenCount: batch.tokenCount,
+    payloadBytes: batch.payload.byteLength,
+    sha256: batch.sha256,
+  };
+}
+
+/** Writes a message, then waits while the stream is full. An answer ends the waiting. */
+async function write(
+  stream: ClientWritableStream<SubmitBatchRequest>,
+  part: NonNullable<MessageInitShape<typeof SubmitBatchRequestSchema>['part']>,
+  answered: AbortSignal,
+): Promise<void> {
+  if (stream.write(create(SubmitBatchRequestSchema, { part }))) return;
+  try {
+    await once(stream, 'drain', { signal: answered });
+  } catch (error) {
+    if (!answered.aborted) throw error;
+  }
+}

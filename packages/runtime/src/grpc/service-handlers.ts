@@ -1,0 +1,160 @@
+import { type EventEmitter, once } from 'node:events';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import type { GenService, GenServiceMethods } from '@bufbuild/protobuf/codegenv2';
+import {
+  type handleClientStreamingCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  Metadata,
+  type ServerErrorResponse,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { toMethodDefinition } from './method-definition.ts';
+
+/** The server's side of one method, by the kind of its method. */
+export type Handler<TMethod> = TMethod extends {
+  readonly methodKind: infer TKind;
+  readonly input: infer TInput extends DescMessage;
+  readonly output: infer TOutput extends DescMessage;
+}
+  ? TKind extends 'unary'
+    ? (request: MessageShape<TInput>) => Promise<MessageInitShape<TOutput>>
+    : TKind extends 'client_streaming'
+      ? (messages: AsyncIterable<MessageShape<TInput>>) => Promise<MessageInitShape<TOutput>>
+      : TKind extends 'server_streaming'
+        ? (request: MessageShape<TInput>, signal: AbortSignal) => AsyncIterable<MessageInitShape<TOutput>>
+        : never
+  : never;
+
+/** The server's side of a service. */
+export type ServiceHandlers<TMethods extends GenServiceMethods> = {
+  readonly [TName in keyof TMethods]: Handler<TMethods[TName]>;
+};
+
+/** What happens around every handler. */
+export interface HandlerEnvironment {
+  /** Throws when the caller may not call. */
+  readonly authorize: (metadata: Metadata) => void;
+  /** What a thrown value looks like on the wire. */
+  readonly toServiceError: (error: unknown) => ServerErrorResponse;
+}
+
+/** A service as grpc-js's `server.addService` takes it. */
+export interface ServiceBinding {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+}
+
+/**
+ * Binds typed handlers to a generated service. Uploads are async iterables; so are downloads, which
+ * wait for a slow reader.
+ */
+export function bindService<TMethods extends GenServiceMethods>(
+  service: GenService<TMethods>,
+  handlers: ServiceHandlers<TMethods>,
+  environment: HandlerEnvironment,
+): ServiceBinding {
+  const implementation: UntypedServiceImplementation = {};
+  const definition: Record<string, ServiceDefinition[string]> = {};
+  for (const [name, method] of Object.entries<DescMethod>(service.method)) {
+    definition[name] = toMethodDefinition(method);
+    const handler: unknown = handlers[name];
+    implementation[name] = bindMethod(method, handler, environment);
+  }
+  return { definition, implementation };
+}
+
+type Message = MessageShape<DescMessage>;
+type MessageInit = MessageInitShape<DescMessage>;
+
+/** `handler` has the type that {@link Handler} gives for the method's kind, checked where the handlers were written. */
+function bindMethod(
+  method: DescMethod,
+  handler: unknown,
+  environment: HandlerEnvironment,
+): UntypedServiceImplementation[string] {
+  switch (method.methodKind) {
+    case 'unary':
+      return bindUnary(method, handler as (request: Message) => Promise<MessageInit>, environment);
+    case 'client_streaming':
+      return bindUpload(method, handler as (messages: AsyncIterable<Message>) => Promise<MessageInit>, environment);
+    default:
+      return bindDownload(
+        method,
+        handler as (request: Message, signal: AbortSignal) => AsyncIterable<MessageInit>,
+        environment,
+      );
+  }
+}
+
+function bindUnary(
+  method: DescMethod,
+  handler: (request: Message) => Promise<MessageInit>,
+  environment: HandlerEnvironment,
+): handleUnaryCall<Message, Message> {
+  return async (call, callback) => {
+    try {
+      environment.authorize(call.metadata);
+      callback(null, create(method.output, await handler(call.request)));
+    } catch (error) {
+      callback(environment.toServiceError(error));
+    }
+  };
+}
+
+function bindUpload(
+  method: DescMethod,
+  handler: (messages: AsyncIterable<Message>) => Promise<MessageInit>,
+  environment: HandlerEnvironment,
+): handleClientStreamingCall<Message, Message> {
+  return async (call, callback) => {
+    // A connection that dies is told to the handler by its iterator; unheard it would end the process.
+    call.on('error', () => {});
+    try {
+      environment.authorize(call.metadata);
+      // An answer before the end of the upload must not destroy the call it is sent on.
+      const messages: AsyncIterable<Message> = call.iterator({ destroyOnReturn: false });
+      callback(null, create(method.output, await handler(messages)));
+    } catch (error) {
+      callback(environment.toServiceError(error));
+    }
+  };
+}
+
+function bindDownload(
+  method: DescMethod,
+  handler: (request: Message, signal: AbortSignal) => AsyncIterable<MessageInit>,
+  environment: HandlerEnvironment,
+): handleServerStreamingCall<Message, Message> {
+  return async (call) => {
+    const gone = new AbortController();
+    for (const event of ['cancelled', 'error', 'close'] as const) call.on(event, () => gone.abort());
+    try {
+      environment.authorize(call.metadata);
+      call.sendMetadata(new Metadata());
+      for await (const message of handler(call.request, gone.signal)) {
+        if (gone.signal.aborted) return;
+        if (!call.write(create(method.output, message))) await drained(call, gone.signal);
+      }
+      call.end();
+    } catch (error) {
+      if (!gone.signal.aborted) call.emit('error', environment.toServiceError(error));
+    }
+  };
+}
+
+/** Resolves when the stream takes more, or when there is nobody to take it. */
+async function drained(stream: EventEmitter, signal: AbortSignal): Promise<void> {
+  try {
+    await once(stream, 'drain', { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

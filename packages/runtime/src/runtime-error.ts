@@ -1,0 +1,84 @@
+import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
+import { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
+
+/** The error code that each reason of the contract becomes. */
+export const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
+  [ErrorReason.UNSPECIFIED]: 'INTERNAL',
+  [ErrorReason.INVALID]: 'RUNTIME_REJECTED',
+  [ErrorReason.NOT_FOUND]: 'NOT_FOUND',
+  [ErrorReason.CONFLICT]: 'CONFLICT',
+  [ErrorReason.SEQUENCE_REUSED]: 'SEQUENCE_REUSED',
+  [ErrorReason.SEQUENCE_GAP]: 'SEQUENCE_GAP',
+  [ErrorReason.PRECONDITION]: 'PRECONDITION_FAILED',
+  [ErrorReason.TOO_LARGE]: 'PAYLOAD_TOO_LARGE',
+  [ErrorReason.QUEUE_FULL]: 'RESOURCE_EXHAUSTED',
+  [ErrorReason.OUT_OF_MEMORY]: 'RESOURCE_EXHAUSTED',
+  [ErrorReason.NON_FINITE]: 'NON_FINITE',
+  [ErrorReason.CANCELLED]: 'CANCELLED',
+  [ErrorReason.RESULT_EXPIRED]: 'NOT_FOUND',
+  [ErrorReason.SESSION_EXPIRED]: 'RUNTIME_UNAVAILABLE',
+  [ErrorReason.SESSION_SUPERSEDED]: 'PRECONDITION_FAILED',
+  [ErrorReason.UNAUTHENTICATED]: 'UNAUTHENTICATED',
+  [ErrorReason.SHUTTING_DOWN]: 'RUNTIME_UNAVAILABLE',
+  [ErrorReason.INTERNAL]: 'INTERNAL',
+};
+
+/** What a {@link RuntimeError} is made of. */
+export interface RuntimeErrorOptions {
+  /** Which kind of failure the contract calls it; the error's code follows from it. */
+  readonly reason: ErrorReason;
+  /** What happened, with the offending value. */
+  readonly message: string;
+  /** Path of the wrong field. */
+  readonly field?: string | undefined;
+  /** Index of the wrong datum in its batch, from 0. */
+  readonly datumIndex?: number | undefined;
+  /** The sequence number that the model expects next. */
+  readonly nextSequence?: number | undefined;
+  /** How long to wait before trying again, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** True when accumulated gradients were dropped because of this. */
+  readonly gradientsDiscarded?: boolean | undefined;
+  readonly remedy?: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * Thrown when a training runtime refuses or fails something, or cannot be reached. `code` says which
+ * kind; `field` and `datumIndex` say where in the input.
+ */
+export class RuntimeError extends AgentLightningError {
+  /** The contract's name for it. */
+  readonly reason: ErrorReason;
+  /** Path of the wrong field, such as `trained[1].end`. */
+  readonly field: string | undefined;
+  /** Index of the wrong datum in its batch, from 0. */
+  readonly datumIndex: number | undefined;
+  /** The sequence number that the model expects next. */
+  readonly nextSequence: number | undefined;
+  /** How long to wait before the same request may be tried again, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  /** True when accumulated gradients were dropped because of this. */
+  readonly gradientsDiscarded: boolean;
+
+  constructor(options: RuntimeErrorOptions) {
+    const { reason, message, field, datumIndex, nextSequence, retryAfterMs, remedy, cause } = options;
+    super({
+      code: codeOfReason[reason] ?? 'INTERNAL',
+      message,
+      cause,
+      details: definedOnly({ field, datumIndex, nextSequence, retryAfterMs }),
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+    this.reason = reason;
+    this.field = field;
+    this.datumIndex = datumIndex;
+    this.nextSequence = nextSequence;
+    this.retryAfterMs = retryAfterMs;
+    this.gradientsDiscarded = options.gradientsDiscarded ?? false;
+  }
+}
+
+function definedOnly(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,110 @@
+import type { RuntimeCapabilities, TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { decodeDatum, trainedTokenCount } from '../wire/batch.ts';
+import { invalid } from './invalid.ts';
+
+/** What the data must fit. */
+export interface BatchRules {
+  readonly model: RuntimeCapabilities['models'][number];
+  /** True when the loss has a KL term. */
+  readonly needsReference: boolean;
+}
+
+/** Log-probabilities may be this much above 0, by rounding. */
+const logprobSlack = 1e-6;
+
+/**
+ * Unpacks data and checks everything that arithmetic relies on.
+ * @throws RuntimeError INVALID, naming the first wrong datum and field
+ */
+export function checkBatch(data: readonly Datum[], rules: BatchRules): TrainingBatch {
+  if (data.length === 0) throw invalid('data', 'is empty; a batch has at least one sequence');
+  return { data: data.map((datum, index) => checkDatum(datum, index, rules)) };
+}
+
+function checkDatum(message: Datum, index: number, rules: BatchRules): TrainingDatum {
+  checkByteLengths(message, index);
+  const datum = decodeDatum(message);
+  checkTokens(datum.tokenIds, index, rules.model);
+  checkTrained(datum, index);
+  const count = trainedTokenCount(datum);
+  checkNumbers({ field: 'sampling_logprobs', index, count }, datum.samplingLogprobs, isLogprob);
+  checkNumbers({ field: 'advantages', index, count }, datum.advantages, Number.isFinite);
+  checkNumbers({ field: 'weights', index, count }, datum.weights, Number.isFinite);
+  const { referenceLogprobs, temperature } = datum;
+  if (referenceLogprobs !== undefined) {
+    checkNumbers({ field: 'reference_logprobs', index, count }, referenceLogprobs, isLogprob);
+  } else if (rules.needsReference) {
+    throw invalid('reference_logprobs', 'is missing; kl_coefficient is not 0', index);
+  }
+  if (!(Number.isFinite(temperature) && temperature > 0)) {
+    throw invalid('temperature', `is ${temperature}; it must be finite and above 0`, index);
+  }
+  return datum;
+}
+
+function checkByteLengths(message: Datum, index: number): void {
+  const arrays = {
+    token_ids: message.tokenIds,
+    sampling_logprobs: message.samplingLogprobs,
+    advantages: message.advantages,
+    weights: message.weights,
+    reference_logprobs: message.referenceLogprobs ?? new Uint8Array(0),
+  };
+  for (const [field, bytes] of Object.entries(arrays)) {
+    if (bytes.byteLength % 4 === 0) continue;
+    throw invalid(field, `has ${bytes.byteLength} bytes, which is not a multiple of 4`, index);
+  }
+}
+
+function checkTokens(ids: Int32Array, index: number, model: BatchRules['model']): void {
+  if (ids.length < 2) throw invalid('token_ids', `has ${ids.length} tokens; at least 2 are needed`, index);
+  if (ids.length > model.maxContext) {
+    const limit = `${model.name} takes ${model.maxContext}`;
+    throw invalid('token_ids', `has ${ids.length} tokens; ${limit}`, index);
+  }
+  const at = ids.findIndex((id) => id < 0 || id >= model.vocabSize);
+  if (at < 0) return;
+  const range = `the vocabulary of ${model.name} has 0 to ${model.vocabSize - 1}`;
+  throw invalid(`token_ids[${at}]`, `is ${ids[at]}; ${range}`, index);
+}
+
+function checkTrained(datum: TrainingDatum, index: number): void {
+  let from = 1;
+  for (const [at, { start, end }] of datum.trained.entries()) {
+    if (start < from || start >= end) {
+      const rule = `intervals ascend, are not empty, and this one starts at ${from} or later`;
+      throw invalid(`trained[${at}].start`, `is ${start} with end ${end}; ${rule}`, index);
+    }
+    if (end > datum.tokenIds.length) {
+      const rule = `there are ${datum.tokenIds.length} tokens`;
+      throw invalid(`trained[${at}].end`, `is ${end}; ${rule}`, index);
+    }
+    from = end;
+  }
+}
+
+interface Place {
+  readonly field: string;
+  readonly index: number;
+  /** Number of trained tokens. */
+  readonly count: number;
+}
+
+function checkNumbers(
+  { field, index, count }: Place,
+  numbers: Float32Array,
+  isAllowed: (value: number) => boolean,
+): void {
+  if (numbers.length !== count) {
+    throw invalid(field, `has ${numbers.length} numbers; ${count} tokens are trained`, index);
+  }
+  const at = numbers.findIndex((value) => !isAllowed(value));
+  if (at < 0) return;
+  const rule = isAllowed === isLogprob ? 'finite and at most 0' : 'finite';
+  throw invalid(`${field}[${at}]`, `is ${numbers[at]}; it must be ${rule}`, index);
+}
+
+function isLogprob(value: number): boolean {
+  return Number.isFinite(value) && value <= logprobSlack;
+}

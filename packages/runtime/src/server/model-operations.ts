@@ -1,0 +1,64 @@
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import type {
+  LoadCheckpointRequest,
+  OptimStepRequest,
+  SaveCheckpointRequest,
+} from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { maxClientStateBytes } from '../runtime-limits.ts';
+import { encodeCheckpoint } from '../wire/checkpoint.ts';
+import type { HostedModel } from './hosted-model.ts';
+import { assertName, invalid } from './invalid.ts';
+import type { OperationOutcome } from './operation-record.ts';
+import { resolveAdam } from './resolve-parameters.ts';
+import { assertMade, assertSound } from './runtime-host.ts';
+
+type Execute = () => Promise<OperationOutcome>;
+
+/** A step, when the gradients are what was meant; else they are dropped. */
+export function optimStepWork(model: HostedModel, request: OptimStepRequest): Execute {
+  const adam = resolveAdam(request.adam);
+  return async () => {
+    const engine = assertSound(model);
+    const reason = model.ledger.whyNot(request.requiresSeqs);
+    model.ledger.clear();
+    if (reason !== null) {
+      await engine.discardGradients();
+      throw reason;
+    }
+    return { case: 'optimStep', value: await engine.optimStep(adam) };
+  };
+}
+
+/** Saves weights, optimizer and client state. */
+export function saveCheckpointWork(model: HostedModel, request: SaveCheckpointRequest): Execute {
+  const { name, clientState } = request;
+  assertName('name', name);
+  if (clientState.byteLength > maxClientStateBytes) {
+    throw new RuntimeError({
+      reason: ErrorReason.TOO_LARGE,
+      message: `client_state has ${clientState.byteLength} bytes; the limit is ${maxClientStateBytes}`,
+      field: 'client_state',
+    });
+  }
+  return async () => {
+    const checkpoint = await assertSound(model).saveCheckpoint(name, clientState);
+    return { case: 'checkpoint', value: encodeCheckpoint(checkpoint) };
+  };
+}
+
+/** Loads a checkpoint; works for a corrupted model too. */
+export function loadCheckpointWork(model: HostedModel, request: LoadCheckpointRequest): Execute {
+  const { uri } = request;
+  if (uri === '') throw invalid('uri', 'is missing');
+  return async () => {
+    const checkpoint = await assertMade(model).loadCheckpoint(uri);
+    model.ledger.clear();
+    return { case: 'checkpoint', value: encodeCheckpoint(checkpoint) };
+  };
+}
+
+/** Makes the current weights the served ones. */
+export function publishWork(model: HostedModel): Execute {
+  return async () => ({ case: 'endpoint', value: await assertSound(model).publishWeights() });
+}

@@ -1,0 +1,40 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import type {
+  FetchBatchOutputResponseSchema,
+  WatchOperationsResponseSchema,
+} from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { chunkBytes } from '../runtime-limits.ts';
+import type { HostedModel } from './hosted-model.ts';
+import type { OperationRecord } from './operation-record.ts';
+
+/** Every change of a model's operations after a cursor; a cursor of an earlier life of the model starts anew. */
+export async function* watchOperations(
+  model: HostedModel,
+  afterCursor: string,
+  signal: AbortSignal,
+): AsyncGenerator<MessageInitShape<typeof WatchOperationsResponseSchema>> {
+  const [incarnation, place] = afterCursor.split(':');
+  const after = incarnation === model.incarnation ? Number(place) : 0;
+  for await (const record of model.changes.follow(Number.isFinite(after) ? after : 0, signal)) {
+    const cursor = `${model.incarnation}:${record.changeIndex}`;
+    yield { event: { cursor, operation: record.toMessage() } };
+  }
+}
+
+/** The log-probabilities of a forward pass in pieces. */
+export async function* fetchBatchOutput(
+  record: OperationRecord,
+): AsyncGenerator<MessageInitShape<typeof FetchBatchOutputResponseSchema>> {
+  const { output } = record;
+  if (output === null) {
+    throw new RuntimeError({
+      reason: ErrorReason.PRECONDITION,
+      message: `Operation ${record.seq} of model "${record.modelId}" has no output: it is no FORWARD batch, or is not done`,
+    });
+  }
+  for (let offset = 0; offset < output.byteLength; offset += chunkBytes) {
+    yield { offset, data: output.subarray(offset, offset + chunkBytes) };
+  }
+}

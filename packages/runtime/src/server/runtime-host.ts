@@ -1,0 +1,163 @@
+import type { Clock } from '@agentlightning/core';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import type { RuntimeLimits } from '../runtime-limits.ts';
+import type { EngineCapabilities, EngineModel, RuntimeEngine } from './engine.ts';
+import { HostedModel } from './hosted-model.ts';
+import { InflightBudget } from './inflight-budget.ts';
+import { invalid } from './invalid.ts';
+import type { OperationRecord } from './operation-record.ts';
+import { SessionRegistry } from './session-registry.ts';
+import { TurnTaking } from './turn-taking.ts';
+
+/** What a host is made of. */
+export interface RuntimeHostOptions {
+  readonly engine: RuntimeEngine;
+  readonly limits: RuntimeLimits;
+  readonly clock: Clock;
+}
+
+/** Which model is to be made or found. */
+export interface ModelRequest {
+  readonly modelId: string;
+  readonly baseModel: string;
+  readonly seed: number;
+}
+
+/** The state of a runtime server: its engine, sessions and models. */
+export class RuntimeHost {
+  readonly engine: RuntimeEngine;
+  readonly capabilities: EngineCapabilities;
+  readonly limits: RuntimeLimits;
+  readonly sessions: SessionRegistry;
+  readonly budget: InflightBudget;
+  readonly #clock: Clock;
+  readonly #turns = new TurnTaking();
+  readonly #models = new Map<string, HostedModel>();
+  #stopReason: RuntimeError | null = null;
+
+  constructor({ engine, limits, clock }: RuntimeHostOptions) {
+    this.engine = engine;
+    this.capabilities = engine.capabilities();
+    this.limits = limits;
+    this.sessions = new SessionRegistry(clock, limits.sessionTtlMs);
+    this.budget = new InflightBudget(limits.maxInflightBytes);
+    this.#clock = clock;
+  }
+
+  /** True until the server begins to stop. */
+  get isServing(): boolean {
+    return this.#stopReason === null;
+  }
+
+  /**
+   * Notes that a session is alive.
+   * @throws RuntimeError SESSION_EXPIRED, or SHUTTING_DOWN when the server is stopping
+   */
+  touch(sessionId: string): void {
+    if (this.#stopReason !== null) throw this.#stopReason;
+    this.sessions.touch(sessionId);
+  }
+
+  /** @throws RuntimeError NOT_FOUND */
+  model(modelId: string): HostedModel {
+    const model = this.#models.get(modelId);
+    if (model !== undefined) return model;
+    throw new RuntimeError({
+      reason: ErrorReason.NOT_FOUND,
+      message: `Model "${modelId}" not found`,
+      remedy: 'Make it with CreateModel; a restarted runtime has its checkpoints, but no models.',
+    });
+  }
+
+  /** A model for a session that wants to change it. @throws RuntimeError */
+  ownedModel(sessionId: string, modelId: string): HostedModel {
+    this.touch(sessionId);
+    const model = this.model(modelId);
+    model.assertOwner(sessionId);
+    return model;
+  }
+
+  /** A model's engine. @throws RuntimeError PRECONDITION when it is not there (yet) */
+  engineModel(modelId: string): EngineModel {
+    return assertMade(this.model(modelId));
+  }
+
+  /** Makes a model as its operation 0, or finds it, and gives it to the session. */
+  createModel(sessionId: string, request: ModelRequest): OperationRecord {
+    this.touch(sessionId);
+    const found = this.#models.get(request.modelId);
+    const model = found === undefined || found.hasFailedToStart ? this.#addModel(request) : found;
+    if (model.baseModel !== request.baseModel || model.seed !== request.seed) {
+      throw new RuntimeError({
+        reason: ErrorReason.CONFLICT,
+        message: `Model "${request.modelId}" is there with base ${model.baseModel} and seed ${model.seed}, not ${request.baseModel} and ${request.seed}`,
+        remedy: 'Choose another model id, or the same base and seed.',
+      });
+    }
+    model.takeOver(sessionId);
+    return model.operation(0);
+  }
+
+  /** Cancels what waits, lets what runs finish, and frees the model. */
+  async unloadModel(model: HostedModel): Promise<void> {
+    this.#models.delete(model.modelId);
+    await model.end(
+      new RuntimeError({
+        reason: ErrorReason.NOT_FOUND,
+        message: `Model "${model.modelId}" was unloaded`,
+      }),
+    );
+    await model.engine?.unload();
+  }
+
+  /** Takes nothing more in, lets what runs finish, and ends the engine. */
+  async stop(): Promise<void> {
+    const reason = new RuntimeError({
+      reason: ErrorReason.SHUTTING_DOWN,
+      message: 'The runtime is shutting down',
+    });
+    this.#stopReason = reason;
+    await Promise.all([...this.#models.values()].map((model) => model.end(reason)));
+    await this.engine.close();
+  }
+
+  #addModel(request: ModelRequest): HostedModel {
+    const names = this.capabilities.models.map(({ name }) => name);
+    if (!names.includes(request.baseModel)) {
+      throw invalid('base_model', `is "${request.baseModel}"; known are ${names.join(', ')}`);
+    }
+    const shared = { ...this.limits, clock: this.#clock, turns: this.#turns };
+    const model = new HostedModel({ ...request, ...shared });
+    this.#models.set(request.modelId, model);
+    model.accept(0, {
+      fingerprint: '',
+      addsGradients: false,
+      execute: async () => {
+        model.engine = await this.engine.createModel(request);
+        return { case: 'model', value: model.info() };
+      },
+    });
+    return model;
+  }
+}
+
+/** @throws RuntimeError PRECONDITION when the model could not be made, or is being made */
+export function assertMade(model: HostedModel): EngineModel {
+  if (model.engine !== null) return model.engine;
+  throw new RuntimeError({
+    reason: ErrorReason.PRECONDITION,
+    message: `Model "${model.modelId}" is not there: operation 0 has failed or is not done`,
+  });
+}
+
+/** @throws RuntimeError PRECONDITION when the model's state is lost or half-changed */
+export function assertSound(model: HostedModel): EngineModel {
+  const engine = assertMade(model);
+  if (!engine.state().isCorrupted) return engine;
+  throw new RuntimeError({
+    reason: ErrorReason.PRECONDITION,
+    message: `The state of model "${model.modelId}" is lost or half-changed`,
+    remedy: 'Load a checkpoint.',
+  });
+}

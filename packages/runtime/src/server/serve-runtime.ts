@@ -1,0 +1,185 @@
+import { timingSafeEqual } from 'node:crypto';
+import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { type Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
+import { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { Health } from '../gen/grpc/health/v1/health_pb.ts';
+import { bindService, type HandlerEnvironment, type ServiceBinding } from '../grpc/service-handlers.ts';
+import { isLoopback } from '../loopback.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { defaultRuntimeLimits, maxMessageBytes, type RuntimeLimits } from '../runtime-limits.ts';
+import { sha256 } from '../wire/batch.ts';
+import { toServiceError } from '../wire/grpc-error.ts';
+import type { RuntimeEngine } from './engine.ts';
+import { healthHandlers } from './health-service.ts';
+import { inferenceHandlers } from './inference-service.ts';
+import { RuntimeHost } from './runtime-host.ts';
+import { runtimeHandlers } from './runtime-service.ts';
+import { trainingHandlers } from './training-service.ts';
+
+/** A certificate and its key, in PEM. */
+export interface ServerTls {
+  readonly certificate: string;
+  readonly privateKey: string;
+}
+
+/** How to serve an engine. */
+export interface ServeRuntimeOptions {
+  /** What does the arithmetic. */
+  readonly engine: RuntimeEngine;
+  /** Port to listen on; 0 takes any free one. @default 0 */
+  readonly port?: number;
+  /** Address to listen on. One beyond this machine needs `apiKey` and `tls`. @default '127.0.0.1' */
+  readonly host?: string;
+  /** Key that every client must send. @default none: everybody on this machine may train */
+  readonly apiKey?: string;
+  /** Encrypts connections. @default none */
+  readonly tls?: ServerTls;
+  /** Limits other than the defaults. */
+  readonly limits?: Partial<RuntimeLimits>;
+  /** @default systemClock */
+  readonly clock?: Clock;
+}
+
+/** A training runtime that listens. */
+export interface RuntimeServer {
+  /** Give it to `connectRuntime`: `127.0.0.1:50051`. */
+  readonly address: string;
+  readonly port: number;
+  /** Takes nothing more in, lets the operation that runs finish, ends all connections and the engine. */
+  close(): Promise<void>;
+}
+
+/** How long connections may take to end by themselves when the server stops, in milliseconds. */
+const shutdownGraceMs = 1_000;
+
+/** How often a silent connection is asked whether it lives, and how long it may take to answer, in milliseconds. */
+const keepaliveMs = 20_000;
+
+/**
+ * Serves an engine over the gRPC contract: sessions, strict order, resending, validation, results.
+ *
+ * @throws AgentLightningError PORT_IN_USE, or CONFIG when it would listen beyond this machine without key and TLS
+ * @example
+ * ```ts
+ * const server = await serveRuntime({ engine, port: 50051 });
+ * const runtime = await connectRuntime({ address: server.address });
+ * ```
+ */
+export async function serveRuntime(options: ServeRuntimeOptions): Promise<RuntimeServer> {
+  const { engine, port = 0, host: hostName = '127.0.0.1', apiKey, tls } = options;
+  assertGuarded(hostName, options);
+  const limits = { ...defaultRuntimeLimits, ...options.limits };
+  const host = new RuntimeHost({ engine, limits, clock: options.clock ?? systemClock });
+  const stopping = new AbortController();
+  const server = new Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.keepalive_timeout_ms': keepaliveMs,
+    // Two servers on one port would each get half of the calls.
+    'grpc.so_reuseport': 0,
+  });
+  for (const binding of bindings(host, stopping.signal, apiKey)) {
+    server.addService(binding.definition, binding.implementation);
+  }
+  const boundPort = await listen(server, { hostName, port, tls });
+  let closing: Promise<void> | undefined;
+  return {
+    address: `${bracketed(hostName)}:${boundPort}`,
+    port: boundPort,
+    close: () => {
+      closing ??= stop(server, host, stopping);
+      return closing;
+    },
+  };
+}
+
+function bindings(host: RuntimeHost, stopping: AbortSignal, apiKey: string | undefined): readonly ServiceBinding[] {
+  const guarded: HandlerEnvironment = {
+    authorize: (metadata) => assertKey(metadata, apiKey),
+    toServiceError,
+  };
+  const open: HandlerEnvironment = { authorize: () => {}, toServiceError };
+  return [
+    bindService(RuntimeService, runtimeHandlers(host), guarded),
+    bindService(TrainingService, trainingHandlers(host), guarded),
+    bindService(InferenceService, inferenceHandlers(host), guarded),
+    bindService(Health, healthHandlers(host, stopping), open),
+  ];
+}
+
+async function stop(server: Server, host: RuntimeHost, stopping: AbortController): Promise<void> {
+  stopping.abort();
+  await host.stop();
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => server.forceShutdown(), shutdownGraceMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+interface ListenOptions {
+  readonly hostName: string;
+  readonly port: number;
+  readonly tls: ServerTls | undefined;
+}
+
+function listen(server: Server, { hostName, port, tls }: ListenOptions): Promise<number> {
+  const credentials =
+    tls === undefined
+      ? ServerCredentials.createInsecure()
+      : ServerCredentials.createSsl(null, [
+          { private_key: Buffer.from(tls.privateKey), cert_chain: Buffer.from(tls.certificate) },
+        ]);
+  const address = `${bracketed(hostName)}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, boundPort) => {
+      if (error === null) resolve(boundPort);
+      else reject(listenError(address, error));
+    });
+  });
+}
+
+function listenError(address: string, cause: Error): AgentLightningError {
+  if (cause.message.includes('EADDRINUSE')) {
+    const message = `Cannot listen on ${address}: the port is taken`;
+    return new AgentLightningError({ code: 'PORT_IN_USE', message, cause });
+  }
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `Cannot listen on ${address}: ${cause.message}`,
+    remedy: 'Give an address of this machine and a port that this user may open.',
+    cause,
+  });
+}
+
+/** Compares digests, whose length tells nothing, in constant time. */
+function assertKey(metadata: Metadata, apiKey: string | undefined): void {
+  if (apiKey === undefined) return;
+  const [sent = ''] = metadata.get('authorization');
+  const expected = sha256(Buffer.from(`Bearer ${apiKey}`));
+  if (timingSafeEqual(sha256(Buffer.from(sent)), expected)) return;
+  throw new RuntimeError({
+    reason: ErrorReason.UNAUTHENTICATED,
+    message: sent === '' ? 'The call carries no key' : 'The key of the call is wrong',
+    remedy: "Give the runtime's key as `apiKey` to connectRuntime.",
+  });
+}
+
+function assertGuarded(hostName: string, { apiKey, tls }: ServeRuntimeOptions): void {
+  if (isLoopback(hostName) || (apiKey !== undefined && tls !== undefined)) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `Refusing to listen on ${hostName} without ${apiKey === undefined ? 'a key' : 'TLS'}: others could train and read models`,
+    remedy: 'Set `apiKey` and `tls`, or listen on 127.0.0.1 and let a TLS proxy or tunnel reach it.',
+  });
+}
+
+function bracketed(hostName: string): string {
+  return hostName.includes(':') ? `[${hostName}]` : hostName;
+}

@@ -1,0 +1,55 @@
+import { type Checkpoint, type JsonObject, ValidationError } from '@agentlightning/core';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { CheckpointInfo, CheckpointInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
+import type { EngineCheckpoint } from '../server/engine.ts';
+
+/** A checkpoint as the contract has it. */
+export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape<typeof CheckpointInfoSchema> {
+  return {
+    uri: checkpoint.uri,
+    name: checkpoint.name,
+    step: checkpoint.step,
+    policyVersion: checkpoint.policyVersion,
+    sizeBytes: BigInt(checkpoint.sizeBytes),
+    createTime: timestampFromMs(checkpoint.createdAtMs),
+    clientState: checkpoint.clientState,
+  };
+}
+
+/** A checkpoint as core has it. */
+export function decodeCheckpoint(info: CheckpointInfo): Checkpoint {
+  return {
+    uri: info.uri,
+    step: info.step,
+    policyVersion: info.policyVersion,
+    sizeBytes: Number(info.sizeBytes),
+    clientState: decodeClientState(info.clientState),
+  };
+}
+
+/** The client's state as UTF-8 JSON. */
+export function encodeClientState(state: JsonObject): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(state));
+}
+
+/** @throws ValidationError when the bytes were not written by {@link encodeClientState} */
+export function decodeClientState(bytes: Uint8Array): JsonObject {
+  if (bytes.byteLength === 0) return {};
+  try {
+    const state: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (isJsonObject(state)) return state;
+  } catch (error) {
+    throw notJson(error);
+  }
+  throw notJson();
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function notJson(cause?: unknown): ValidationError {
+  const message = 'must be a JSON object; another kind of client saved this checkpoint';
+  return new ValidationError('client state of a checkpoint', [{ path: '', message }], cause);
+}

@@ -1,0 +1,68 @@
+import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
+import { create } from '@bufbuild/protobuf';
+import { ErrorReason, type RuntimeFailure, RuntimeFailureSchema } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+
+/** How the errors an engine may throw are called in the contract. Others are `INTERNAL`. */
+const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
+  VALIDATION: ErrorReason.INVALID,
+  RUNTIME_REJECTED: ErrorReason.INVALID,
+  NOT_FOUND: ErrorReason.NOT_FOUND,
+  CONFLICT: ErrorReason.CONFLICT,
+  PRECONDITION_FAILED: ErrorReason.PRECONDITION,
+  PAYLOAD_TOO_LARGE: ErrorReason.TOO_LARGE,
+  RESOURCE_EXHAUSTED: ErrorReason.OUT_OF_MEMORY,
+  NON_FINITE: ErrorReason.NON_FINITE,
+  CANCELLED: ErrorReason.CANCELLED,
+  UNAUTHENTICATED: ErrorReason.UNAUTHENTICATED,
+};
+
+/** Any thrown value as a message of the contract. */
+export function toFailure(error: unknown): RuntimeFailure {
+  const known = toRuntimeError(error);
+  return create(RuntimeFailureSchema, {
+    reason: known.reason,
+    message: plainMessage(known),
+    field: known.field ?? '',
+    ...(known.datumIndex === undefined ? {} : { datumIndex: known.datumIndex }),
+    ...(known.nextSequence === undefined ? {} : { nextSeq: known.nextSequence }),
+    ...(known.retryAfterMs === undefined ? {} : { retryAfterMs: known.retryAfterMs }),
+    gradientsDiscarded: known.gradientsDiscarded,
+  });
+}
+
+/** A message of the contract as the error that a caller catches. */
+export function fromFailure(failure: RuntimeFailure): RuntimeError {
+  return new RuntimeError({
+    reason: failure.reason,
+    message: failure.message,
+    field: failure.field === '' ? undefined : failure.field,
+    datumIndex: failure.datumIndex,
+    nextSequence: failure.nextSeq,
+    retryAfterMs: failure.retryAfterMs,
+    gradientsDiscarded: failure.gradientsDiscarded,
+  });
+}
+
+/** Any thrown value as a {@link RuntimeError}; what is not one of ours is a fault of the runtime. */
+export function toRuntimeError(error: unknown): RuntimeError {
+  if (error instanceof RuntimeError) return error;
+  if (AgentLightningError.isInstance(error)) {
+    const { field, datumIndex } = error.details;
+    return new RuntimeError({
+      reason: reasonOfCode[error.code] ?? ErrorReason.INTERNAL,
+      message: plainMessage(error),
+      field: typeof field === 'string' ? field : undefined,
+      datumIndex: typeof datumIndex === 'number' ? datumIndex : undefined,
+      cause: error,
+    });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new RuntimeError({ reason: ErrorReason.INTERNAL, message, cause: error });
+}
+
+/** The message without the code in front, which the error class adds on the other side again. */
+function plainMessage(error: AgentLightningError): string {
+  const prefix = `[${error.code}] `;
+  return error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;
+}

@@ -1,0 +1,96 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { Metadata, type ServerErrorResponse, type ServiceError, status } from '@grpc/grpc-js';
+import { ErrorReason, RuntimeFailureSchema } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { fromFailure, toFailure } from './failure.ts';
+
+/** Trailing metadata that carries a serialised `RuntimeFailure`. */
+const trailer = 'agentlightning-error-bin';
+
+/** The gRPC status of each reason; the brackets in error.proto. */
+const statusOfReason: Readonly<Record<ErrorReason, status>> = {
+  [ErrorReason.UNSPECIFIED]: status.UNKNOWN,
+  [ErrorReason.INVALID]: status.INVALID_ARGUMENT,
+  [ErrorReason.NOT_FOUND]: status.NOT_FOUND,
+  [ErrorReason.CONFLICT]: status.ALREADY_EXISTS,
+  [ErrorReason.SEQUENCE_REUSED]: status.ALREADY_EXISTS,
+  [ErrorReason.SEQUENCE_GAP]: status.OUT_OF_RANGE,
+  [ErrorReason.PRECONDITION]: status.FAILED_PRECONDITION,
+  [ErrorReason.TOO_LARGE]: status.RESOURCE_EXHAUSTED,
+  [ErrorReason.QUEUE_FULL]: status.RESOURCE_EXHAUSTED,
+  [ErrorReason.OUT_OF_MEMORY]: status.RESOURCE_EXHAUSTED,
+  [ErrorReason.NON_FINITE]: status.ABORTED,
+  [ErrorReason.CANCELLED]: status.CANCELLED,
+  [ErrorReason.RESULT_EXPIRED]: status.NOT_FOUND,
+  [ErrorReason.SESSION_EXPIRED]: status.UNAUTHENTICATED,
+  [ErrorReason.SESSION_SUPERSEDED]: status.FAILED_PRECONDITION,
+  [ErrorReason.UNAUTHENTICATED]: status.UNAUTHENTICATED,
+  [ErrorReason.SHUTTING_DOWN]: status.UNAVAILABLE,
+  [ErrorReason.INTERNAL]: status.INTERNAL,
+};
+
+/** Statuses that gRPC itself gives when there is no connection; the same call may be tried again. */
+const transportStatuses: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.UNKNOWN,
+  status.CANCELLED,
+]);
+
+/** Any thrown value as grpc-js sends it: status, message and the whole failure in the trailer. */
+export function toServiceError(error: unknown): ServerErrorResponse {
+  const failure = toFailure(error);
+  const metadata = new Metadata();
+  metadata.set(trailer, Buffer.from(toBinary(RuntimeFailureSchema, failure)));
+  const serviceError: ServerErrorResponse = Object.assign(new Error(failure.message), {
+    code: statusOfReason[failure.reason] ?? status.UNKNOWN,
+    details: failure.message,
+    metadata,
+  });
+  return serviceError;
+}
+
+/** What a failed call was: the runtime's own words, or a connection that is not there. */
+export type CallFailure =
+  | { readonly kind: 'answered'; readonly error: RuntimeError }
+  | { readonly kind: 'transport'; readonly error: ServiceError };
+
+/** Tells the runtime's own refusals from a connection that failed. */
+export function classifyCallError(error: unknown): CallFailure {
+  if (error instanceof RuntimeError) return { kind: 'answered', error };
+  if (!isServiceError(error)) {
+    return {
+      kind: 'answered',
+      error: new RuntimeError({ reason: ErrorReason.INTERNAL, message: String(error), cause: error }),
+    };
+  }
+  const [bytes] = error.metadata.get(trailer);
+  if (bytes instanceof Uint8Array) {
+    return { kind: 'answered', error: fromFailure(fromBinary(RuntimeFailureSchema, bytes)) };
+  }
+  if (transportStatuses.has(error.code)) return { kind: 'transport', error };
+  return {
+    kind: 'answered',
+    error: new RuntimeError({ reason: reasonOfStatus(error.code), message: error.details, cause: error }),
+  };
+}
+
+/** For statuses that gRPC itself gave, such as a message beyond the limit. */
+function reasonOfStatus(code: status): ErrorReason {
+  switch (code) {
+    case status.RESOURCE_EXHAUSTED:
+      return ErrorReason.TOO_LARGE;
+    case status.UNAUTHENTICATED:
+    case status.PERMISSION_DENIED:
+      return ErrorReason.UNAUTHENTICATED;
+    case status.UNIMPLEMENTED:
+    case status.INVALID_ARGUMENT:
+      return ErrorReason.INVALID;
+    default:
+      return ErrorReason.INTERNAL;
+  }
+}
+
+function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && 'code' in error && 'metadata' in error && error.metadata instanceof Metadata;
+}
