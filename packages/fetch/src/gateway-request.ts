@@ -1,0 +1,35 @@
+import type { RolloutContext, RolloutEndpoint } from '@agentlightning/core';
+import type { ModelRequest } from './model-request.ts';
+
+/** Headers by which the gateway knows where in the trace a call belongs. */
+export const callHeaders = {
+  traceId: 'x-agl-trace-id',
+  parentSpanId: 'x-agl-parent-span-id',
+  /** Percent-encoded where it has other characters than those of ASCII. */
+  agentName: 'x-agl-agent-name',
+} as const;
+
+/** What the agent's own provider knows it by: none of the gateway's business. */
+const providerHeaders = ['authorization', 'x-api-key', 'api-key', 'openai-organization', 'openai-project', 'cookie'];
+
+/** The URL of the same call at the attempt's own endpoint. */
+export function gatewayUrl(request: ModelRequest, endpoint: RolloutEndpoint): string {
+  return endpoint.baseUrl.replace(/\/+$/, '') + request.path;
+}
+
+/** The request's headers with the endpoint's key in the place of the agent's, and the place in the trace. */
+export function gatewayHeaders(headers: Headers, context: RolloutContext, endpoint: RolloutEndpoint): Headers {
+  const sent = new Headers(headers);
+  for (const name of providerHeaders) sent.delete(name);
+  // The body that is sent is the text that was read; fetch knows its length.
+  sent.delete('content-length');
+  if (endpoint.apiKey !== null) sent.set('authorization', `Bearer ${endpoint.apiKey}`);
+  sent.set(callHeaders.traceId, context.traceId);
+  if (context.parentSpanId !== null) sent.set(callHeaders.parentSpanId, context.parentSpanId);
+  if (context.agentName !== null) sent.set(callHeaders.agentName, headerText(context.agentName));
+  return sent;
+}
+
+function headerText(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+}

@@ -1,0 +1,89 @@
+import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+
+/** Which API a request to a model speaks. */
+export type ModelApi = 'chat-completions' | 'completions' | 'responses' | 'embeddings' | 'messages';
+
+/** A request that asks a model for something. */
+export interface ModelRequest {
+  readonly api: ModelApi;
+  readonly url: URL;
+  /** The path after the API's root, with the query: `/chat/completions`. */
+  readonly path: string;
+  readonly body: JsonObject;
+  /** The body as it is sent. */
+  readonly text: string;
+  /** The model that is asked for; null when the URL says it, as with Azure. */
+  readonly model: string | null;
+}
+
+/** What was passed to `fetch`: the request when it is one to a model, and how to send it otherwise. */
+export interface ReadFetch {
+  readonly request: ModelRequest | null;
+  /** The same as was passed, except that a body that could be read only once is a text now. */
+  readonly init: RequestInit | undefined;
+}
+
+type FetchInput = Parameters<typeof fetch>[0];
+
+const apiPaths: readonly (readonly [string, ModelApi])[] = [
+  ['/chat/completions', 'chat-completions'],
+  ['/completions', 'completions'],
+  ['/responses', 'responses'],
+  ['/embeddings', 'embeddings'],
+  ['/messages', 'messages'],
+];
+
+/**
+ * Tells requests to a model from all others: a POST to one of the known paths, with a body as that API has it.
+ *
+ * The body counts because other services have such paths too: posting to a chat's `/messages` is no model call.
+ */
+export async function readFetch(input: FetchInput, init: RequestInit | undefined): Promise<ReadFetch> {
+  const url = urlOf(input);
+  const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+  const found = url === null ? undefined : apiPaths.find(([path]) => url.pathname.endsWith(path));
+  if (url === null || found === undefined || method.toUpperCase() !== 'POST') return { request: null, init };
+  const text = await textOf(input, init);
+  const isOnceOnly = init?.body instanceof ReadableStream;
+  const readInit = isOnceOnly && text !== null ? { ...init, body: text } : init;
+  const body = text === null ? null : parseJsonObject(text);
+  const [apiPath, api] = found;
+  if (text === null || body === null || !isBodyOf(api, body)) return { request: null, init: readInit };
+  const model = typeof body.model === 'string' ? body.model : null;
+  return { request: { api, url, path: apiPath + url.search, body, text, model }, init: readInit };
+}
+
+function isBodyOf(api: ModelApi, body: JsonObject): boolean {
+  const hasModel = typeof body.model === 'string';
+  switch (api) {
+    case 'chat-completions':
+      return areMessages(body.messages);
+    case 'messages':
+      return hasModel && areMessages(body.messages);
+    case 'completions':
+      return hasModel && 'prompt' in body;
+    case 'responses':
+      return hasModel && ('input' in body || 'previous_response_id' in body || 'prompt' in body);
+    case 'embeddings':
+      return hasModel && 'input' in body;
+  }
+}
+
+function areMessages(value: JsonObject[string] | undefined): boolean {
+  return Array.isArray(value) && value.every((message) => isJsonObject(message) && typeof message.role === 'string');
+}
+
+function urlOf(input: FetchInput): URL | null {
+  const text = input instanceof Request ? input.url : String(input);
+  return URL.canParse(text) ? new URL(text) : null;
+}
+
+/** The body as text; null when there is none, or one that is surely no JSON. */
+async function textOf(input: FetchInput, init: RequestInit | undefined): Promise<string | null> {
+  const body = init?.body;
+  if (typeof body === 'string') return body;
+  if (body instanceof FormData || body instanceof URLSearchParams) return null;
+  if (body !== undefined && body !== null) return new Response(body).text();
+  // A clone, so that the request can still be sent as it is.
+  return input instanceof Request && init?.body !== null ? input.clone().text() : null;
+}

@@ -1,0 +1,226 @@
+import {
+  type ActiveSpan,
+  type Attributes,
+  type AttributeValue,
+  type Clock,
+  genAiAttributes,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  modelCallAttributes,
+  modelCallToSpan,
+  newSpanId,
+  type RolloutContext,
+  type SpanInput,
+  spanNames,
+  untrainableReason,
+} from '@agentlightning/core';
+import { AnswerReader } from './answer-reader.ts';
+import type { ModelApi, ModelRequest } from './model-request.ts';
+
+/** How calls of each API are called in the trace: the span's name and OpenTelemetry's operation. */
+const names: Readonly<Record<ModelApi, { readonly span: string; readonly operation: string }>> = {
+  'chat-completions': { span: spanNames.modelCall, operation: 'chat' },
+  completions: { span: 'openai.completion', operation: 'text_completion' },
+  responses: { span: 'openai.response', operation: 'chat' },
+  embeddings: { span: 'openai.embedding', operation: 'embeddings' },
+  messages: { span: 'anthropic.message', operation: 'chat' },
+};
+
+/** What a call is recorded with. */
+export interface OpenModelCallOptions {
+  readonly context: RolloutContext;
+  readonly request: ModelRequest;
+  readonly headers: Headers;
+  readonly clock: Clock;
+}
+
+/**
+ * A model call that is under way and that this process records itself. It is a span like others, so that a call
+ * whose answer is never read to its end is ended, as far as it came, when the attempt ends.
+ */
+export class OpenModelCall implements ActiveSpan {
+  readonly traceId: string;
+  readonly spanId: string = newSpanId();
+  readonly #options: OpenModelCallOptions;
+  readonly #startTimeMs: number;
+  readonly #attributes: Record<string, AttributeValue> = {};
+  #reader: AnswerReader;
+  #httpStatus: number | null = null;
+  #firstByteTimeMs: number | null = null;
+  #isEnded = false;
+
+  constructor(options: OpenModelCallOptions) {
+    this.#options = options;
+    this.traceId = options.context.traceId;
+    this.#startTimeMs = options.clock.now();
+    this.#reader = new AnswerReader(options.request.api, false);
+    const resends = Number(options.headers.get('x-stainless-retry-count') ?? 0);
+    if (resends > 0) this.#attributes['http.request.resend_count'] = resends;
+    options.context.sink.spanStarted?.(this);
+  }
+
+  /** The answer has begun. */
+  answered(response: Response): void {
+    const isStreamed = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
+    this.#httpStatus = response.status;
+    this.#reader = new AnswerReader(this.#options.request.api, isStreamed);
+    this.#attributes[modelCallAttributes.isStreamed] = isStreamed;
+  }
+
+  /** Bytes of the answer have come. */
+  take(bytes: Uint8Array): void {
+    if (this.#isEnded) return;
+    this.#firstByteTimeMs ??= this.#options.clock.now();
+    this.#reader.take(bytes);
+    if (this.#reader.hasEnded) this.finish(null);
+  }
+
+  /** No more bytes come. */
+  ended(): void {
+    const isBroken = this.#attributes[modelCallAttributes.isStreamed] === true && !this.#reader.isWhole;
+    this.finish(isBroken ? 'the connection closed before the answer was whole' : null);
+  }
+
+  /** The agent does not want more of the answer. */
+  cancelled(): void {
+    this.finish(this.#reader.isWhole ? null : 'the agent stopped reading before the answer was whole');
+  }
+
+  /** Records the call; later calls do nothing. */
+  finish(failure: string | null): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    try {
+      this.#options.context.sink.append(this.#toSpan(failure));
+    } catch {
+      // A sink must not throw. Where one does, the agent still gets its answer.
+    }
+  }
+
+  setAttribute(name: string, value: AttributeValue): void {
+    this.#attributes[name] = value;
+  }
+
+  setAttributes(attributes: Attributes): void {
+    Object.assign(this.#attributes, attributes);
+  }
+
+  addEvent(): void {}
+
+  setStatus(): void {}
+
+  recordException(): void {}
+
+  end(): void {
+    this.finish('the attempt ended before the answer was whole');
+  }
+
+  #toSpan(failure: string | null): SpanInput {
+    const { context, request, clock } = this.#options;
+    // Reading the body also collects its tokens, so it comes first.
+    const response = this.#reader.toBody();
+    const { captured } = this.#reader;
+    // What the server says went wrong is the cause; that the agent then stopped reading only follows from it.
+    const httpError = this.#httpError(response);
+    const broken = httpError === null ? (this.#reader.failure ?? failure) : null;
+    const error = httpError ?? broken;
+    const reason = error ?? notChat(request.api) ?? untrainableReason(captured);
+    const endTimeMs = clock.now();
+    const usage = captured.usage ?? usageOf(response);
+    const span = modelCallToSpan(
+      {
+        rolloutId: context.rolloutId,
+        attemptId: context.attemptId,
+        spanId: this.spanId,
+        responseId: captured.responseId ?? textOf(response?.id),
+        model: request.model ?? '',
+        policyVersion: captured.policyVersion,
+        agentName: context.agentName,
+        promptTokenIds: captured.promptTokenIds,
+        choices: captured.choices,
+        temperature: numberOf(request.body.temperature) ?? 1,
+        isTrainable: reason === null,
+        untrainableReason: reason,
+        request: request.body,
+        response: response === null ? null : withoutTokens(response),
+        startTimeMs: this.#startTimeMs,
+        endTimeMs,
+      },
+      {
+        traceId: this.traceId,
+        parentId: context.parentSpanId,
+        mode: context.mode,
+        responseModel: captured.model ?? textOf(response?.model) ?? request.model ?? '',
+        isPartial: broken !== null,
+        latencyMs: endTimeMs - this.#startTimeMs,
+        ...(this.#firstByteTimeMs === null ? {} : { timeToFirstTokenMs: this.#firstByteTimeMs - this.#startTimeMs }),
+        ...(this.#httpStatus === null ? {} : { httpStatus: this.#httpStatus }),
+        ...(usage === null ? {} : { usage }),
+        sampling: samplingOf(request.body),
+        responseTokens: captured.responseTokens,
+        requestText: request.text,
+        error,
+      },
+    );
+    return this.#named(span);
+  }
+
+  #named(span: SpanInput): SpanInput {
+    const { api } = this.#options.request;
+    const attributes: Record<string, AttributeValue> = { ...span.attributes, ...this.#attributes };
+    attributes[genAiAttributes.operationName] = names[api].operation;
+    if (api === 'embeddings') {
+      // Nothing is sampled here: it is no call that could be trained on, or fail to be.
+      delete attributes[modelCallAttributes.isTrainable];
+      delete attributes[modelCallAttributes.untrainableReason];
+    }
+    return { ...span, name: names[api].span, attributes };
+  }
+
+  #httpError(response: JsonObject | null): string | null {
+    if (this.#httpStatus === null || this.#httpStatus < 400) return null;
+    const message = isJsonObject(response?.error) ? textOf(response.error.message) : null;
+    return `HTTP status ${this.#httpStatus}${message === null ? '' : `: ${message}`}`;
+  }
+}
+
+function notChat(api: ModelApi): string | null {
+  return api === 'chat-completions' ? null : `calls of the ${api} API carry no tokens to train on`;
+}
+
+/** The answer without what has attributes of its own. */
+function withoutTokens(response: JsonObject): JsonObject {
+  const { prompt_token_ids: _, choices, ...rest } = response;
+  if (!Array.isArray(choices)) return rest;
+  const visible = choices.filter(isJsonObject).map(({ token_ids: _ids, logprobs: _logprobs, ...choice }) => choice);
+  return { ...rest, choices: visible };
+}
+
+/** Token counts as the Responses and Messages APIs name them. */
+function usageOf(response: JsonObject | null): { readonly inputTokens: number; readonly outputTokens: number } | null {
+  const usage = response?.usage;
+  if (!isJsonObject(usage)) return null;
+  const inputTokens = numberOf(usage.input_tokens);
+  return inputTokens === null ? null : { inputTokens, outputTokens: numberOf(usage.output_tokens) ?? 0 };
+}
+
+function samplingOf(body: JsonObject): { readonly topP?: number; readonly maxTokens?: number; readonly seed?: number } {
+  const topP = numberOf(body.top_p);
+  const maxTokens =
+    numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens) ?? numberOf(body.max_output_tokens);
+  const seed = numberOf(body.seed);
+  return {
+    ...(topP === null ? {} : { topP }),
+    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(seed === null ? {} : { seed }),
+  };
+}
+
+function numberOf(value: JsonValue | undefined): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,51 @@
+import { withRollout } from '@agentlightning/core';
+import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import OpenAI from 'openai';
+import { afterEach, expect, test } from 'vitest';
+import { patchGlobalFetch } from './patch-global-fetch.ts';
+import { traceFetch } from './trace-fetch.ts';
+
+const original = globalThis.fetch;
+const messages = [{ role: 'user' as const, content: 'hi' }];
+
+afterEach(() => {
+  globalThis.fetch = original;
+});
+
+async function spansOf(model: ScriptedModel, client: OpenAI): Promise<number> {
+  const sink = new MemorySpanSink();
+  await withRollout(aRolloutContext({ sink }), () => client.chat.completions.create({ model: 'tiny', messages }));
+  expect(model.requests.length).toBeGreaterThan(0);
+  return sink.spans.length;
+}
+
+test('an unchanged client is traced while the patch is in place, and not after', async () => {
+  await using model = await ScriptedModel.start(() => answer('hi'));
+  const undo = patchGlobalFetch();
+  const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' });
+  expect(await spansOf(model, client)).toBe(1);
+  undo();
+  undo();
+  expect(globalThis.fetch).toBe(original);
+  expect(await spansOf(model, client), 'the client kept the patched function').toBe(0);
+});
+
+test('patching twice, and a traced client on top, records a call once', async () => {
+  await using model = await ScriptedModel.start(() => answer('hi'));
+  const undoFirst = patchGlobalFetch();
+  const undoSecond = patchGlobalFetch();
+  expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);
+  expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: traceFetch() }))).toBe(1);
+  const twice = traceFetch({ fetch: traceFetch() });
+  expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: twice }))).toBe(1);
+  undoFirst();
+  expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);
+  undoSecond();
+  expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
+});
+
+test('a traced fetch put into the place of the global one by hand does not call itself', async () => {
+  await using model = await ScriptedModel.start(() => answer('hi'));
+  globalThis.fetch = traceFetch();
+  expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);
+});

@@ -1,0 +1,69 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+
+type Mutable = Record<string, JsonValue>;
+
+/** Which field of a content block a delta goes on with. */
+const deltaFields: Readonly<Record<string, readonly [delta: string, block: string]>> = {
+  text_delta: ['text', 'text'],
+  thinking_delta: ['thinking', 'thinking'],
+  signature_delta: ['signature', 'signature'],
+  // Sent in pieces of JSON text; parsed when the block ends.
+  input_json_delta: ['partial_json', 'partial_json'],
+};
+
+/** Puts the events of an Anthropic Messages stream together into the body that would have come without streaming. */
+export class StreamedAnthropicMessage {
+  readonly #blocks: Map<number, Mutable> = new Map();
+  #message: JsonObject = {};
+  #isWhole = false;
+
+  /** Whether an event said that the answer is whole. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** Takes an event. */
+  add(event: JsonObject): void {
+    const index = typeof event.index === 'number' ? event.index : 0;
+    if (event.type === 'message_start' && isJsonObject(event.message)) this.#message = event.message;
+    else if (event.type === 'content_block_start' && isJsonObject(event.content_block)) {
+      this.#blocks.set(index, { ...event.content_block });
+    } else if (event.type === 'content_block_delta' && isJsonObject(event.delta)) this.#extend(index, event.delta);
+    else if (event.type === 'message_delta') this.#finish(event);
+    else if (event.type === 'message_stop') this.#isWhole = true;
+  }
+
+  /** The body so far. */
+  toBody(): JsonObject {
+    const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => wholeBlock(block));
+    return { ...this.#message, content };
+  }
+
+  #extend(index: number, delta: JsonObject): void {
+    const block = this.#blocks.get(index);
+    const fields = deltaFields[String(delta.type)];
+    if (block === undefined || fields === undefined) return;
+    const [from, to] = fields;
+    block[to] = `${block[to] ?? ''}${delta[from] ?? ''}`;
+  }
+
+  #finish(event: JsonObject): void {
+    const usage = isJsonObject(this.#message.usage) ? this.#message.usage : {};
+    this.#message = {
+      ...this.#message,
+      ...(isJsonObject(event.delta) ? event.delta : {}),
+      usage: { ...usage, ...(isJsonObject(event.usage) ? event.usage : {}) },
+    };
+  }
+}
+
+function wholeBlock(block: Mutable): JsonObject {
+  const { partial_json: text, ...rest } = block;
+  if (typeof text !== 'string') return block;
+  try {
+    return { ...rest, input: JSON.parse(text) };
+  } catch {
+    // The stream broke off within the arguments: they are kept as far as they came.
+    return { ...rest, input: text };
+  }
+}

@@ -1,0 +1,173 @@
+import { AttemptSpans, modelCallFromSpan, type RolloutContext, withRollout } from '@agentlightning/core';
+import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { traceFetch } from './trace-fetch.ts';
+
+const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
+const vllm = { logprobs: true, return_token_ids: true } as object;
+const usage = { stream_options: { include_usage: true } };
+
+function clientOf(model: ScriptedModel): OpenAI {
+  return new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', maxRetries: 0, fetch: traceFetch() });
+}
+
+function recordingContext(): { context: RolloutContext; sink: MemorySpanSink } {
+  const sink = new MemorySpanSink();
+  return { sink, context: aRolloutContext({ sink }) };
+}
+
+async function collect<TItem>(items: AsyncIterable<TItem>): Promise<TItem[]> {
+  const all: TItem[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+test('a stream is recorded like the whole answer', async () => {
+  const toolCalls = [{ id: 'call_1', name: 'add', arguments: { a: 2, b: 3 } }];
+  const step = answer('Let me add.', { toolCalls, reasoning: 'Two and three.' });
+  await using model = await ScriptedModel.start([step, step]);
+  const { context, sink } = recordingContext();
+  const client = clientOf(model);
+  await withRollout(context, async () => {
+    await client.chat.completions.create({ model: 'tiny', messages, ...vllm });
+    await collect(await client.chat.completions.create({ model: 'tiny', messages, stream: true, ...usage, ...vllm }));
+  });
+  const [whole, streamed] = sink.spans.map((span) => modelCallFromSpan(span));
+  expect(streamed?.isTrainable).toBe(true);
+  expect(streamed?.promptTokenIds).toEqual(whole?.promptTokenIds);
+  expect(streamed?.choices).toEqual(whole?.choices);
+  expect({ ...streamed?.response, id: 'any' }).toEqual({ ...whole?.response, id: 'any' });
+  expect(sink.spans[1]?.attributes).toMatchObject({
+    'agentlightning.stream': true,
+    'agentlightning.partial': false,
+    'gen_ai.usage.output_tokens': sink.spans[0]?.attributes['gen_ai.usage.output_tokens'],
+  });
+});
+
+test('an agent that stops reading stops the model, and what came is kept as partial', async () => {
+  await using model = await ScriptedModel.start([
+    answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
+  ]);
+  const { context, sink } = recordingContext();
+  await withRollout(context, async () => {
+    const stream = await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true, ...vllm });
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content === 'two ') break;
+  });
+  await model.waitForDisconnects(1);
+  const call = sink.spans[0] && modelCallFromSpan(sink.spans[0]);
+  expect(call).toMatchObject({
+    isTrainable: false,
+    untrainableReason: 'the agent stopped reading before the answer was whole',
+    response: { choices: [{ message: { content: 'one two ' } }] },
+  });
+  expect(sink.spans[0]?.attributes['agentlightning.partial']).toBe(true);
+});
+
+test('an agent that aborts ends the call, and what came is kept as partial', async () => {
+  await using model = await ScriptedModel.start([
+    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+  ]);
+  const { context, sink } = recordingContext();
+  const controller = new AbortController();
+  const run = withRollout(context, async () => {
+    const stream = await clientOf(model).chat.completions.create(
+      { model: 'tiny', messages, stream: true },
+      { signal: controller.signal },
+    );
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content === 'one ') controller.abort();
+  });
+  await run.catch(() => {});
+  await model.waitForDisconnects(1);
+  expect(sink.spans).toHaveLength(1);
+  expect(sink.spans[0]?.attributes).toMatchObject({
+    'agentlightning.partial': true,
+    'agentlightning.trainable': false,
+  });
+});
+
+test('a stream that is cut is an error to the agent, and what came is kept as partial', async () => {
+  await using model = await ScriptedModel.start([answer('one two three', { cutAfterChunks: 3 })]);
+  const { context, sink } = recordingContext();
+  const run = withRollout(context, async () =>
+    collect(await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true })),
+  );
+  await expect(run).rejects.toThrow();
+  expect(sink.spans[0]?.status).toMatchObject({ code: 'ERROR', message: expect.stringContaining('broke off') });
+  expect(sink.spans[0]?.attributes['agentlightning.response_body']).toContain('one two ');
+});
+
+test('an error within a stream is recorded with its words', async () => {
+  await using model = await ScriptedModel.start([answer('one two', { errorAfterChunks: 2 })]);
+  const { context, sink } = recordingContext();
+  const run = withRollout(context, async () =>
+    collect(await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true })),
+  );
+  await expect(run).rejects.toThrow('scripted stream error');
+  expect(sink.spans[0]?.status).toEqual({ code: 'ERROR', message: 'scripted stream error' });
+});
+
+test('a stream that is still open when the attempt ends is recorded as far as it came', async () => {
+  await using model = await ScriptedModel.start([
+    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+  ]);
+  const sink = new MemorySpanSink();
+  const spans = new AttemptSpans(sink);
+  await withRollout(aRolloutContext({ sink: spans }), async () => {
+    const stream = await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true });
+    await stream[Symbol.asyncIterator]().next();
+  });
+  expect(spans.close()).toBe(1);
+  expect(sink.spans[0]?.attributes).toMatchObject({
+    'agentlightning.abandoned': true,
+    'agentlightning.untrainable_reason': 'the attempt ended before the answer was whole',
+  });
+});
+
+test('32 rollouts at the same time, streamed and not, do not mix', async () => {
+  await using model = await ScriptedModel.start((request) =>
+    answer(`answer to ${String(request.messages.at(-1)?.content)}`),
+  );
+  const client = clientOf(model);
+  const rollouts = Array.from({ length: 32 }, (_, index) => ({ index, ...recordingContext() }));
+  await Promise.all(
+    rollouts.map(({ index, context }) =>
+      withRollout(context, async () => {
+        const ask = [{ role: 'user' as const, content: `question ${index}` }];
+        const body = { model: 'tiny', messages: ask, ...vllm };
+        const [whole, stream] = await Promise.all([
+          client.chat.completions.create(body),
+          client.chat.completions.create({ ...body, stream: true, ...usage }),
+        ]);
+        expect(whole.choices[0]?.message.content).toBe(`answer to question ${index}`);
+        await collect(stream);
+      }),
+    ),
+  );
+  for (const { index, context, sink } of rollouts) {
+    expect(sink.spans).toHaveLength(2);
+    for (const span of sink.spans) {
+      expect(span).toMatchObject({ rolloutId: context.rolloutId, traceId: context.traceId });
+      expect(modelCallFromSpan(span)).toMatchObject({
+        isTrainable: true,
+        response: { choices: [{ message: { content: `answer to question ${index}` } }] },
+      });
+    }
+  }
+});
+
+test('32 rollouts at the same time go to 32 different addresses', async () => {
+  await using gateway = await ScriptedModel.start((request) => answer(request.path));
+  const client = clientOf(gateway);
+  const root = gateway.baseUrl.replace('/v1', '');
+  await Promise.all(
+    Array.from({ length: 32 }, async (_, index) => {
+      const baseUrl = `${root}/rollout/ro-${index}/attempt/at-${index}/v1`;
+      const context = aRolloutContext({ endpoint: { baseUrl, model: 'policy', apiKey: `key-${index}` } });
+      const completion = await withRollout(context, () => client.chat.completions.create({ model: 'tiny', messages }));
+      expect(completion.choices[0]?.message.content).toBe(
+        `/rollout/ro-${index}/attempt/at-${index}/v1/chat/completions`,
+      );
+    }),
+  );
+});

@@ -1,0 +1,270 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { emitReward, modelCallFromSpan, type RolloutContext, withRollout } from '@agentlightning/core';
+import {
+  answer,
+  aRolloutContext,
+  callTool,
+  failWith,
+  MemorySpanSink,
+  ScriptedModel,
+} from '@agentlightning/core/testing';
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { traceFetch } from './trace-fetch.ts';
+
+const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
+const vllm = { logprobs: true, return_token_ids: true } as object;
+
+function clientOf(model: ScriptedModel, options: Parameters<typeof traceFetch>[0] = {}, maxRetries = 0): OpenAI {
+  return new OpenAI({ baseURL: model.baseUrl, apiKey: 'agents-own-key', maxRetries, fetch: traceFetch(options) });
+}
+
+function recordingContext(fields: Partial<RolloutContext> = {}): { context: RolloutContext; sink: MemorySpanSink } {
+  const sink = new MemorySpanSink();
+  return { sink, context: aRolloutContext({ sink, parentSpanId: 'feedfeedfeedfeed', ...fields }) };
+}
+
+function sentTo(gateway: ScriptedModel): RolloutContext['endpoint'] {
+  const baseUrl = gateway.baseUrl.replace('/v1', '/rollout/ro-1/attempt/at-1/v1');
+  return { baseUrl, model: 'policy', apiKey: 'gateway-key' };
+}
+
+test('outside of a rollout the call goes where the agent sends it, untouched', async () => {
+  await using model = await ScriptedModel.start([answer('5')]);
+  const completion = await clientOf(model).chat.completions.create({ model: 'tiny', messages });
+  expect(completion.choices[0]?.message.content).toBe('5');
+  expect(model.requests[0]?.headers.authorization).toBe('Bearer agents-own-key');
+  expect(model.requests[0]?.headers).not.toHaveProperty('x-agl-trace-id');
+});
+
+test('within a rollout the call goes to the attempt, with its key and its place in the trace', async () => {
+  await using own = await ScriptedModel.start([]);
+  await using gateway = await ScriptedModel.start([answer('5')]);
+  const { context, sink } = recordingContext({ endpoint: sentTo(gateway), agentName: 'größer' });
+  const client = new OpenAI({
+    baseURL: own.baseUrl,
+    apiKey: 'agents-own-key',
+    organization: 'org-secret',
+    fetch: traceFetch(),
+  });
+  const completion = await withRollout(context, () => client.chat.completions.create({ model: 'tiny', messages }));
+  expect(completion.choices[0]?.message.content).toBe('5');
+  const [request] = gateway.requests;
+  expect(request?.path).toBe('/rollout/ro-1/attempt/at-1/v1/chat/completions');
+  expect(request?.body).toEqual({ model: 'tiny', messages });
+  expect(request?.headers).toMatchObject({
+    authorization: 'Bearer gateway-key',
+    'x-agl-trace-id': context.traceId,
+    'x-agl-parent-span-id': 'feedfeedfeedfeed',
+    'x-agl-agent-name': encodeURIComponent('größer'),
+  });
+  expect(JSON.stringify(request?.headers)).not.toMatch(/agents-own-key|org-secret/);
+  expect(sink.spans, 'the gateway records the call, and nobody else').toEqual([]);
+});
+
+test('an endpoint without a key does not get the key of the agent', async () => {
+  await using gateway = await ScriptedModel.start([answer('5')]);
+  const { context } = recordingContext({ endpoint: { baseUrl: gateway.baseUrl, model: 'policy', apiKey: null } });
+  await withRollout(context, () => clientOf(gateway).chat.completions.create({ model: 'tiny', messages }));
+  expect(gateway.requests[0]?.headers).not.toHaveProperty('authorization');
+});
+
+test('what was emitted before a call is stored before the call is made', async () => {
+  const order: string[] = [];
+  await using gateway = await ScriptedModel.start(() => {
+    order.push('call');
+    return answer('5');
+  });
+  const sink = {
+    append: () => {},
+    flush: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push('flushed');
+    },
+  };
+  const { context } = recordingContext({ sink, endpoint: sentTo(gateway) });
+  await withRollout(context, async () => {
+    emitReward(1);
+    await clientOf(gateway).chat.completions.create({ model: 'tiny', messages });
+  });
+  expect(order).toEqual(['flushed', 'call']);
+});
+
+test('a call ends when the rollout does', async () => {
+  await using gateway = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+  const controller = new AbortController();
+  const { context } = recordingContext({ endpoint: sentTo(gateway), signal: controller.signal });
+  const call = withRollout(context, () =>
+    traceFetch()(`${gateway.baseUrl}/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'tiny', messages }),
+    }),
+  );
+  const failed = expect(call).rejects.toThrow('time is up');
+  while (gateway.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  controller.abort(new TypeError('time is up'));
+  await failed;
+  await gateway.waitForDisconnects(1);
+});
+
+test('without an endpoint the call is recorded here, with the tokens the engine gives', async () => {
+  await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 })]);
+  const { context, sink } = recordingContext({ agentName: 'adder' });
+  await withRollout(context, () =>
+    clientOf(model).chat.completions.create({ model: 'tiny', messages, temperature: 0.7, ...vllm }),
+  );
+  const [span] = sink.spans;
+  expect(span).toMatchObject({
+    name: 'openai.chat.completion',
+    parentId: 'feedfeedfeedfeed',
+    traceId: context.traceId,
+    status: { code: 'OK' },
+  });
+  const call = span && modelCallFromSpan(span);
+  expect(call).toMatchObject({
+    responseId: 'chatcmpl-0',
+    model: 'tiny',
+    agentName: 'adder',
+    temperature: 0.7,
+    isTrainable: true,
+    request: { model: 'tiny', messages },
+    response: { choices: [{ message: { tool_calls: [{ function: { name: 'add' } }] } }] },
+  });
+  expect(call?.promptTokenIds.length).toBeGreaterThan(10);
+  expect(call?.choices[0]?.responseTokenIds.length).toBe(call?.choices[0]?.responseLogprobs.length);
+  expect(span?.attributes['agentlightning.response_body']).not.toContain('token_ids');
+});
+
+test('without token ids the call is recorded, and not to be trained on', async () => {
+  await using model = await ScriptedModel.start([answer('5')]);
+  const { context, sink } = recordingContext();
+  await withRollout(context, () => clientOf(model).chat.completions.create({ model: 'tiny', messages }));
+  expect(sink.spans[0]?.attributes).toMatchObject({
+    'agentlightning.trainable': false,
+    'agentlightning.untrainable_reason': 'the upstream gave no prompt token ids',
+    'gen_ai.usage.output_tokens': 2,
+  });
+});
+
+test('redirect: false records here although there is an endpoint', async () => {
+  await using model = await ScriptedModel.start([answer('5')]);
+  await using gateway = await ScriptedModel.start([]);
+  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  await withRollout(context, () =>
+    clientOf(model, { redirect: false }).chat.completions.create({ model: 'tiny', messages }),
+  );
+  expect(sink.spans).toHaveLength(1);
+});
+
+test('a call of a model that is not to be traced is left alone', async () => {
+  await using judge = await ScriptedModel.start([answer('good')]);
+  await using gateway = await ScriptedModel.start([]);
+  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const client = clientOf(judge, { shouldTrace: ({ model }) => model !== 'judge' });
+  await withRollout(context, () => client.chat.completions.create({ model: 'judge', messages }));
+  expect(judge.requests[0]?.headers.authorization).toBe('Bearer agents-own-key');
+  expect(sink.spans).toEqual([]);
+});
+
+test('every try of a client that retries is recorded, the failed ones as errors', async () => {
+  await using model = await ScriptedModel.start([
+    failWith(500, { headers: { 'retry-after-ms': '1' } }),
+    failWith(429, { headers: { 'retry-after-ms': '1' } }),
+    answer('5'),
+  ]);
+  const { context, sink } = recordingContext();
+  await withRollout(context, () =>
+    clientOf(model, {}, 2).chat.completions.create({ model: 'tiny', messages, ...vllm }),
+  );
+  expect(sink.spans.map((span) => span.attributes['agentlightning.http_status'])).toEqual([500, 429, 200]);
+  expect(sink.spans.map((span) => span.attributes['http.request.resend_count'])).toEqual([undefined, 1, 2]);
+  expect(sink.spans.map((span) => span.status.code)).toEqual(['ERROR', 'ERROR', 'OK']);
+  expect(sink.spans.map((span) => span.attributes['agentlightning.trainable'])).toEqual([false, false, true]);
+});
+
+test('an error of the API reaches the agent as ever, and its words the span', async () => {
+  await using model = await ScriptedModel.start([failWith(400, { message: 'no such tool' })]);
+  const { context, sink } = recordingContext();
+  const call = withRollout(context, () => clientOf(model).chat.completions.create({ model: 'tiny', messages }));
+  await expect(call).rejects.toThrow('400 no such tool');
+  expect(sink.spans[0]?.status).toEqual({ code: 'ERROR', message: 'HTTP status 400: no such tool' });
+});
+
+test('a server that cannot be reached is an error to the agent and in the trace', async () => {
+  const model = await ScriptedModel.start([]);
+  await model.close();
+  const { context, sink } = recordingContext();
+  const { baseUrl } = await stoppedServer();
+  const client = new OpenAI({ baseURL: baseUrl, apiKey: 'x', maxRetries: 0, fetch: traceFetch() });
+  const call = withRollout(context, () => client.chat.completions.create({ model: 'tiny', messages }));
+  await expect(call).rejects.toThrow('Connection error');
+  expect(sink.spans[0]?.status.message).toContain('the call failed: fetch failed');
+});
+
+test('requests that are not to a model pass through, also inside a rollout', async () => {
+  const seen: string[] = [];
+  await using server = await listening(
+    createServer(async (request, response) => {
+      let body = '';
+      for await (const part of request) body += part;
+      seen.push(`${request.method} ${request.url} ${body}`);
+      response.end('{}');
+    }),
+  );
+  await using gateway = await ScriptedModel.start([]);
+  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const traced = traceFetch();
+  await withRollout(context, async () => {
+    await traced(`${server.url}/weather`);
+    await traced(`${server.url}/chat/completions`);
+    await traced(`${server.url}/channels/1/messages`, { method: 'POST', body: '{"content":"hi"}' });
+    await traced(`${server.url}/completions`, { method: 'POST', body: 'no json' });
+    await traced(new Request(`${server.url}/embeddings`, { method: 'POST', body: '{"other":1}' }));
+    await traced(`${server.url}/responses`, { method: 'POST', body: streamOf('{"other":2}'), duplex: 'half' });
+  });
+  expect(seen).toEqual([
+    'GET /weather ',
+    'GET /chat/completions ',
+    'POST /channels/1/messages {"content":"hi"}',
+    'POST /completions no json',
+    'POST /embeddings {"other":1}',
+    'POST /responses {"other":2}',
+  ]);
+  expect(sink.spans).toEqual([]);
+});
+
+test('a request may come as a Request object, and keeps its query', async () => {
+  await using gateway = await ScriptedModel.start([answer('5')]);
+  const { context } = recordingContext({ endpoint: sentTo(gateway) });
+  const request = new Request('https://azure.example/openai/deployments/x/chat/completions?api-version=1', {
+    method: 'POST',
+    headers: { 'api-key': 'secret', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'x', messages }),
+  });
+  const response = await withRollout(context, () => traceFetch()(request));
+  expect(response.status).toBe(200);
+  expect(gateway.requests[0]?.path).toBe('/rollout/ro-1/attempt/at-1/v1/chat/completions?api-version=1');
+  expect(gateway.requests[0]?.headers).not.toHaveProperty('api-key');
+});
+
+async function listening(server: Server): Promise<AsyncDisposable & { readonly url: string }> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** An address that nobody listens at any more. */
+async function stoppedServer(): Promise<{ readonly baseUrl: string }> {
+  await using server = await listening(createServer());
+  return { baseUrl: `${server.url}/v1` };
+}
+
+function streamOf(text: string): ReadableStream<Uint8Array> {
+  return new Blob([text]).stream();
+}
