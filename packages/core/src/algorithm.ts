@@ -24,6 +24,8 @@ export interface StepContext {
   readonly policyVersion: number;
   /** Seed for whatever the algorithm draws at random in this step. */
   readonly seed: number;
+  /** Most tokens of one batch, prompts included, as the runtime's capabilities say. @default no limit */
+  readonly maxBatchTokens?: number;
 }
 
 /** One optimizer step: batches whose gradients are added up, then Adam. */

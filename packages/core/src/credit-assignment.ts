@@ -8,9 +8,15 @@ export interface CreditAssignment {
   /** Its name in configurations, such as `terminal`. */
   readonly name: string;
   /**
-   * The return of each trained interval: `returns[row][interval]`, the shape of the trajectory.
+   * What is compared with what. `rollout`: every turn of a rollout has the same return, so rollouts are compared
+   * as wholes. `turn`: turns differ, so the n-th turn is compared with the n-th turns of the group's other rollouts.
+   */
+  readonly scope: 'rollout' | 'turn';
+  /**
+   * The return of each trained interval: `returns[row][interval]`, the shape of the trajectory. Null for a turn
+   * that no reward speaks of: it is not trained on.
    *
    * @returns null when the trajectory has no reward to assign; it is then left out of training.
    */
-  assign(trajectory: Trajectory): readonly (readonly number[])[] | null;
+  assign(trajectory: Trajectory): readonly (readonly (number | null)[])[] | null;
 }

@@ -1,0 +1,55 @@
+import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+
+/**
+ * Estimates advantages group by group, with the cases that every group-relative method treats alike:
+ *
+ * - a rollout without a return gets 0 and moves no mean,
+ * - a group with one return gets 0: there is nothing to compare with,
+ * - a group of equal returns gets exactly 0, whatever rounding does to its mean.
+ *
+ * @param returns - in any order; groups need not be contiguous
+ * @param advantagesOf - the advantages of a group of two returns or more that are not all equal
+ * @throws AgentLightningError with code `INVALID_REWARD` when a return is not finite
+ */
+export function estimateByGroup(
+  returns: readonly RolloutReturn[],
+  advantagesOf: (values: readonly number[]) => readonly number[],
+): AdvantageEstimate {
+  const advantages = returns.map(() => 0);
+  let singletonGroups = 0;
+  let constantGroups = 0;
+  for (const members of membersByGroup(returns).values()) {
+    const values = members.map((member) => member.value);
+    if (members.length === 1) singletonGroups += 1;
+    else if (values.every((value) => value === values[0])) constantGroups += 1;
+    else
+      for (const [rank, advantage] of advantagesOf(values).entries())
+        advantages[members[rank]?.position ?? 0] = advantage;
+  }
+  return { advantages, singletonGroups, constantGroups };
+}
+
+interface Member {
+  /** Its place among all returns. */
+  readonly position: number;
+  readonly value: number;
+}
+
+function membersByGroup(returns: readonly RolloutReturn[]): ReadonlyMap<string, readonly Member[]> {
+  const groups = new Map<string, Member[]>();
+  for (const [position, { rolloutId, groupId, value }] of returns.entries()) {
+    if (value === null) continue;
+    if (!Number.isFinite(value)) {
+      throw new AgentLightningError({
+        code: 'INVALID_REWARD',
+        message: `The return of rollout ${rolloutId} is ${value}`,
+        details: { rolloutId, groupId },
+      });
+    }
+    const members = groups.get(groupId) ?? [];
+    members.push({ position, value });
+    groups.set(groupId, members);
+  }
+  return groups;
+}

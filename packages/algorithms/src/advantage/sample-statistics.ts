@@ -1,0 +1,12 @@
+/** The arithmetic mean; NaN of nothing. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** The sample standard deviation, with `n - 1` in the denominator; 0 for fewer than two values, and for equal ones. */
+export function standardDeviation(values: readonly number[]): number {
+  // Rounding of the mean would otherwise give equal values a tiny spread.
+  if (values.every((value) => value === values[0])) return 0;
+  const centre = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
+}

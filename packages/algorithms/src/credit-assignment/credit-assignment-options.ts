@@ -1,0 +1,25 @@
+import type { CreditAssignment } from '@agentlightning/core';
+import { z } from 'zod';
+import { type PerTurnCreditOptions, perTurnCredit } from './per-turn-credit.ts';
+import { terminalCredit } from './terminal-credit.ts';
+
+/** A credit assignment by name, with its options: what a configuration file says. */
+export type CreditAssignmentOptions =
+  | { readonly type: 'terminal' }
+  | ({ readonly type: 'per-turn' } & PerTurnCreditOptions);
+
+/** The shape of {@link CreditAssignmentOptions}. */
+export const creditAssignmentOptionsSchema: z.ZodType<CreditAssignmentOptions> = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('terminal') }),
+  z.strictObject({ type: z.literal('per-turn'), discount: z.number().min(0).max(1).exactOptional() }),
+]);
+
+/** Makes the credit assignment that the options name. */
+export function creditAssignment(options: CreditAssignmentOptions): CreditAssignment {
+  switch (options.type) {
+    case 'terminal':
+      return terminalCredit();
+    case 'per-turn':
+      return perTurnCredit(options);
+  }
+}

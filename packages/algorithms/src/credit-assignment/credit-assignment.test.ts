@@ -1,0 +1,92 @@
+import { aTrajectory, aTrajectoryRow, describeCreditAssignmentContract } from '@agentlightning/core/testing';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { creditAssignment } from './credit-assignment-options.ts';
+import { perTurnCredit } from './per-turn-credit.ts';
+import { terminalCredit } from './terminal-credit.ts';
+
+describeCreditAssignmentContract({ name: 'terminal', create: terminalCredit });
+describeCreditAssignmentContract({ name: 'per-turn', create: perTurnCredit });
+describeCreditAssignmentContract({ name: 'per-turn, discounted', create: () => perTurnCredit({ discount: 0.9 }) });
+
+const turns = (rewards: readonly (number | null)[]): ReturnType<typeof aTrajectoryRow> =>
+  aTrajectoryRow(rewards.map((reward, index) => ({ sequenceId: index + 1, reward })));
+
+test('terminal gives every turn of every row the reward of the rollout', () => {
+  const trajectory = aTrajectory({ reward: 0.5, rows: [turns([1, 2]), turns([3])] });
+  expect(terminalCredit().assign(trajectory)).toEqual([[0.5, 0.5], [0.5]]);
+});
+
+test('per-turn gives every turn its own reward, and leaves a turn without one out', () => {
+  const trajectory = aTrajectory({ reward: 9, rows: [turns([0.25, null, 0])] });
+  expect(perTurnCredit().assign(trajectory)).toEqual([[0.25, null, 0]]);
+});
+
+test('the reward of the rollout is that of the last turn when that has none of its own', () => {
+  expect(perTurnCredit().assign(aTrajectory({ reward: 9, rows: [turns([0.25, null])] }))).toEqual([[0.25, 9]]);
+});
+
+test('with a discount a turn has a share of what comes after it', () => {
+  const trajectory = aTrajectory({ rows: [turns([1, null, 4])] });
+  expect(perTurnCredit({ discount: 0.5 }).assign(trajectory)).toEqual([[2, 2, 4]]);
+});
+
+test('turns follow each other by sequence id, also across rows', () => {
+  const rows = [
+    aTrajectoryRow([
+      { sequenceId: 1, reward: 1 },
+      { sequenceId: 7, reward: 100 },
+    ]),
+    aTrajectoryRow([{ sequenceId: 4, reward: 10 }]),
+  ];
+  expect(perTurnCredit({ discount: 1 }).assign(aTrajectory({ rows }))).toEqual([[111, 100], [110]]);
+});
+
+test('the choices of one call are one turn, whose reward counts once', () => {
+  const rows = [
+    aTrajectoryRow([
+      { sequenceId: 1, reward: 1 },
+      { sequenceId: 2, reward: 3 },
+    ]),
+    aTrajectoryRow([{ sequenceId: 1, reward: 1 }]),
+  ];
+  expect(perTurnCredit({ discount: 1 }).assign(aTrajectory({ rows }))).toEqual([[4, 3], [4]]);
+});
+
+test('the return-to-go is the sum over later turns of discount to the power of the distance, times reward', () => {
+  const reward = fc.option(fc.double({ min: -10, max: 10, noNaN: true }), { nil: null });
+  fc.assert(
+    fc.property(
+      fc.array(reward, { minLength: 1, maxLength: 12 }),
+      fc.double({ min: 0.01, max: 1, noNaN: true }),
+      (rewards, discount) => {
+        const assigned = perTurnCredit({ discount }).assign(aTrajectory({ reward: null, rows: [turns(rewards)] }));
+        for (const turn of rewards.keys()) {
+          const later = rewards.slice(turn).map((value, distance) => (value ?? 0) * discount ** distance);
+          const expected = rewards.slice(turn).some((value) => value !== null)
+            ? later.reduce((sum, x) => sum + x, 0)
+            : null;
+          const actual = assigned?.[0]?.[turn] ?? null;
+          if (expected === null) expect(actual).toBeNull();
+          else expect(Math.abs((actual ?? Number.NaN) - expected)).toBeLessThan(1e-9);
+        }
+      },
+    ),
+  );
+});
+
+test('with discount 1 and only a final reward per-turn is terminal', () => {
+  const trajectory = aTrajectory({ reward: 0.75, rows: [turns([null, null]), aTrajectoryRow([{ sequenceId: 9 }])] });
+  expect(perTurnCredit({ discount: 1 }).assign(trajectory)).toEqual(terminalCredit().assign(trajectory));
+});
+
+test.each([-0.1, 1.1, Number.NaN])('a discount of %s is refused', (discount) => {
+  expect(() => perTurnCredit({ discount })).toThrow(/discount: must be from 0 to 1, not/);
+});
+
+test('options name the assignment', () => {
+  expect(creditAssignment({ type: 'terminal' }).name).toBe('terminal');
+  expect(creditAssignment({ type: 'per-turn', discount: 1 }).assign(aTrajectory({ rows: [turns([1, 2])] }))).toEqual([
+    [3, 2],
+  ]);
+});

@@ -1,0 +1,122 @@
+import { ValidationError } from '@agentlightning/core';
+import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
+import { assertFinite, type IntervalOptions } from './mean-interval.ts';
+import { twoSidedQuantile, twoSidedTail } from './student-t.ts';
+
+/** How two means differ, and how likely chance alone makes such a difference. */
+export interface MeanComparison {
+  /** Mean after minus mean before. */
+  readonly difference: number;
+  /** Bounds of the difference's confidence interval. */
+  readonly low: number;
+  readonly high: number;
+  /** Probability of a difference as large, in either direction, if nothing had changed. */
+  readonly pValue: number;
+}
+
+/**
+ * Compares the means of two independent samples by Welch's t-test, which does not suppose equal spread:
+ * `t = d / √(s₁²/n₁ + s₂²/n₂)` with the degrees of freedom of Welch and Satterthwaite (Welch 1947).
+ *
+ * Where neither sample has any spread there is nothing to divide by; the p-value is then that of the permutation test.
+ *
+ * @param before - rewards of independent rollouts, at least one
+ * @param after - of others, not necessarily as many
+ * @throws AgentLightningError with code `INVALID_REWARD` when a sample is empty or has a value that is not finite
+ *
+ * @example
+ * ```ts
+ * const { difference, pValue } = compareMeans([0, 0, 1, 0], [1, 1, 0, 1]);
+ * ```
+ */
+export function compareMeans(
+  before: readonly number[],
+  after: readonly number[],
+  options: IntervalOptions = {},
+): MeanComparison {
+  assertFinite(before);
+  assertFinite(after);
+  const difference = mean(after) - mean(before);
+  const varianceBefore = standardDeviation(before) ** 2 / before.length;
+  const varianceAfter = standardDeviation(after) ** 2 / after.length;
+  const variance = varianceBefore + varianceAfter;
+  if (variance === 0) {
+    const arrangements = binomial(before.length + after.length, after.length);
+    return { difference, low: difference, high: difference, pValue: constantPValue(difference, arrangements) };
+  }
+  const degreesOfFreedom = variance ** 2 / (share(varianceBefore, before.length) + share(varianceAfter, after.length));
+  return studentComparison({ difference, standardError: Math.sqrt(variance), degreesOfFreedom }, options);
+}
+
+/**
+ * Compares the means of two samples whose values belong together pair by pair, as rewards of the same tasks before
+ * and after training do, by the paired t-test. It sees smaller differences than {@link compareMeans}, because
+ * how hard the tasks are falls out.
+ *
+ * Where all differences are the same there is nothing to divide by; the p-value is then that of the sign test.
+ *
+ * @throws ValidationError when the samples are not of the same length
+ * @throws AgentLightningError with code `INVALID_REWARD` when they are empty or a value is not finite
+ *
+ * @example
+ * ```ts
+ * const { difference, pValue } = comparePairs([0, 0.5, 0.25], [0.5, 1, 1]);
+ * ```
+ */
+export function comparePairs(
+  before: readonly number[],
+  after: readonly number[],
+  options: IntervalOptions = {},
+): MeanComparison {
+  if (before.length !== after.length) {
+    throw new ValidationError('The pairs to compare', [
+      {
+        path: '',
+        message: `there are ${before.length} values before and ${after.length} after; give one of each a task`,
+      },
+    ]);
+  }
+  assertFinite(before);
+  assertFinite(after);
+  const differences = after.map((value, index) => value - (before[index] ?? 0));
+  const difference = mean(differences);
+  const count = differences.length;
+  if (differences.every((value) => value === differences[0])) {
+    return { difference, low: difference, high: difference, pValue: constantPValue(difference, 2 ** count) };
+  }
+  const standardError = standardDeviation(differences) / Math.sqrt(count);
+  return studentComparison({ difference, standardError, degreesOfFreedom: count - 1 }, options);
+}
+
+interface StudentStatistic {
+  readonly difference: number;
+  readonly standardError: number;
+  readonly degreesOfFreedom: number;
+}
+
+function studentComparison(statistic: StudentStatistic, options: IntervalOptions): MeanComparison {
+  const { difference, standardError, degreesOfFreedom } = statistic;
+  const margin = twoSidedQuantile(options.confidence ?? 0.95, degreesOfFreedom) * standardError;
+  return {
+    difference,
+    low: difference - margin,
+    high: difference + margin,
+    pValue: twoSidedTail(difference / standardError, degreesOfFreedom),
+  };
+}
+
+/** Of so many equally likely arrangements two, at most, are as extreme: this one and its mirror image. */
+function constantPValue(difference: number, arrangements: number): number {
+  return difference === 0 ? 1 : Math.min(1, 2 / arrangements);
+}
+
+function share(variance: number, count: number): number {
+  return variance === 0 ? 0 : variance ** 2 / (count - 1);
+}
+
+/** `n` over `k`. */
+function binomial(n: number, k: number): number {
+  let product = 1;
+  for (let factor = 1; factor <= k; factor += 1) product = (product * (n - k + factor)) / factor;
+  return product;
+}

@@ -1,0 +1,60 @@
+import type { StepContext } from '@agentlightning/core';
+import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
+import type { ScoredTrajectories, ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { tallyMetrics, tallyTotal } from '../tally.ts';
+import { trainedTokensOfTrajectory } from '../training-batch/training-batches.ts';
+import type { CollectedTrajectories } from '../trajectory/collect-trajectories.ts';
+
+/** What a step of a policy-gradient algorithm found, by name. A mean of nothing is left out. */
+export function grpoMetrics(
+  collected: CollectedTrajectories,
+  { scored, ...comparisons }: ScoredTrajectories,
+  context: StepContext,
+): Readonly<Record<string, number>> {
+  const { trajectories, untrainableCalls, rowSplits } = collected;
+  const rewards = trajectories.flatMap(({ reward }) => (reward === null ? [] : [reward]));
+  const trainedTokens = scored.map(trainedTokensOfTrajectory);
+  const advantages = scored.flatMap((each) => each.advantages.flat()).filter((value) => value !== null);
+  return {
+    ...(rewards.length > 0 ? { 'reward/mean': mean(rewards), 'reward/std': standardDeviation(rewards) } : {}),
+    'rollouts/used': trainedTokens.filter((tokens) => tokens > 0).length,
+    'rollouts/failed': collected.failedRollouts,
+    'rollouts/without_reward': comparisons.withoutReturn,
+    'rollouts/untrainable': trainedTokens.filter((tokens) => tokens === 0).length,
+    'groups/constant': comparisons.constantGroups,
+    'groups/singleton': comparisons.singletonGroups,
+    'calls/total': collected.modelCalls,
+    'calls/untrainable': tallyTotal(untrainableCalls),
+    ...tallyMetrics('calls/untrainable', untrainableCalls),
+    'rewards/unassigned': collected.unassignedRewards,
+    'rows/total': trajectories.reduce((sum, { rows }) => sum + rows.length, 0),
+    'rows/split': tallyTotal(rowSplits),
+    ...tallyMetrics('rows/split', rowSplits),
+    'rows/dropped': collected.droppedRows,
+    'rows/truncated': collected.truncatedRows,
+    'tokens/trained': trainedTokens.reduce((sum, tokens) => sum + tokens, 0),
+    ...(advantages.length > 0 ? { 'advantage/std': standardDeviation(advantages) } : {}),
+    ...stalenessMetrics(scored, context.policyVersion),
+  };
+}
+
+/** By how many versions the policy is ahead of the one that sampled: per trained token, and at worst. */
+function stalenessMetrics(
+  scored: readonly ScoredTrajectory[],
+  policyVersion: number,
+): Readonly<Record<string, number>> {
+  const turns = scored.flatMap(({ trajectory, advantages }) =>
+    trajectory.rows.flatMap((row, index) =>
+      row.trained.filter((_, turn) => (advantages[index]?.[turn] ?? null) !== null),
+    ),
+  );
+  const known = turns.flatMap(({ policyVersion: sampledBy, start, end }) =>
+    sampledBy === null ? [] : [{ versions: policyVersion - sampledBy, tokens: end - start }],
+  );
+  if (known.length === 0) return {};
+  const tokens = known.reduce((sum, turn) => sum + turn.tokens, 0);
+  return {
+    'staleness/mean': known.reduce((sum, turn) => sum + turn.versions * turn.tokens, 0) / tokens,
+    'staleness/max': known.reduce((max, { versions }) => Math.max(max, versions), -Infinity),
+  };
+}

@@ -1,0 +1,60 @@
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { type Aggregation, tokenWeights } from './aggregation.ts';
+import { splitByTokens } from './split-by-tokens.ts';
+import { trainedTokensOf, trainingDatum } from './training-datum.ts';
+
+/** How scored trajectories become batches. */
+export interface TrainingBatchOptions {
+  readonly aggregation: Aggregation;
+  /**
+   * Whether rows whose advantages are all 0 are sent. They have no policy gradient, so leaving them out saves
+   * work and changes nothing; a loss with an entropy or KL term does learn from them. They count in the
+   * weights either way.
+   */
+  readonly keepZeroAdvantages: boolean;
+  /** The policy that is trained; stands in for versions that are not known. */
+  readonly currentPolicyVersion: number;
+  /** Most tokens of one batch, prompts included. @default no limit */
+  readonly maxBatchTokens?: number;
+}
+
+/**
+ * Makes the batches of one update. The weights carry the whole normalisation over all batches together; the
+ * runtime sums weight times token loss.
+ *
+ * @param scored - the trajectories of the update, in any order
+ * @returns no batch when there is nothing to learn
+ *
+ * @example
+ * ```ts
+ * const batches = trainingBatches(scored, {
+ *   aggregation: 'token-mean', keepZeroAdvantages: false, currentPolicyVersion: 3, maxBatchTokens: 65_536,
+ * });
+ * ```
+ */
+export function trainingBatches(
+  scored: readonly ScoredTrajectory[],
+  options: TrainingBatchOptions,
+): readonly TrainingBatch[] {
+  const weights = tokenWeights(scored.map(trainedTokensOfTrajectory), options.aggregation);
+  const data = scored.flatMap(({ trajectory, advantages }, index) =>
+    trajectory.rows.flatMap((row, rowIndex): readonly TrainingDatum[] => {
+      const datum = trainingDatum({
+        trajectory,
+        row,
+        advantages: advantages[rowIndex] ?? [],
+        weight: weights[index] ?? 0,
+        currentPolicyVersion: options.currentPolicyVersion,
+      });
+      const isNeeded = datum !== null && (options.keepZeroAdvantages || datum.advantages.some((value) => value !== 0));
+      return isNeeded ? [datum] : [];
+    }),
+  );
+  return splitByTokens(data, options.maxBatchTokens ?? Infinity);
+}
+
+/** How many tokens of a trajectory are trained, over all its rows. */
+export function trainedTokensOfTrajectory({ trajectory, advantages }: ScoredTrajectory): number {
+  return trajectory.rows.reduce((sum, row, index) => sum + trainedTokensOf(row, advantages[index] ?? []), 0);
+}

@@ -1,0 +1,119 @@
+import type { Trajectory, Transition } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import { type Tally, tallyOf } from '../tally.ts';
+import { type OpenRow, RowIndex } from './row-index.ts';
+
+/**
+ * Why a call started a row of its own instead of continuing one:
+ *
+ * - `prompt_rewritten`: its prompt starts with the tokens of no row, as when the agent shortens its history
+ *   or the chat template drops reasoning of earlier turns,
+ * - `temperature_changed`: it would continue a row that was sampled at another temperature,
+ * - `same_prompt`: another call had the same prompt, as with `n > 1` and when a call is made again,
+ * - `new_agent`: it is the first call of another agent, which has a history of its own.
+ */
+export type RowSplitReason = 'prompt_rewritten' | 'temperature_changed' | 'same_prompt' | 'new_agent';
+
+/** What a trajectory is made of. */
+export interface TrajectoryInput {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  /** The rollouts that share this are compared with each other. */
+  readonly groupId: string;
+  /** The reward of the whole rollout; null when it has none. */
+  readonly reward: number | null;
+  /** Of this attempt, in any order. */
+  readonly transitions: readonly Transition[];
+}
+
+/** A trajectory, and how it came to have its rows. */
+export interface BuiltTrajectory {
+  readonly trajectory: Trajectory;
+  /** How many rows beyond the first one were started, by reason. */
+  readonly splits: Tally;
+}
+
+/**
+ * Merges transitions into rows: a call continues a row if its prompt starts with the row's tokens, exactly.
+ * What the prompt adds is what the environment said; it is not trained on. Then every sampled token is in
+ * exactly one row, in the context it was sampled in. Of several rows that could be continued it is the longest,
+ * so that the calls of agents that work at the same time do not break each other's rows.
+ *
+ * @throws ValidationError when a transition is of another attempt
+ *
+ * @example
+ * ```ts
+ * const { transitions, finalReward } = transitionsFromSpans(spans);
+ * const { trajectory } = trajectoryFromTransitions({ rolloutId, attemptId, groupId, reward: finalReward, transitions });
+ * ```
+ */
+export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajectory {
+  const { transitions, ...rest } = input;
+  assertSameAttempt(input);
+  const index = new RowIndex();
+  const rows: OpenRow[] = [];
+  const splits: RowSplitReason[] = [];
+  const agents = new Set<string | null>();
+  for (const transition of transitions.toSorted((one, other) => one.sequenceId - other.sequenceId)) {
+    const { row, reason } = rowToContinue(transition, index, agents);
+    if (row === null) {
+      if (rows.length > 0) splits.push(reason);
+      rows.push(append(emptyRow(transition), transition, index));
+    } else {
+      index.remove(row);
+      append(row, transition, index);
+    }
+    agents.add(transition.agentName);
+  }
+  return { trajectory: { ...rest, rows }, splits: tallyOf(splits) };
+}
+
+function rowToContinue(
+  transition: Transition,
+  index: RowIndex,
+  agents: ReadonlySet<string | null>,
+): { readonly row: OpenRow | null; readonly reason: RowSplitReason } {
+  const prompt = transition.promptTokenIds;
+  const { candidates, isKnownPrompt } = index.find(prompt);
+  let reason: RowSplitReason = 'prompt_rewritten';
+  if (!agents.has(transition.agentName)) reason = 'new_agent';
+  if (isKnownPrompt) reason = 'same_prompt';
+  for (const row of candidates) {
+    if (!row.tokenIds.every((tokenId, position) => tokenId === prompt[position])) continue;
+    if (row.temperature === transition.temperature) return { row, reason };
+    reason = 'temperature_changed';
+  }
+  return { row: null, reason };
+}
+
+function emptyRow(transition: Transition): OpenRow {
+  return { tokenIds: [], trained: [], samplingLogprobs: [], temperature: transition.temperature };
+}
+
+function append(row: OpenRow, transition: Transition, index: RowIndex): OpenRow {
+  const { promptTokenIds, responseTokenIds, responseLogprobs, sequenceId, agentName, reward, policyVersion } =
+    transition;
+  for (let position = row.tokenIds.length; position < promptTokenIds.length; position += 1) {
+    row.tokenIds.push(promptTokenIds[position] ?? 0);
+  }
+  const start = row.tokenIds.length;
+  for (const tokenId of responseTokenIds) row.tokenIds.push(tokenId);
+  for (const logprob of responseLogprobs) row.samplingLogprobs.push(logprob);
+  row.trained.push({ start, end: row.tokenIds.length, sequenceId, agentName, reward, policyVersion });
+  index.add(row);
+  return row;
+}
+
+function assertSameAttempt({ rolloutId, attemptId, transitions }: TrajectoryInput): void {
+  const position = transitions.findIndex(
+    (transition) => transition.rolloutId !== rolloutId || transition.attemptId !== attemptId,
+  );
+  const stranger = transitions[position];
+  if (stranger === undefined) return;
+  throw new ValidationError(`The trajectory of ${rolloutId}/${attemptId}`, [
+    {
+      path: `transitions[${position}]`,
+      message: `it is of ${stranger.rolloutId}/${stranger.attemptId}; a trajectory is made of one attempt`,
+    },
+  ]);
+}

@@ -1,0 +1,178 @@
+import { genAiAttributes, rewardAttributes, type Span, spanNames } from '@agentlightning/core';
+import { aModelCallSpan, aRewardSpan, aSpan, logprobOf } from '@agentlightning/core/testing';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { transitionsFromSpans } from './transitions-from-spans.ts';
+
+const call = (sequenceId: number, fields: Parameters<typeof aModelCallSpan>[0] = {}): Span =>
+  aModelCallSpan({ sequenceId, ...fields });
+const reward = (sequenceId: number, value: number): Span => aRewardSpan(value, { sequenceId });
+
+test('a model call becomes a transition with everything training needs', () => {
+  const { transitions, modelCalls, excluded } = transitionsFromSpans([
+    call(3, { temperature: 0.7, policyVersion: 5, agentName: 'clerk' }),
+  ]);
+  expect(transitions).toEqual([
+    {
+      rolloutId: 'ro-1',
+      attemptId: 'at-1',
+      spanId: expect.any(String),
+      sequenceId: 3,
+      agentName: 'clerk',
+      promptTokenIds: [1, 2, 3],
+      responseTokenIds: [4, 5],
+      responseLogprobs: [logprobOf(4), logprobOf(5)],
+      temperature: 0.7,
+      policyVersion: 5,
+      reward: null,
+    },
+  ]);
+  expect([modelCalls, excluded]).toEqual([1, {}]);
+});
+
+describe('rewards', () => {
+  test('a reward after a call and before the next is the reward of that turn', () => {
+    const { transitions, finalReward } = transitionsFromSpans([
+      call(1),
+      reward(2, 0.25),
+      call(3),
+      call(4),
+      reward(5, 1),
+    ]);
+    expect(transitions.map((transition) => transition.reward)).toEqual([0.25, null, 1]);
+    expect(finalReward).toBe(1);
+  });
+
+  test('the clock does not matter, only the sequence id does', () => {
+    const early = aRewardSpan(0.5, { sequenceId: 2, startTimeMs: 5, endTimeMs: 5 });
+    const { transitions } = transitionsFromSpans([call(3, { startTimeMs: 1, endTimeMs: 2 }), early, call(1)]);
+    expect(transitions.map((transition) => transition.reward)).toEqual([0.5, null]);
+  });
+
+  test('several rewards of one turn are added up', () => {
+    const { transitions } = transitionsFromSpans([call(1), reward(2, 0.25), reward(3, 0.5), call(4), reward(5, 1)]);
+    expect(transitions.map((transition) => transition.reward)).toEqual([0.75, 1]);
+  });
+
+  test('what the agent returns after rewarding its last turn judges the attempt only', () => {
+    const { transitions, finalReward } = transitionsFromSpans([call(1), reward(2, 0.25), reward(3, 0.9)]);
+    expect(transitions.map((transition) => transition.reward)).toEqual([0.25]);
+    expect(finalReward).toBe(0.9);
+  });
+
+  test('no reward is null, and a reward of 0 is 0', () => {
+    expect(transitionsFromSpans([call(1)]).finalReward).toBeNull();
+    expect(transitionsFromSpans([call(1), reward(2, 0)]).finalReward).toBe(0);
+  });
+
+  test('rewards before the first call or after a call that is left out belong to no turn, and are counted', () => {
+    const partial = call(2, { isTrainable: false, untrainableReason: 'partial' });
+    const { transitions, unassignedRewards } = transitionsFromSpans([
+      reward(1, 1),
+      partial,
+      reward(3, 1),
+      call(4),
+      reward(5, 0.5),
+    ]);
+    expect(transitions.map((transition) => transition.reward)).toEqual([0.5]);
+    expect(unassignedRewards).toBe(2);
+  });
+
+  test('another dimension than the primary one can be learned from', () => {
+    const attributes = rewardAttributes([
+      { name: 'correct', value: 1 },
+      { name: 'brevity', value: 0.3 },
+    ]);
+    const spans = [call(1), aSpan({ sequenceId: 2, name: spanNames.annotation, attributes })];
+    expect(transitionsFromSpans(spans).finalReward).toBe(1);
+    expect(transitionsFromSpans(spans, { rewardName: 'brevity' }).finalReward).toBe(0.3);
+    expect(transitionsFromSpans(spans, { rewardName: 'style' }).finalReward).toBeNull();
+  });
+});
+
+describe('what is left out, with counts', () => {
+  const bad = Number.NaN;
+  const choice = (fields: object): object => ({
+    choices: [{ index: 0, responseTokenIds: [4, 5], responseLogprobs: [-1, -1], finishReason: 'stop', ...fields }],
+  });
+
+  test.each([
+    ['untrainable', 'partial', { isTrainable: false, untrainableReason: 'partial' }],
+    ['untrainable without a reason', 'untrainable', { isTrainable: false }],
+    ['an empty answer', 'empty_response', choice({ responseTokenIds: [], responseLogprobs: [] })],
+    ['an empty prompt', 'no_prompt_tokens', { promptTokenIds: [] }],
+    ['no log-probabilities', 'missing_logprobs', choice({ responseLogprobs: [] })],
+    ['too few log-probabilities', 'missing_logprobs', choice({ responseLogprobs: [-1] })],
+    ['a positive log-probability', 'invalid_logprobs', choice({ responseLogprobs: [-1, 0.5] })],
+    ['a log-probability that is no number', 'invalid_logprobs', choice({ responseLogprobs: [-1, bad] })],
+    ['temperature 0', 'greedy', { temperature: 0 }],
+  ])('%s', (_, reason, fields) => {
+    const { transitions, excluded, modelCalls } = transitionsFromSpans([call(1, fields), call(2)]);
+    expect(transitions.map(({ sequenceId }) => sequenceId)).toEqual([2]);
+    expect(excluded).toEqual({ [reason]: 1 });
+    expect(modelCalls).toBe(2);
+  });
+
+  test('calls of other agents than those that are trained', () => {
+    const spans = [call(1, { agentName: 'writer' }), call(2, { agentName: 'critic' }), call(3)];
+    const { transitions, excluded } = transitionsFromSpans(spans, { agents: ['writer'] });
+    expect(transitions.map(({ agentName }) => agentName)).toEqual(['writer']);
+    expect(excluded).toEqual({ other_agent: 2 });
+  });
+
+  test('a second record of the same call, but not a second call with the same answer', () => {
+    const spans = [call(1, { responseId: 'a' }), call(2, { responseId: 'a' }), call(3, { responseId: 'b' })];
+    const { transitions, excluded } = transitionsFromSpans(spans);
+    expect(transitions.map(({ sequenceId }) => sequenceId)).toEqual([1, 3]);
+    expect(excluded).toEqual({ duplicate: 1 });
+  });
+
+  test('calls of an engine that gives every answer the same id, or none, all count', () => {
+    const sameId = [call(1, { responseId: 'x' }), call(2, { responseId: 'x', responseTokenIds: [7] })];
+    expect(transitionsFromSpans(sameId).transitions).toHaveLength(2);
+    const noId = [call(1, { responseId: null }), call(2, { responseId: null })];
+    expect(transitionsFromSpans(noId).transitions).toHaveLength(2);
+  });
+});
+
+test('a log-probability above 0 by rounding becomes 0', () => {
+  const choices = [{ index: 0, responseTokenIds: [4], responseLogprobs: [1e-7], finishReason: 'stop' }];
+  expect(transitionsFromSpans([call(1, { choices })]).transitions[0]?.responseLogprobs).toEqual([0]);
+});
+
+test('every choice of a call with n above 1 is a transition with the reward of the turn', () => {
+  const choices = [4, 6].map((tokenId, index) => ({
+    index,
+    responseTokenIds: [tokenId],
+    responseLogprobs: [-1],
+    finishReason: 'stop',
+  }));
+  const { transitions, modelCalls } = transitionsFromSpans([call(1, { choices }), reward(2, 0.5)]);
+  expect(transitions.map((each) => [each.responseTokenIds, each.reward])).toEqual([
+    [[4], 0.5],
+    [[6], 0.5],
+  ]);
+  expect(modelCalls).toBe(1);
+});
+
+test("a framework's span of the same answer tells which agent made the call", () => {
+  const attributes = { [genAiAttributes.responseId]: 'chatcmpl-9', [genAiAttributes.agentName]: 'planner' };
+  const spans = [aSpan({ sequenceId: 1, attributes }), call(2, { responseId: 'chatcmpl-9' })];
+  expect(transitionsFromSpans(spans).transitions[0]?.agentName).toBe('planner');
+});
+
+test('the order in which spans are given does not matter', () => {
+  const spans = [call(1), reward(2, 0.25), call(3, { responseTokenIds: [9] }), reward(4, 1), aSpan({ sequenceId: 5 })];
+  const expected = transitionsFromSpans(spans);
+  fc.assert(
+    fc.property(fc.shuffledSubarray(spans, { minLength: spans.length }), (shuffledSpans) => {
+      expect(transitionsFromSpans(shuffledSpans)).toEqual(expected);
+    }),
+  );
+});
+
+test('spans of two attempts are refused', () => {
+  expect(() => transitionsFromSpans([call(1), call(2, { attemptId: 'at-2' })])).toThrow(
+    /spans of 2 attempts \(ro-1\/at-1, ro-1\/at-2\)/,
+  );
+});

@@ -1,0 +1,98 @@
+import type { ModelCall, ModelCallChoice, Span, Transition } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import { type Tally, tallyOf } from '../tally.ts';
+import { capturedCalls } from './captured-calls.ts';
+import { exclusionReason } from './exclusion-reason.ts';
+import { turnRewards } from './turn-rewards.ts';
+
+/** What of an attempt's spans becomes transitions. */
+export interface TransitionOptions {
+  /** Only calls of these agents are trained on; a call whose agent is not known is then left out. @default all */
+  readonly agents?: readonly string[];
+  /** The dimension of the reward to learn from. @default the primary one of each emitted reward */
+  readonly rewardName?: string;
+}
+
+/** The transitions of one attempt, and what was left out. */
+export interface CollectedTransitions {
+  /** In order of sequence id; the choices of one call in order of index. */
+  readonly transitions: readonly Transition[];
+  /** The reward of the whole attempt; null when there was none, which is not zero. */
+  readonly finalReward: number | null;
+  /** How many model calls were captured, those that were left out included. */
+  readonly modelCalls: number;
+  /** Choices of calls that are not trained on, by reason, such as `partial` or `empty_response`. */
+  readonly excluded: Tally;
+  /** Rewards that no transition has: they came before the first call, or after one that was left out. */
+  readonly unassignedRewards: number;
+}
+
+/**
+ * Turns the spans of one attempt into transitions: one for each answer that the policy sampled.
+ *
+ * Rewards are matched by sequence id: one that comes after a call and before the next is the reward of that
+ * turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
+ * transition of its own, with the reward of the turn.
+ *
+ * @param spans - the spans of one attempt, in any order
+ * @throws ValidationError when the spans are of more than one attempt
+ *
+ * @example
+ * ```ts
+ * const { transitions, finalReward, excluded } = transitionsFromSpans(spans);
+ * ```
+ */
+export function transitionsFromSpans(spans: readonly Span[], options: TransitionOptions = {}): CollectedTransitions {
+  assertOneAttempt(spans);
+  const { calls, duplicates } = capturedCalls(spans);
+  const rewards = turnRewards(
+    spans,
+    calls.map((call) => call.sequenceId),
+    options.rewardName ?? null,
+  );
+  const transitions: Transition[] = [];
+  const reasons: string[] = Array.from({ length: duplicates }, () => 'duplicate');
+  for (const call of calls) {
+    for (const choice of call.choices) {
+      const reason = exclusionReason(call, choice, options.agents ?? null);
+      if (reason !== null) reasons.push(reason);
+      else transitions.push(transition(call, choice, rewards.byCall.get(call.sequenceId) ?? null));
+    }
+  }
+  const rewarded = new Set(transitions.map(({ sequenceId }) => sequenceId));
+  return {
+    transitions,
+    finalReward: rewards.final,
+    modelCalls: calls.length,
+    excluded: tallyOf(reasons),
+    unassignedRewards:
+      rewards.beforeFirstCall + [...rewards.byCall.keys()].filter((call) => !rewarded.has(call)).length,
+  };
+}
+
+function transition(call: ModelCall, choice: ModelCallChoice, reward: number | null): Transition {
+  return {
+    rolloutId: call.rolloutId,
+    attemptId: call.attemptId,
+    spanId: call.spanId,
+    sequenceId: call.sequenceId,
+    agentName: call.agentName,
+    promptTokenIds: call.promptTokenIds,
+    responseTokenIds: choice.responseTokenIds,
+    responseLogprobs: choice.responseLogprobs.map((logprob) => Math.min(0, logprob)),
+    temperature: call.temperature,
+    policyVersion: call.policyVersion,
+    reward,
+  };
+}
+
+function assertOneAttempt(spans: readonly Span[]): void {
+  const attempts = [...new Set(spans.map((span) => `${span.rolloutId}/${span.attemptId}`))];
+  if (attempts.length <= 1) return;
+  throw new ValidationError('The list of spans', [
+    {
+      path: '',
+      message: `it has spans of ${attempts.length} attempts (${attempts.slice(0, 3).join(', ')}); give those of one`,
+    },
+  ]);
+}

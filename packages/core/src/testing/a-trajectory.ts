@@ -1,0 +1,140 @@
+import type { CollectedGroup, CollectedRollout } from '../algorithm.ts';
+import type { ModelCall } from '../model-call.ts';
+import { modelCallToSpan } from '../model-call-span.ts';
+import type { RolloutStatus } from '../rollout-status.ts';
+import type { Span } from '../span.ts';
+import type { TrainedInterval, Trajectory, TrajectoryRow } from '../trajectory.ts';
+import type { Transition } from '../transition.ts';
+import { aRollout } from './a-rollout.ts';
+import { aRewardSpan } from './a-span.ts';
+
+/** A turn of a row: how many tokens are given before it, how many the policy samples, and what is known of it. */
+export interface ATurn extends Partial<Omit<TrainedInterval, 'start' | 'end'>> {
+  /** @default 2 */
+  readonly given?: number;
+  /** @default 2 */
+  readonly sampled?: number;
+}
+
+/** The log-probability that the builders give a token: another for every id, so that a shift by one shows. */
+export function logprobOf(tokenId: number): number {
+  return -(1 + tokenId) / 1024;
+}
+
+/** A row with these turns, numbered from 1 where they have no sequence id. Its tokens are 1, 2, 3 and so on. */
+export function aTrajectoryRow(turns: readonly ATurn[] = [{}, {}], temperature: number = 1): TrajectoryRow {
+  let length = 0;
+  const trained = turns.map(({ given = 2, sampled = 2, ...turn }, index): TrainedInterval => {
+    const start = length + given;
+    length = start + sampled;
+    return { sequenceId: index + 1, agentName: null, reward: null, policyVersion: 0, ...turn, start, end: length };
+  });
+  const tokenIds = Array.from({ length }, (_, position) => position + 1);
+  const samplingLogprobs = trained.flatMap(({ start, end }) => tokenIds.slice(start, end).map(logprobOf));
+  return { tokenIds, trained, samplingLogprobs, temperature };
+}
+
+/** A trajectory of one row with two turns and reward 1; say only what matters to the test. */
+export function aTrajectory(fields: Partial<Trajectory> = {}): Trajectory {
+  return {
+    rolloutId: 'ro-1',
+    attemptId: 'at-1',
+    groupId: 'gr-1',
+    reward: 1,
+    rows: [aTrajectoryRow()],
+    ...fields,
+  };
+}
+
+/** A model call as a transition; the log-probabilities are those of {@link logprobOf} unless given. */
+export function aTransition(fields: Partial<Transition> = {}): Transition {
+  const responseTokenIds = fields.responseTokenIds ?? [4, 5];
+  return {
+    rolloutId: 'ro-1',
+    attemptId: 'at-1',
+    spanId: '00f067aa0ba902b7',
+    sequenceId: 1,
+    agentName: null,
+    promptTokenIds: [1, 2, 3],
+    responseTokenIds,
+    responseLogprobs: responseTokenIds.map(logprobOf),
+    temperature: 1,
+    policyVersion: 0,
+    reward: null,
+    ...fields,
+  };
+}
+
+/** A model call of one answer, with tokens, that may be trained on; say only what matters to the test. */
+export function aModelCall(
+  fields: Partial<ModelCall> & { readonly responseTokenIds?: readonly number[] } = {},
+): ModelCall {
+  const { responseTokenIds = [4, 5], ...call } = fields;
+  return {
+    rolloutId: 'ro-1',
+    attemptId: 'at-1',
+    spanId: `00f067aa${String(fields.sequenceId ?? 1).padStart(8, '0')}`,
+    sequenceId: 1,
+    responseId: `chatcmpl-${fields.sequenceId ?? 1}`,
+    model: 'tiny',
+    policyVersion: 0,
+    agentName: null,
+    promptTokenIds: [1, 2, 3],
+    choices: [{ index: 0, responseTokenIds, responseLogprobs: responseTokenIds.map(logprobOf), finishReason: 'stop' }],
+    temperature: 1,
+    isTrainable: true,
+    untrainableReason: null,
+    request: null,
+    response: null,
+    startTimeMs: 1_700_000_000_000,
+    endTimeMs: 1_700_000_000_010,
+    ...call,
+  };
+}
+
+/** The span that records a model call, as it comes back from the store. */
+export function aModelCallSpan(fields: Parameters<typeof aModelCall>[0] = {}): Span {
+  const call = aModelCall(fields);
+  return { ...modelCallToSpan(call), sequenceId: call.sequenceId };
+}
+
+/** What {@link aCollectedRollout} is made of. */
+export interface ACollectedRollout {
+  readonly rolloutId?: string;
+  /** @default 'succeeded' */
+  readonly status?: RolloutStatus;
+  /** The model calls, in order. @default one call */
+  readonly calls?: readonly Parameters<typeof aModelCall>[0][];
+  /** The reward after each call; null for none. @default none */
+  readonly turnRewards?: readonly (number | null)[];
+  /** The reward at the end; null for none. @default 1 */
+  readonly reward?: number | null;
+}
+
+/** A finished rollout with its spans: model calls, rewards of turns, final reward, numbered in this order. */
+export function aCollectedRollout(fields: ACollectedRollout = {}): CollectedRollout {
+  const { rolloutId = 'ro-1', status = 'succeeded', calls = [{}], turnRewards = [], reward = 1 } = fields;
+  const ids = { rolloutId, attemptId: 'at-1' };
+  const spans: Span[] = [];
+  for (const [index, call] of calls.entries()) {
+    spans.push(aModelCallSpan({ ...ids, sequenceId: spans.length + 1, ...call }));
+    const turnReward = turnRewards[index] ?? null;
+    if (turnReward !== null) spans.push(aRewardSpan(turnReward, { ...ids, sequenceId: spans.length + 1 }));
+  }
+  if (reward !== null) spans.push(aRewardSpan(reward, { ...ids, sequenceId: spans.length + 1 }));
+  return { rollout: aRollout({ rolloutId, status }), attemptId: 'at-1', spans };
+}
+
+/** A group of rollouts of one call each, one for each reward; null for a rollout without one. */
+export function aCollectedGroup(rewards: readonly (number | null)[], groupId: string = 'gr-1'): CollectedGroup {
+  return {
+    groupId,
+    rollouts: rewards.map((reward, index) =>
+      aCollectedRollout({
+        rolloutId: `ro-${groupId}-${index + 1}`,
+        reward,
+        calls: [{ responseTokenIds: [10 + index, 20 + index] }],
+      }),
+    ),
+  };
+}

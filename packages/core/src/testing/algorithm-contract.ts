@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import type { Algorithm, CollectedGroup, StepContext, StepPlan } from '../algorithm.ts';
+import type { TrainingDatum } from '../training-batch.ts';
+import { aCollectedGroup, aCollectedRollout, logprobOf } from './a-trajectory.ts';
+import { deepFreeze } from './deep-freeze.ts';
+
+/** What the algorithm contract needs to know of an implementation. */
+export interface AlgorithmContractOptions {
+  /** The implementation's name in the test report. */
+  readonly name: string;
+  readonly create: () => Algorithm;
+}
+
+/**
+ * The contract that every {@link Algorithm} keeps, as vitest tests.
+ *
+ * @example
+ * ```ts
+ * describeAlgorithmContract({ name: 'grpo', create: grpo });
+ * ```
+ */
+export function describeAlgorithmContract(options: AlgorithmContractOptions): void {
+  describe(`the algorithm contract: ${options.name}`, () => {
+    describePlans(options);
+    describeData(options);
+    describeLeftOut(options);
+  });
+}
+
+const context: StepContext = { step: 2, totalSteps: 10, policyVersion: 3, seed: 7 };
+
+function describePlans({ create }: AlgorithmContractOptions): void {
+  test('it has a name and a group size', () => {
+    expect(create().name).not.toBe('');
+    expect(create().groupSize).toSatisfy((size: number) => Number.isInteger(size) && size >= 1);
+  });
+
+  test('without rollouts there is nothing to learn', () => {
+    expect(create().planStep([], context).updates).toEqual([]);
+    expect(create().planStep([{ groupId: 'gr-1', rollouts: [] }], context).updates).toEqual([]);
+  });
+
+  test('from rollouts of different reward there is something to learn', () => {
+    expect(dataOf(create().planStep(groups, context))).not.toHaveLength(0);
+  });
+
+  test('the same rollouts give the same plan, and are left as they are', () => {
+    const plan = create().planStep(groups, context);
+    expect(create().planStep(deepFreeze(structuredClone(groups)), context)).toEqual(plan);
+  });
+
+  test('every update has a loss, an optimizer and no empty batch', () => {
+    for (const { batches, loss, optimizer } of create().planStep(groups, context).updates) {
+      expect(batches).not.toHaveLength(0);
+      for (const { data } of batches) expect(data).not.toHaveLength(0);
+      expect(loss.name).not.toBe('');
+      for (const value of Object.values(loss.parameters)) expect(value).toSatisfy(Number.isFinite);
+      expect(optimizer.learningRate).toBeGreaterThan(0);
+    }
+  });
+
+  test.each([['with rollouts', groups] as const, ['without', []] as const])(
+    'metrics are finite numbers: %s',
+    (_, given) => {
+      for (const value of Object.values(create().planStep(given, context).metrics)) {
+        expect(value).toSatisfy(Number.isFinite);
+      }
+    },
+  );
+
+  test('batches keep the limit of the runtime', () => {
+    const plan = create().planStep(groups, { ...context, maxBatchTokens: 12 });
+    for (const { data } of plan.updates.flatMap(({ batches }) => batches)) {
+      const tokens = data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+      expect(data.length === 1 || tokens <= 12).toBe(true);
+    }
+    expect(dataOf(plan)).toHaveLength(dataOf(create().planStep(groups, context)).length);
+  });
+}
+
+function describeData({ create }: AlgorithmContractOptions): void {
+  test('a datum has one log-probability, advantage and weight for each trained token', () => {
+    for (const datum of dataOf(create().planStep(groups, context))) {
+      const trainedTokens = datum.trained.reduce((sum, { start, end }) => sum + end - start, 0);
+      expect(trainedTokens).toBeGreaterThan(0);
+      expect(datum.samplingLogprobs).toHaveLength(trainedTokens);
+      expect(datum.advantages).toHaveLength(trainedTokens);
+      expect(datum.weights).toHaveLength(trainedTokens);
+      for (const value of [...datum.advantages, ...datum.weights]) expect(value).toSatisfy(Number.isFinite);
+    }
+  });
+
+  test('trained intervals are in order, do not overlap, and leave out the first token', () => {
+    for (const { trained, tokenIds } of dataOf(create().planStep(groups, context))) {
+      let end = 1;
+      for (const interval of trained) {
+        expect(interval.start).toBeGreaterThanOrEqual(end);
+        expect(interval.end).toBeGreaterThan(interval.start);
+        end = interval.end;
+      }
+      expect(end).toBeLessThanOrEqual(tokenIds.length);
+    }
+  });
+
+  test('every trained token has the log-probability it was sampled with: no shift by one', () => {
+    for (const { trained, tokenIds, samplingLogprobs } of dataOf(create().planStep(groups, context))) {
+      const sampled = trained.flatMap(({ start, end }) => [...tokenIds.subarray(start, end)]);
+      expect([...samplingLogprobs]).toEqual(sampled.map((tokenId) => Math.fround(logprobOf(tokenId))));
+      for (const tokenId of sampled) expect(tokenId).toBeGreaterThanOrEqual(10);
+    }
+  });
+
+  test('a datum names its rollout, its group, its temperature and its policy versions', () => {
+    for (const datum of dataOf(create().planStep(groups, context))) {
+      expect(datum.rolloutId).toMatch(/^ro-/);
+      expect(datum.groupId).toMatch(/^gr-/);
+      expect(datum.temperature).toBe(1);
+      expect([datum.minPolicyVersion, datum.maxPolicyVersion]).toEqual([0, 0]);
+    }
+  });
+}
+
+function describeLeftOut({ create }: AlgorithmContractOptions): void {
+  const train = (rollout: CollectedGroup['rollouts'][number]): readonly string[] => {
+    const group = { ...aCollectedGroup([0, 1, 0.5], 'gr-9') };
+    const plan = create().planStep([{ ...group, rollouts: [...group.rollouts, rollout] }], context);
+    return dataOf(plan).map(({ rolloutId }) => rolloutId);
+  };
+
+  test('a rollout that did not succeed is not trained on', () => {
+    expect(train(aCollectedRollout({ rolloutId: 'ro-failed', status: 'failed' }))).not.toContain('ro-failed');
+  });
+
+  test('a rollout without a reward is not trained on', () => {
+    expect(train(aCollectedRollout({ rolloutId: 'ro-none', reward: null }))).not.toContain('ro-none');
+  });
+
+  test('a rollout without a model call is not trained on', () => {
+    expect(train(aCollectedRollout({ rolloutId: 'ro-silent', calls: [] }))).not.toContain('ro-silent');
+  });
+
+  test('a model call that must not be trained on is not', () => {
+    const calls = [{ isTrainable: false, untrainableReason: 'partial' }];
+    expect(train(aCollectedRollout({ rolloutId: 'ro-partial', calls }))).not.toContain('ro-partial');
+  });
+}
+
+function dataOf(plan: StepPlan): readonly TrainingDatum[] {
+  return plan.updates.flatMap(({ batches }) => batches.flatMap(({ data }) => data));
+}
+
+/** Two tasks with rollouts of one and of two turns. Sampled tokens are 10 and above, all others below. */
+const groups: readonly CollectedGroup[] = [
+  aCollectedGroup([1, 0, 0.5, null], 'gr-1'),
+  {
+    groupId: 'gr-2',
+    rollouts: [0.25, 1].map((reward, index) =>
+      aCollectedRollout({
+        rolloutId: `ro-two-turns-${index}`,
+        reward,
+        turnRewards: [index, null],
+        calls: [
+          { promptTokenIds: [1, 2], responseTokenIds: [10, 11 + index] },
+          { promptTokenIds: [1, 2, 10, 11 + index, 3], responseTokenIds: [30] },
+        ],
+      }),
+    ),
+  },
+];
