@@ -9,6 +9,8 @@ import type { TrainingEvent, TrainingListener, TrainingSummary } from './trainin
 export interface TrainOptions {
   /** Goes on with an interrupted run instead of beginning a new one. */
   readonly resume?: string;
+  /** The id of a new run, also the model's name in the runtime; `[A-Za-z0-9_-]{1,64}`. @default a random one */
+  readonly runId?: string;
   /** Told everything that happens. */
   readonly onEvent?: TrainingListener;
   /** Stops after the work under way; the run can be resumed. */
@@ -50,7 +52,13 @@ export class Trainer<TTask = unknown> {
 export async function trainWith(config: ResolvedConfig, options: TrainOptions = {}): Promise<TrainingSummary> {
   const emit = options.onEvent ?? ((_event: TrainingEvent): void => undefined);
   const signal = options.signal ?? new AbortController().signal;
-  const { session, close } = await openSession({ config, resume: options.resume ?? null, emit, signal });
+  const { session, close } = await openSession({
+    config,
+    runId: options.runId ?? null,
+    resume: options.resume ?? null,
+    emit,
+    signal,
+  });
   emit({
     type: 'started',
     runId: session.run.runId,

@@ -36,9 +36,9 @@ export interface TrainingSummary {
   readonly runId: string;
   readonly before: EvaluationSummary;
   readonly after: EvaluationSummary;
-  /** Whether the held-out reward rose: one-sided test at 5 %. */
+  /** Whether the held-out reward rose: paired t-test, 5 % two-sided. */
   readonly isImproved: boolean;
-  /** Probability of a rise at least this large by chance. */
+  /** Probability of a change at least this large by chance. */
   readonly pValue: number;
   /** Mean training reward of each step, in order. */
   readonly rewardCurve: readonly number[];

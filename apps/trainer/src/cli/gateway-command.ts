@@ -8,7 +8,7 @@ import { untilStopped } from './until-stopped.ts';
 interface GatewayFlags {
   readonly store: string;
   readonly upstream: string;
-  readonly model: string;
+  readonly model?: string;
   readonly host: string;
   readonly port: number;
 }
@@ -20,7 +20,7 @@ export function addGatewayCommand(program: Command): void {
     .description('Serve the gateway: an OpenAI-compatible proxy that records every call with its token ids.')
     .requiredOption('--store <url>', 'where calls are recorded: sqlite:<file>, or the http address of a store server')
     .requiredOption('--upstream <url>', 'the model server, up to and with /v1')
-    .requiredOption('--model <name>', "the model's name there")
+    .option('--model <name>', "the model's name there; the agent's own when absent")
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
     .addHelpText(
@@ -32,12 +32,12 @@ export function addGatewayCommand(program: Command): void {
       const store = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
       const gateway = await serveGateway({
         store,
-        upstream: { baseUrl: flags.upstream, model: flags.model, ...optional('apiKey', process.env['AGL_UPSTREAM_KEY']) },
+        upstream: { baseUrl: flags.upstream, ...optional('model', flags.model), ...optional('apiKey', process.env['AGL_UPSTREAM_KEY']) },
         host: flags.host,
         port: flags.port,
         ...optional('apiKey', process.env['AGL_GATEWAY_KEY']),
       });
-      log.info({ url: gateway.url, upstream: flags.upstream, model: flags.model }, 'gateway is up');
+      log.info({ url: gateway.url, upstream: flags.upstream, model: flags.model ?? null }, 'gateway is up');
       process.stdout.write(`${JSON.stringify({ event: 'ready', url: gateway.url })}\n`);
       await untilStopped(async () => {
         await gateway.close();

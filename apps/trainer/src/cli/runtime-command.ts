@@ -20,7 +20,7 @@ export function addRuntimeCommand(program: Command): void {
         inferencePort: flags.inferencePort,
       });
       log.info({ address: runtime.address, inference: runtime.inferenceUrl }, 'runtime is up');
-      process.stdout.write(`${JSON.stringify({ event: 'ready', address: runtime.address })}\n`);
+      process.stdout.write(`${JSON.stringify({ event: 'ready', address: runtime.address, inference: runtime.inferenceUrl })}\n`);
       await untilStopped(() => runtime.close());
       log.info('runtime has stopped');
     });

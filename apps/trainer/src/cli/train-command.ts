@@ -15,6 +15,7 @@ import type { ProgramOptions } from './program.ts';
 
 interface TrainFlags {
   readonly resume?: string;
+  readonly run?: string;
   readonly json?: boolean;
   readonly steps?: number;
   readonly seed?: number;
@@ -33,6 +34,7 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .description('Train the agent of a configuration file and measure it on held-out tasks before and after.')
     .argument('[config]', 'the configuration file', defaultConfigFile)
     .option('--resume <run>', 'go on with an interrupted run')
+    .option('--run <id>', 'the id of the new run, also the model name in the runtime')
     .option('--steps <n>', 'training steps', wholeNumber({ min: 0 }))
     .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
@@ -71,6 +73,7 @@ async function trainAndReport(config: ResolvedConfig, flags: TrainFlags): Promis
     onEvent: chooseReport(flags.json === true),
     signal: interrupt.signal,
     ...(flags.resume === undefined ? {} : { resume: flags.resume }),
+    ...(flags.run === undefined ? {} : { runId: flags.run }),
   });
   interrupt.release();
   if (flags.json !== true) process.stdout.write(summaryText(summary, await loadExamples(config, summary), process.env['AGL_COMMAND']));

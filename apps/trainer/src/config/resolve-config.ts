@@ -32,6 +32,7 @@ export interface ResolvedConfig {
   readonly checkpointEvery: number;
   readonly keepCheckpoints: number;
   readonly stopAtReward: number | null;
+  readonly maxLogprobGap: number;
   readonly dataDir: string;
   readonly seed: number;
 }
@@ -85,6 +86,7 @@ const configSchema = z.strictObject({
   checkpointEvery: count.default(1),
   keepCheckpoints: count.default(3),
   stopAtReward: z.number().optional(),
+  maxLogprobGap: z.number().positive().default(0.1),
   dataDir: z.string().min(1).default('.agl'),
   seed: z.int().min(0).max(0xffffffff).default(0),
 });

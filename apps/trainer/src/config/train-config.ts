@@ -91,6 +91,11 @@ export interface TrainConfig<TTask = unknown> {
   readonly keepCheckpoints?: number;
   /** Stop early when a step's mean reward stays at or above this for three steps. @default never */
   readonly stopAtReward?: number;
+  /**
+   * Stop when trainer and sampler disagree on the sampled tokens' log-probabilities by more than this on
+   * average, in nats: it means that tokens are misaligned. Stale rollouts and 16-bit engines need room. @default 0.1
+   */
+  readonly maxLogprobGap?: number;
   /** Where run data lies. @default '.agl' beside the configuration file */
   readonly dataDir?: string;
   /** Everything drawn at random comes from it. @default 0 */

@@ -1,4 +1,11 @@
-import type { BatchResult, PendingOperation, StepPlan, StepResult, TrainableModel } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type BatchResult,
+  type PendingOperation,
+  type StepPlan,
+  type StepResult,
+  type TrainableModel,
+} from '@agentlightning/core';
 
 /** What the updates of a step did to the model. */
 export interface AppliedPlan {
@@ -13,7 +20,7 @@ export interface AppliedPlan {
  *
  * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
  */
-export async function applyPlan(model: TrainableModel, plan: StepPlan): Promise<AppliedPlan> {
+export async function applyPlan(model: TrainableModel, plan: StepPlan, maxLogprobGap: number): Promise<AppliedPlan> {
   if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {} };
   const batches: Promise<BatchResult>[] = [];
   const steps: Promise<StepResult>[] = [];
@@ -25,6 +32,7 @@ export async function applyPlan(model: TrainableModel, plan: StepPlan): Promise<
   const batchResults = await Promise.all(batches);
   const stepResults = await Promise.all(steps);
   const endpoint = await published;
+  assertAligned(batchResults[0], maxLogprobGap);
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
@@ -34,6 +42,21 @@ export async function applyPlan(model: TrainableModel, plan: StepPlan): Promise<
       'policy/version': endpoint.policyVersion,
     },
   };
+}
+
+/**
+ * Compares what the trainer thinks of the sampled tokens with what the sampler thought, on the first
+ * batch: its weights are those that sampled. A shift by one token, a wrong temperature or a template
+ * that differs shows here, long before it shows in a reward that does not rise.
+ */
+function assertAligned(first: BatchResult | undefined, maxLogprobGap: number): void {
+  const gap = first?.metrics['policy/logprob_gap'] ?? 0;
+  if (gap <= maxLogprobGap) return;
+  throw new AgentLightningError({
+    code: 'TOKEN_MISALIGNMENT',
+    message: `trainer and sampler disagree on the log-probability of sampled tokens by ${gap.toFixed(3)} on average, above ${maxLogprobGap}`,
+    details: { gap, maxLogprobGap },
+  });
 }
 
 /** A result that is awaited later: until then a failure must not count as unhandled. */

@@ -1,10 +1,10 @@
 import {
   AgentLightningError,
   type CollectedRollout,
-  findFinalReward,
   modelCallFromSpan,
   type Span,
 } from '@agentlightning/core';
+import { primaryReward } from '../trace/primary-reward.ts';
 import type { TrainingSession } from './training-session.ts';
 
 /**
@@ -31,7 +31,7 @@ export async function assertTrainable(
       details: hints,
     });
   }
-  if (!succeeded.some(({ spans }) => findFinalReward(spans) !== null)) {
+  if (!succeeded.some(({ spans }) => primaryReward(spans) !== null)) {
     throw new AgentLightningError({
       code: 'INVALID_REWARD',
       message: `none of the step's ${succeeded.length} rollouts gave a reward`,

@@ -1,5 +1,6 @@
-import { type CollectedRollout, findFinalReward } from '@agentlightning/core';
 import { meanInterval } from '@agentlightning/algorithms';
+import type { CollectedRollout } from '@agentlightning/core';
+import { primaryReward } from '../trace/primary-reward.ts';
 import type { StoredEvaluation } from './run-state.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { StoredEvaluation } from './run-state.ts';
  */
 export function summariseEvaluation(rollouts: readonly CollectedRollout[]): StoredEvaluation {
   const rewards = rollouts.map(({ rollout, spans }) =>
-    rollout.status === 'succeeded' ? (findFinalReward(spans) ?? 0) : 0,
+    rollout.status === 'succeeded' ? (primaryReward(spans) ?? 0) : 0,
   );
   const interval = meanInterval(rewards);
   return {

@@ -26,6 +26,8 @@ import type { TrainingSession } from './training-session.ts';
 /** What opening a session needs besides the configuration. */
 export interface OpenSessionOptions {
   readonly config: ResolvedConfig;
+  /** The id of a new run; null draws one. */
+  readonly runId: string | null;
   /** The run to go on with; null begins a new one. */
   readonly resume: string | null;
   readonly emit: TrainingListener;
@@ -101,7 +103,7 @@ async function build(options: OpenSessionOptions, closers: (() => Promise<void>)
 async function findOrBeginRun(store: Store, options: OpenSessionOptions): Promise<{ run: Run; state: RunState }> {
   const { config, resume } = options;
   if (resume === null) {
-    const runId = newId('run');
+    const runId = checkRunId(options.runId ?? newId('run'));
     const state = initialRunState({ seed: config.seed, dataDir: config.dataDir });
     await store.createRun({ runId, name: config.name, config: configForTheRecord(config) });
     return { run: await store.updateRun(runId, { state: writeRunState(state) }), state };
@@ -118,6 +120,15 @@ async function findOrBeginRun(store: Store, options: OpenSessionOptions): Promis
   const finishedStep = stored.checkpoint?.step ?? 0;
   const state = { ...stored, finishedStep, rewardCurve: stored.rewardCurve.slice(0, finishedStep) };
   return { run: await store.updateRun(resume, { status: 'running', state: writeRunState(state) }), state };
+}
+
+function checkRunId(runId: string): string {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(runId)) return runId;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `"${runId}" cannot be the id of a run`,
+    remedy: 'Use 1 to 64 letters, digits, hyphens and underscores.',
+  });
 }
 
 /** What the store keeps of a configuration: all but functions and schemas. */

@@ -1,5 +1,5 @@
 import { type CollectedRollout, systemClock } from '@agentlightning/core';
-import { compareMeans } from '@agentlightning/algorithms';
+import { comparePairs } from '@agentlightning/algorithms';
 import type { EvaluationPhase, StepSummary, TrainingSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
@@ -59,9 +59,9 @@ async function trainStep(options: {
     step,
     totalSteps: config.steps,
     policyVersion: (await model.state()).policyVersion,
-    seed: (state0(config.seed) + step) >>> 0,
+    seed: (spreadSeed(config.seed) + step) >>> 0,
   });
-  const applied = await applyPlan(model, plan);
+  const applied = await applyPlan(model, plan, config.maxLogprobGap);
   const checkpoint = await saveCheckpoint(session, options.state, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
   const summary: StepSummary = {
@@ -93,7 +93,7 @@ async function trainStep(options: {
 }
 
 /** Spreads neighbouring seeds apart, so that step 2 of seed 1 is not step 1 of seed 2. */
-function state0(seed: number): number {
+function spreadSeed(seed: number): number {
   return Math.imul(seed + 1, 0x9e3779b1) >>> 0;
 }
 
@@ -160,7 +160,7 @@ function hasReachedGoal(state: RunState, goal: number | null): boolean {
 function summarise(session: TrainingSession, state: RunState, seconds: number): TrainingSummary {
   const { before, after } = state;
   if (before === null || after === null) throw new TypeError('a finished run has both evaluations');
-  const comparison = compareMeans(before.rewards, after.rewards);
+  const comparison = comparePairs(before.rewards, after.rewards);
   const examples = pickExamples(before, after);
   return {
     runId: session.run.runId,

@@ -1,4 +1,5 @@
-import { findFinalReward, type JsonObject, type JsonValue, modelCallFromSpan, type Span } from '@agentlightning/core';
+import { type JsonObject, type JsonValue, modelCallFromSpan, type Span } from '@agentlightning/core';
+import { primaryReward } from './primary-reward.ts';
 
 /**
  * The conversation of a rollout as lines of text: the messages of its last model call, that call's
@@ -10,7 +11,7 @@ export function conversationLines(spans: readonly Span[]): string[] {
   if (last === undefined) return ['(no model call)'];
   const asked = asArray(last.request?.['messages']).map(messageLine);
   const answers = asArray(last.response?.['choices']).map((choice) => messageLine(asObject(choice)?.['message'] ?? null));
-  const reward = findFinalReward(spans);
+  const reward = primaryReward(spans);
   return [...asked, ...answers, reward === null ? 'no reward' : `reward ${reward}`];
 }
 

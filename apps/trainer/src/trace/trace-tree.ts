@@ -1,4 +1,4 @@
-import { genAiAttributes, modelCallFromSpan, rewardsFromSpan, type Span } from '@agentlightning/core';
+import { genAiAttributes, modelCallFromSpan, rewardFromSpan, type Span } from '@agentlightning/core';
 
 /** A span and the spans that are part of it, in order of sequence id. */
 export interface TraceNode {
@@ -46,8 +46,8 @@ function details(span: Span): string[] {
       call.isTrainable ? '' : `not trained on: ${call.untrainableReason ?? '?'}`,
     ];
   }
-  const rewards = rewardsFromSpan(span);
-  if (rewards.length > 0) return rewards.map(({ name, value }) => `${name} ${value}`);
+  const emitted = rewardFromSpan(span);
+  if (emitted !== null) return emitted.rewards.map(({ name, value }) => `${name} ${value}`);
   const tool = span.attributes[genAiAttributes.toolName];
   return tool === undefined ? [] : [String(tool)];
 }

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** A line of `agl train --json`, or the `ready` line of a server. */
+export type AglEvent = { readonly event: string } & Readonly<Record<string, unknown>>;
+
+const entry = path.resolve(import.meta.dirname, '../src/cli/main.ts');
+
+/** The `agl` command in a process of its own, run from sources. */
+export class AglProcess implements AsyncDisposable {
+  readonly events: AglEvent[] = [];
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  #stderr = '';
+  #onEvent: () => void = () => undefined;
+
+  constructor(args: readonly string[], options: { readonly cwd?: string } = {}) {
+    this.#child = spawn(process.execPath, ['--conditions=@agentlightning/source', entry, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...options,
+    });
+    this.#exited = once(this.#child, 'close');
+    if (this.#child.stdout !== null) {
+      createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(line));
+    }
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr += chunk.toString();
+    });
+    this.#child.once('close', () => this.#onEvent());
+  }
+
+  /** What it wrote to standard error so far. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** The processes it has started, as Linux knows them. */
+  childPids(): readonly number[] {
+    const pid = this.#child.pid ?? 0;
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+  }
+
+  /** Resolves with the first event that fits; rejects when the process ends without one. */
+  async event(name: string, fits: (event: AglEvent) => boolean = () => true): Promise<AglEvent> {
+    for (;;) {
+      const found = this.events.find((event) => event.event === name && fits(event));
+      if (found !== undefined) return found;
+      if (this.#hasExited()) throw new Error(`agl ended (${this.#child.exitCode}) before "${name}": ${this.#stderr}`);
+      await new Promise<void>((resolve) => {
+        this.#onEvent = resolve;
+      });
+    }
+  }
+
+  /** Ends it without any chance to clean up, and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** Waits for the end; the exit code. */
+  async exitCode(): Promise<number | null> {
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#hasExited()) await this.kill();
+  }
+
+  #hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  #take(line: string): void {
+    this.events.push(line.startsWith('{') ? (JSON.parse(line) as AglEvent) : { event: 'text', line });
+    this.#onEvent();
+  }
+}
