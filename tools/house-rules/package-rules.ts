@@ -16,6 +16,9 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, unknown>>;
 }
 
+/** What may be imported from a package. `./protocol` is for who builds a store server or client, not for agents. */
+const publicEntries = new Set(['.', './testing', './protocol', './package.json']);
+
 const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
 
 const readmesRun: HouseRule = {
@@ -54,8 +57,8 @@ function publishExpectations(manifest: Manifest): readonly (readonly [boolean, s
     [manifest.files?.includes('dist') === true, 'files must list dist'],
     [manifest.publishConfig?.access === 'public', 'publishConfig.access must be public'],
     [
-      Object.keys(manifest.exports ?? {}).every((key) => ['.', './testing', './package.json'].includes(key)),
-      'exports may be ".", "./testing" and "./package.json" only',
+      Object.keys(manifest.exports ?? {}).every((key) => publicEntries.has(key)),
+      `exports may be ${[...publicEntries].join(', ')} only`,
     ],
   ];
 }
@@ -64,7 +67,7 @@ const indexesOnlyList: HouseRule = {
   name: 'an index.ts lists names and holds no code',
   findProblems: () =>
     listPackageFolders()
-      .flatMap((folder) => [`${folder}/src/index.ts`, `${folder}/src/testing/index.ts`])
+      .flatMap((folder) => ['', 'testing/', 'protocol/'].map((entry) => `${folder}/src/${entry}index.ts`))
       .filter(exists)
       .flatMap((path) => {
         const code = readText(path)
