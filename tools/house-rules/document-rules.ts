@@ -87,7 +87,7 @@ const errorsAreListed: HouseRule = {
     const current = existsSync(join(repositoryRoot, errorDocument)) ? readText(errorDocument) : '';
     return current === errorDocumentText()
       ? []
-      : [`${errorDocument} is out of date: run \`node tools/generate-error-docs.ts\``];
+      : [`${errorDocument} is out of date: run \`pnpm error-docs\``];
   },
 };
 
