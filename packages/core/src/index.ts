@@ -98,6 +98,8 @@ export type {
   WaitOptions,
   WorkerQuery,
 } from './store.ts';
+export { StoreClient } from './store-client.ts';
+export type { StoreClientOptions } from './store-client-options.ts';
 export type { SpanSinkCounts, SpanSinkFailure, StoreSpanSinkOptions } from './store-span-sink.ts';
 export { StoreSpanSink } from './store-span-sink.ts';
 export type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';

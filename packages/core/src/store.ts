@@ -206,8 +206,8 @@ export interface Store {
   getLatestResources(): Promise<ResourcesSnapshot | null>;
   queryResources(query?: ResourcesQuery): Promise<Page<ResourcesSnapshot>>;
 
-  /** A worker's sign of life. */
-  updateWorker(workerId: string, heartbeatStats: JsonObject): Promise<Worker>;
+  /** A worker's sign of life, with what it says of itself; without, what it said before stays. */
+  updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker>;
   /** Null when there is no such worker. */
   getWorker(workerId: string): Promise<Worker | null>;
   queryWorkers(query?: WorkerQuery): Promise<Page<Worker>>;

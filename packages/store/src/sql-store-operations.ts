@@ -136,7 +136,7 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.read((context) => queryResources(context, query));
   }
 
-  updateWorker(workerId: string, heartbeatStats: JsonObject): Promise<Worker> {
+  updateWorker(workerId: string, heartbeatStats: JsonObject | null = null): Promise<Worker> {
     return this.runner.write((context) => updateWorker(context, workerId, heartbeatStats));
   }
 

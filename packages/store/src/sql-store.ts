@@ -12,7 +12,7 @@ import { waitForFinish } from './finish-waits.ts';
 import type { OperationContext } from './operation.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
 import { findAnswer, forgetOldAnswers, type IdempotentRequest, recordAnswer } from './operations/answer-once.ts';
-import { assertClaimLimit } from './operations/claim-rollouts.ts';
+import { assertClaimLimit, claimedIds, readClaimed } from './operations/claim-rollouts.ts';
 import { countEverything } from './operations/count-everything.ts';
 import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
@@ -69,9 +69,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     assertClaimLimit(limit);
     if (options.signal?.aborted) return [];
     const claim = (): Promise<readonly AttemptedRollout[]> =>
-      idempotency === undefined
-        ? super.claimRollouts(options)
-        : this.once(idempotency, (transaction) => transaction.claimRollouts(options), isNotEmpty);
+      idempotency === undefined ? super.claimRollouts(options) : this.#claimOnce(idempotency, options);
     const claimed =
       waitMs > 0
         ? await this.#claimLine.wait(claim, { runId, waitMs, signal: this.#untilClosed(options.signal) })
@@ -100,20 +98,18 @@ export class SqlStore extends SqlStoreOperations implements Store {
    * Does something at most once for a request that may be sent more than once: its effect and its answer
    * are written together, and a request that comes again gets the answer alone.
    *
-   * @param isKept - whether an answer is worth remembering; by default every one is
    * @throws AgentLightningError CONFLICT when the key was used for another request
    */
   once<TAnswer extends object>(
     request: IdempotentRequest,
     work: (transaction: StoreTransaction) => Promise<TAnswer>,
-    isKept: (answer: TAnswer) => boolean = () => true,
   ): Promise<TAnswer> {
     return this.runner.write(async (context) => {
       const known = await findAnswer(context, request);
       // Trusted: the same request wrote it, from a value of this type.
       if (known !== null) return JSON.parse(known) as TAnswer;
       const answer = await work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs));
-      if (isKept(answer)) await recordAnswer(context, request, JSON.stringify(answer));
+      await recordAnswer(context, request, JSON.stringify(answer));
       return answer;
     });
   }
@@ -138,6 +134,17 @@ export class SqlStore extends SqlStoreOperations implements Store {
     await this.runner.write((context) => forgetOldAnswers(context));
   }
 
+  /** Claims, or reads again what the same request has claimed before. Finding nothing is no answer to keep. */
+  #claimOnce(request: IdempotentRequest, options: ClaimOptions): Promise<readonly AttemptedRollout[]> {
+    return this.runner.write(async (context) => {
+      const known = await findAnswer(context, request);
+      if (known !== null) return readClaimed(context, known);
+      const claimed = await new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs).claimRollouts(options);
+      if (claimed.length > 0) await recordAnswer(context, request, claimedIds(claimed));
+      return claimed;
+    });
+  }
+
   #noteIdle(workerId: string): Promise<void> {
     return this.runner.write(async (context: OperationContext) => {
       await markWorkerDequeued(context, workerId);
@@ -148,8 +155,4 @@ export class SqlStore extends SqlStoreOperations implements Store {
   #untilClosed(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
   }
-}
-
-function isNotEmpty(claimed: readonly AttemptedRollout[]): boolean {
-  return claimed.length > 0;
 }

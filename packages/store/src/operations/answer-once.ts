@@ -10,8 +10,8 @@ export interface IdempotentRequest {
   readonly requestHash: string;
 }
 
-/** How long an answer is kept for a client that asks again. */
-export const answerLifetimeMs = 86_400_000;
+/** How long an answer is kept for a client that asks again, in milliseconds: far longer than any client tries. */
+const answerLifetimeMs = 3_600_000;
 
 /**
  * Reads the answer that was given to a request before; null when it is new.

@@ -2,7 +2,7 @@ import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import type { SqlValue } from '../sql-driver.ts';
-import { openAttempt } from './attempt-record.ts';
+import { loadAttempt, openAttempt } from './attempt-record.ts';
 import { loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
 import { markWorkerDequeued } from './worker-record.ts';
 
@@ -27,6 +27,22 @@ export async function claimRollouts(
     claimed.push(withAttempt(moved, await openAttempt(context, rolloutId, request)));
   }
   if (claimed.length > 0 && request.workerId !== null) await markWorkerDequeued(context, request.workerId);
+  return claimed;
+}
+
+/** What is remembered of a claim, to answer it again. */
+export function claimedIds(claimed: readonly AttemptedRollout[]): string {
+  return JSON.stringify(claimed.map(({ rolloutId, attempt }) => [rolloutId, attempt.attemptId]));
+}
+
+/** Reads what was claimed, from what is remembered of it. */
+export async function readClaimed(context: OperationContext, remembered: string): Promise<readonly AttemptedRollout[]> {
+  const ids = JSON.parse(remembered) as readonly (readonly [rolloutId: string, attemptId: string])[];
+  const claimed: AttemptedRollout[] = [];
+  for (const [rolloutId, attemptId] of ids) {
+    const record = await loadRollout(context, rolloutId);
+    claimed.push(withAttempt(record.rollout, (await loadAttempt(context, record, attemptId)).attempt));
+  }
   return claimed;
 }
 

@@ -3,17 +3,17 @@ import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadWorker } from './read-workers.ts';
 
-/** Records a worker's sign of life, and the worker if it was not known. */
+/** Records a worker's sign of life, and the worker if it was not known; null leaves what it said before. */
 export async function updateWorker(
   context: OperationContext,
   workerId: string,
-  heartbeatStats: JsonObject,
+  heartbeatStats: JsonObject | null,
 ): Promise<Worker> {
   await context.db.run(
     `INSERT INTO workers (worker_id, status, heartbeat_stats, last_heartbeat_time_ms) VALUES (?, 'unknown', ?, ?)
-     ON CONFLICT (worker_id) DO UPDATE SET heartbeat_stats = excluded.heartbeat_stats,
+     ON CONFLICT (worker_id) DO UPDATE SET heartbeat_stats = coalesce(excluded.heartbeat_stats, workers.heartbeat_stats),
        last_heartbeat_time_ms = excluded.last_heartbeat_time_ms`,
-    [workerId, toJson(heartbeatStats, 'Heartbeat statistics'), context.nowMs],
+    [workerId, heartbeatStats === null ? null : toJson(heartbeatStats, 'Heartbeat statistics'), context.nowMs],
   );
   return loadWorker(context, workerId);
 }

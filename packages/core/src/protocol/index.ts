@@ -1,0 +1,99 @@
+export type { Present } from './present.ts';
+export { present } from './present.ts';
+export type { WireAttempt, WireAttemptPatch } from './wire-attempt.ts';
+export {
+  attemptFromWire,
+  attemptPatchFromWire,
+  attemptPatchToWire,
+  attemptToWire,
+  wireAttemptPatchSchema,
+  wireAttemptSchema,
+  wireAttemptStatusSchema,
+} from './wire-attempt.ts';
+export type { WireErrorBody } from './wire-error.ts';
+export { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
+export type { WirePage, WirePageOptions } from './wire-page.ts';
+export {
+  pageFromWire,
+  pageOptionsFromWire,
+  pageOptionsToWire,
+  pageToWire,
+  wirePageOptionsShape,
+  wirePageSchema,
+} from './wire-page.ts';
+export type {
+  WireAttemptQuery,
+  WireResourcesQuery,
+  WireRolloutQuery,
+  WireSpanQuery,
+  WireWorkerQuery,
+} from './wire-query.ts';
+export {
+  attemptQueryFromWire,
+  attemptQueryToWire,
+  resourcesQueryFromWire,
+  resourcesQueryToWire,
+  rolloutQueryFromWire,
+  rolloutQueryToWire,
+  spanQueryFromWire,
+  spanQueryToWire,
+  wireAttemptQuerySchema,
+  wireResourcesQuerySchema,
+  wireRolloutQuerySchema,
+  wireSpanQuerySchema,
+  wireWorkerQuerySchema,
+  workerQueryFromWire,
+  workerQueryToWire,
+} from './wire-query.ts';
+export type { WireLlm, WireNamedResources, WirePromptTemplate, WireResourcesSnapshot } from './wire-resources.ts';
+export {
+  namedResourcesFromWire,
+  namedResourcesToWire,
+  resourcesSnapshotFromWire,
+  resourcesSnapshotToWire,
+  wireNamedResourcesSchema,
+  wireResourcesSnapshotSchema,
+} from './wire-resources.ts';
+export type { WireAttemptedRollout, WireRollout, WireRolloutConfig } from './wire-rollout.ts';
+export {
+  attemptedRolloutFromWire,
+  rolloutConfigFromWire,
+  rolloutConfigToWire,
+  rolloutFromWire,
+  rolloutToWire,
+  wireAttemptedRolloutSchema,
+  wireRolloutConfigSchema,
+  wireRolloutModeSchema,
+  wireRolloutSchema,
+  wireRolloutStatusSchema,
+} from './wire-rollout.ts';
+export type { WireRolloutPatch, WireRolloutRequest } from './wire-rollout-request.ts';
+export {
+  rolloutPatchFromWire,
+  rolloutPatchToWire,
+  rolloutRequestFromWire,
+  rolloutRequestToWire,
+  wireEnqueueSchema,
+  wireRolloutPatchSchema,
+  wireRolloutRequestSchema,
+} from './wire-rollout-request.ts';
+export type { WireMetricPoint, WireRun, WireRunPatch, WireRunRequest } from './wire-run.ts';
+export {
+  metricPointFromWire,
+  metricPointToWire,
+  runFromWire,
+  runToWire,
+  wireMetricPointSchema,
+  wireRunPatchSchema,
+  wireRunRequestSchema,
+  wireRunSchema,
+} from './wire-run.ts';
+export type { WireSpan, WireSpanContext } from './wire-span.ts';
+export { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
+export type { WireStatistics } from './wire-statistics.ts';
+export { statisticsFromWire, statisticsToWire, wireStatisticsSchema } from './wire-statistics.ts';
+export { msFromSeconds, msFromSecondsOrNull, secondsFromMs, secondsFromMsOrNull } from './wire-time.ts';
+export type { WireClaimRequest, WireSequenceIdRequest, WireWaitRequest } from './wire-wait.ts';
+export { wireClaimRequestSchema, wireSequenceIdRequestSchema, wireWaitRequestSchema } from './wire-wait.ts';
+export type { WireWorker } from './wire-worker.ts';
+export { wireWorkerSchema, wireWorkerStatusSchema, workerFromWire, workerToWire } from './wire-worker.ts';

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { type ErrorCode, errorCatalogue } from '../errors/error-catalogue.ts';
+import { IllegalTransitionError } from '../errors/illegal-transition-error.ts';
+import { NotFoundError } from '../errors/not-found-error.ts';
+import { ValidationError } from '../errors/validation-error.ts';
+import type { JsonObject } from '../json.ts';
+import { wireJsonObject } from './wire-json.ts';
+
+/** The body of an answer that is an error. */
+export interface WireErrorBody {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly remedy: string;
+    readonly details?: JsonObject | undefined;
+  };
+  /** The message again, where clients of the store protocol look for it. */
+  readonly detail: string;
+}
+
+const wireErrorBodySchema: z.ZodType<WireErrorBody> = z.object({
+  error: z.object({ code: z.string(), message: z.string(), remedy: z.string(), details: wireJsonObject.optional() }),
+  detail: z.string(),
+});
+
+/** The HTTP status that stands for an error code; 500 for codes that have none of their own. */
+export function httpStatusOf(code: ErrorCode): number {
+  return httpStatuses[code] ?? 500;
+}
+
+const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
+  VALIDATION: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  ILLEGAL_TRANSITION: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  PRECONDITION_FAILED: 503,
+  TIMEOUT: 503,
+  STORE_FULL: 507,
+};
+
+/** The body of the answer for an error: what went wrong and what to do about it, never a stack. */
+export function errorToWire(error: AgentLightningError): WireErrorBody {
+  const message = error.message.replace(`[${error.code}] `, '');
+  const details = JSON.parse(JSON.stringify(error.details)) as JsonObject;
+  return { error: { code: error.code, message, remedy: error.remedy, details }, detail: message };
+}
+
+/** The error that an answer stands for: with our body the very one, otherwise as good as its status tells. */
+export function errorFromWire(status: number, body: unknown): AgentLightningError {
+  const parsed = wireErrorBodySchema.safeParse(body);
+  if (!parsed.success) return errorFromStatus(status, body);
+  const { code, message, remedy, details = {} } = parsed.data.error;
+  if (!isErrorCode(code)) return errorFromStatus(status, body);
+  return typedError(code, message, details) ?? new AgentLightningError({ code, message, remedy, details });
+}
+
+function typedError(code: ErrorCode, message: string, details: JsonObject): AgentLightningError | null {
+  const { kind, id, subject, from, to } = details;
+  if (code === 'NOT_FOUND' && typeof kind === 'string' && typeof id === 'string') return new NotFoundError(kind, id);
+  if (code === 'ILLEGAL_TRANSITION' && typeof subject === 'string') {
+    return new IllegalTransitionError(subject, String(from), String(to));
+  }
+  if (code !== 'VALIDATION') return null;
+  const issues = z.array(z.object({ path: z.string(), message: z.string() })).safeParse(details.issues);
+  const what = /^(.*) is not valid: /.exec(message)?.[1];
+  return issues.success && what !== undefined ? new ValidationError(what, issues.data) : null;
+}
+
+function errorFromStatus(status: number, body: unknown): AgentLightningError {
+  const text = JSON.stringify(body)?.slice(0, 500) ?? 'nothing';
+  return new AgentLightningError({
+    code: codeOf(status),
+    message: `The store answered with status ${status}: ${text}`,
+    details: { status },
+  });
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 400 || status === 422) return 'VALIDATION';
+  if (status === 401) return 'UNAUTHENTICATED';
+  if (status === 403) return 'PERMISSION_DENIED';
+  if (status === 404) return 'NOT_FOUND';
+  if (status === 409) return 'CONFLICT';
+  if (status === 413) return 'PAYLOAD_TOO_LARGE';
+  return status >= 500 ? 'UNREACHABLE' : 'INTERNAL';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCatalogue, code);
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { ValidationError } from '../errors/validation-error.ts';
+import type { Page, PageOptions } from '../store.ts';
+
+/** A part of a longer list, as the store protocol has it. */
+export interface WirePage<TItem> {
+  readonly items: readonly TItem[];
+  readonly limit: number;
+  readonly offset: number;
+  readonly total: number;
+}
+
+/** How to sort and cut a list, as the store protocol has it. */
+export interface WirePageOptions {
+  readonly sort_by?: string | null | undefined;
+  readonly sort_order?: string | null | undefined;
+  readonly limit?: number | null | undefined;
+  readonly offset?: number | null | undefined;
+}
+
+/** The shape of a page of items. */
+export function wirePageSchema<TItem>(item: z.ZodType<TItem>): z.ZodType<WirePage<TItem>> {
+  return z.object({ items: z.array(item), limit: z.int(), offset: z.int(), total: z.int() });
+}
+
+/** The fields of {@link WirePageOptions}, to build the shape of a query from. */
+export const wirePageOptionsShape: {
+  readonly sort_by: z.ZodType<string | null | undefined>;
+  readonly sort_order: z.ZodType<string | null | undefined>;
+  readonly limit: z.ZodType<number | null | undefined>;
+  readonly offset: z.ZodType<number | null | undefined>;
+} = {
+  sort_by: z.string().nullish(),
+  sort_order: z.string().nullish(),
+  limit: z.int().nullish(),
+  offset: z.int().nullish(),
+};
+
+/** A page from the wire. */
+export function pageFromWire<TWire, TItem>(wire: WirePage<TWire>, toItem: (item: TWire) => TItem): Page<TItem> {
+  return { items: wire.items.map(toItem), limit: wire.limit, offset: wire.offset, total: wire.total };
+}
+
+/** A page for the wire. */
+export function pageToWire<TItem, TWire>(page: Page<TItem>, toWire: (item: TItem) => TWire): WirePage<TWire> {
+  return { items: page.items.map(toWire), limit: page.limit, offset: page.offset, total: page.total };
+}
+
+/**
+ * How to sort and cut a list, from the wire.
+ *
+ * @throws ValidationError for an unknown sort field or order
+ */
+export function pageOptionsFromWire<TSortField extends string>(
+  wire: WirePageOptions,
+  sortFields: Readonly<Record<string, TSortField>>,
+): PageOptions<TSortField> {
+  const order = wire.sort_order ?? 'asc';
+  if (order !== 'asc' && order !== 'desc') {
+    throw invalid('sort_order', `Invalid sort_order: ${order}, allowed values are: asc, desc`);
+  }
+  return {
+    ...sortFieldFromWire(wire.sort_by, sortFields),
+    sortOrder: order,
+    limit: wire.limit ?? -1,
+    offset: wire.offset ?? 0,
+  };
+}
+
+/** How to sort and cut a list, for the wire. A sort field without a name there is sent as it is, and refused. */
+export function pageOptionsToWire<TSortField extends string>(
+  options: PageOptions<TSortField>,
+  sortFields: Readonly<Record<string, TSortField>>,
+): WirePageOptions {
+  const { sortBy, sortOrder, limit, offset } = options;
+  const name = Object.entries(sortFields).find(([, field]) => field === sortBy)?.[0] ?? sortBy;
+  return { sort_by: name, sort_order: sortOrder, limit, offset };
+}
+
+function sortFieldFromWire<TSortField extends string>(
+  name: string | null | undefined,
+  sortFields: Readonly<Record<string, TSortField>>,
+): { readonly sortBy?: TSortField } {
+  if (name === null || name === undefined) return {};
+  const sortBy = Object.hasOwn(sortFields, name) ? sortFields[name] : undefined;
+  if (sortBy !== undefined) return { sortBy };
+  const allowed = Object.keys(sortFields).join(', ');
+  throw invalid('sort_by', `Invalid sort_by: ${name}, allowed fields are: ${allowed}`);
+}
+
+function invalid(path: string, message: string): ValidationError {
+  return new ValidationError('Query', [{ path, message }]);
+}

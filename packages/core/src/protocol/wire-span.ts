@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
+import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
+
+/** Where a span stands, as the store protocol has it. */
+export interface WireSpanContext {
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly is_remote?: boolean | undefined;
+  readonly trace_state?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A span, as the store protocol has it. Times are Unix seconds; nanoseconds are understood too. */
+export interface WireSpan {
+  readonly rollout_id: string;
+  readonly attempt_id: string;
+  /** Given by the store when absent (ours; the protocol always has it). */
+  readonly sequence_id?: number | null | undefined;
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly parent_id?: string | null | undefined;
+  readonly name: string;
+  readonly status: { readonly status_code: SpanStatus['code']; readonly description?: string | null | undefined };
+  readonly attributes: Attributes;
+  readonly events: readonly {
+    readonly name: string;
+    readonly attributes?: Attributes | null | undefined;
+    readonly timestamp?: number | null | undefined;
+  }[];
+  readonly links: readonly { readonly context: WireSpanContext; readonly attributes?: Attributes | null | undefined }[];
+  readonly start_time?: number | null | undefined;
+  readonly end_time?: number | null | undefined;
+  readonly context?: WireSpanContext | null | undefined;
+  readonly parent?: WireSpanContext | null | undefined;
+  readonly resource?: { readonly attributes: Attributes; readonly schema_url: string } | undefined;
+}
+
+/** Attributes: checked by hand, since a span may carry thousands of token ids. */
+const wireAttributesSchema = z.custom<Attributes>(
+  isAttributes,
+  'must be an object of strings, numbers, booleans, or lists of them',
+);
+
+const wireSpanContextSchema = z.object({
+  trace_id: z.string(),
+  span_id: z.string(),
+  is_remote: z.boolean().optional(),
+  trace_state: z.record(z.string(), z.string()).optional(),
+});
+
+/** The shape of {@link WireSpan}. Fields that are not named here are let pass and forgotten. */
+export const wireSpanSchema: z.ZodType<WireSpan> = z.object({
+  rollout_id: z.string(),
+  attempt_id: z.string(),
+  sequence_id: z.int().min(0).nullish(),
+  trace_id: z.string().min(1),
+  span_id: z.string().min(1),
+  parent_id: z.string().nullish(),
+  name: z.string(),
+  status: z.object({ status_code: z.enum(['UNSET', 'OK', 'ERROR']), description: z.string().nullish() }),
+  attributes: wireAttributesSchema,
+  events: z.array(
+    z.object({ name: z.string(), attributes: wireAttributesSchema.nullish(), timestamp: z.number().nullish() }),
+  ),
+  links: z.array(z.object({ context: wireSpanContextSchema, attributes: wireAttributesSchema.nullish() })),
+  start_time: z.number().nullish(),
+  end_time: z.number().nullish(),
+  context: wireSpanContextSchema.nullish(),
+  parent: wireSpanContextSchema.nullish(),
+  resource: z.object({ attributes: wireAttributesSchema, schema_url: z.string() }).optional(),
+});
+
+/** A span on its way to the store, from the wire. */
+export function spanInputFromWire(wire: WireSpan): SpanInput {
+  return {
+    rolloutId: wire.rollout_id,
+    attemptId: wire.attempt_id,
+    // 0 is how some clients say that they have none: ids count from 1.
+    ...(wire.sequence_id ? { sequenceId: wire.sequence_id } : {}),
+    traceId: wire.trace_id,
+    spanId: wire.span_id,
+    parentId: wire.parent_id ?? null,
+    name: wire.name,
+    status: { code: wire.status.status_code, message: wire.status.description ?? null },
+    attributes: wire.attributes,
+    events: wire.events.map(eventFromWire),
+    links: wire.links.map(linkFromWire),
+    startTimeMs: spanTimeFromWire(wire.start_time),
+    endTimeMs: spanTimeFromWire(wire.end_time),
+    resource: { attributes: wire.resource?.attributes ?? {}, schemaUrl: wire.resource?.schema_url ?? '' },
+  };
+}
+
+/** A recorded span, from the wire. */
+export function spanFromWire(wire: WireSpan): Span {
+  return { ...spanInputFromWire(wire), sequenceId: wire.sequence_id ?? 0 };
+}
+
+/** A span for the wire. */
+export function spanToWire(span: SpanInput): WireSpan {
+  return {
+    rollout_id: span.rolloutId,
+    attempt_id: span.attemptId,
+    sequence_id: span.sequenceId,
+    trace_id: span.traceId,
+    span_id: span.spanId,
+    parent_id: span.parentId,
+    name: span.name,
+    status: { status_code: span.status.code, description: span.status.message },
+    attributes: span.attributes,
+    events: span.events.map((event) => ({
+      name: event.name,
+      attributes: event.attributes,
+      timestamp: secondsFromMsOrNull(event.timeMs),
+    })),
+    links: span.links.map((link) => ({ context: contextOf(link.traceId, link.spanId), attributes: link.attributes })),
+    start_time: secondsFromMsOrNull(span.startTimeMs),
+    end_time: secondsFromMsOrNull(span.endTimeMs),
+    context: contextOf(span.traceId, span.spanId),
+    parent: span.parentId === null ? null : contextOf(span.traceId, span.parentId),
+    resource: { attributes: span.resource.attributes, schema_url: span.resource.schemaUrl },
+  };
+}
+
+function eventFromWire(event: WireSpan['events'][number]): SpanEvent {
+  return { name: event.name, timeMs: spanTimeFromWire(event.timestamp), attributes: event.attributes ?? {} };
+}
+
+function linkFromWire(link: WireSpan['links'][number]): SpanLink {
+  return { traceId: link.context.trace_id, spanId: link.context.span_id, attributes: link.attributes ?? {} };
+}
+
+function contextOf(traceId: string, spanId: string): WireSpanContext {
+  return { trace_id: traceId, span_id: spanId, is_remote: false, trace_state: {} };
+}
+
+/** Milliseconds of a span's time. OpenTelemetry counts nanoseconds, and no second since 1970 has such a number. */
+function spanTimeFromWire(time: number | null | undefined): number | null {
+  if (time === null || time === undefined) return null;
+  return msFromSeconds(time > 1e12 ? time / 1e9 : time);
+}
+
+function isAttributes(value: unknown): value is Attributes {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every(
+    (entry) => isPrimitive(entry) || (Array.isArray(entry) && entry.every(isPrimitive)),
+  );
+}
+
+function isPrimitive(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}

@@ -1,0 +1,268 @@
+import { z } from 'zod';
+import type { Attempt } from './attempt.ts';
+import { systemClock } from './clock.ts';
+import { newId } from './id.ts';
+import type { JsonObject } from './json.ts';
+import { attemptFromWire, attemptPatchToWire, wireAttemptSchema } from './protocol/wire-attempt.ts';
+import { pageFromWire, wirePageSchema } from './protocol/wire-page.ts';
+import * as queries from './protocol/wire-query.ts';
+import {
+  namedResourcesToWire,
+  resourcesSnapshotFromWire,
+  wireResourcesSnapshotSchema,
+} from './protocol/wire-resources.ts';
+import {
+  attemptedRolloutFromWire,
+  rolloutFromWire,
+  wireAttemptedRolloutSchema,
+  wireRolloutSchema,
+} from './protocol/wire-rollout.ts';
+import { rolloutPatchToWire, rolloutRequestToWire } from './protocol/wire-rollout-request.ts';
+import {
+  metricPointFromWire,
+  metricPointToWire,
+  runFromWire,
+  wireMetricPointSchema,
+  wireRunSchema,
+} from './protocol/wire-run.ts';
+import { spanFromWire, spanToWire, wireSpanSchema } from './protocol/wire-span.ts';
+import { statisticsFromWire, wireStatisticsSchema } from './protocol/wire-statistics.ts';
+import { wireWorkerSchema, workerFromWire } from './protocol/wire-worker.ts';
+import type { NamedResources, ResourcesSnapshot } from './resource.ts';
+import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from './rollout.ts';
+import type { MetricPoint, Run } from './run.ts';
+import type { Span, SpanInput } from './span.ts';
+import type {
+  AttemptPatch,
+  AttemptQuery,
+  ClaimOptions,
+  Page,
+  ResourcesQuery,
+  RolloutPatch,
+  RolloutQuery,
+  RunPatch,
+  SpanQuery,
+  Store,
+  StoreStatistics,
+  WaitOptions,
+  WorkerQuery,
+} from './store.ts';
+import type { StoreClientOptions } from './store-client-options.ts';
+import { StoreTransport } from './store-client-transport.ts';
+import { claimOverHttp, waitOverHttp } from './store-client-wait.ts';
+import type { Worker } from './worker.ts';
+
+const sequenceIdsSchema = z.object({ sequence_ids: z.array(z.int().nullable()) });
+
+/**
+ * A store behind HTTP: ours, or one of Agent Lightning 0.3 as far as its protocol goes.
+ *
+ * Requests are sent again when the network or the server fails for a while; each has one effect all the same.
+ *
+ * @example
+ * ```ts
+ * const store = new StoreClient({ baseUrl: 'http://localhost:4747', apiKey: 'my-key' });
+ * const [claimed] = await store.claimRollouts({ workerId: 'worker-1', waitMs: 60_000 });
+ * ```
+ */
+export class StoreClient implements Store {
+  readonly #transport: StoreTransport;
+  readonly #options: StoreClientOptions;
+  readonly #closing = new AbortController();
+
+  constructor(options: StoreClientOptions) {
+    this.#options = options;
+    this.#transport = new StoreTransport({
+      baseUrl: options.baseUrl,
+      apiKey: options.apiKey ?? null,
+      fetch: options.fetch ?? globalThis.fetch,
+      clock: options.clock ?? systemClock,
+      requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
+      maxRetries: options.maxRetries ?? 6,
+    });
+  }
+
+  async enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
+    // With ids of our own, a request that is sent again finds its rollouts there.
+    const rollouts = requests.map((request) => rolloutRequestToWire({ rolloutId: newId('rollout'), ...request }));
+    const wire = await this.#post('/queues/rollouts/enqueue', { rollouts }, z.array(wireRolloutSchema));
+    return wire.map(rolloutFromWire);
+  }
+
+  async startRollout(request: StartRolloutRequest): Promise<AttemptedRollout> {
+    const body = rolloutRequestToWire({ rolloutId: newId('rollout'), ...request });
+    return attemptedRolloutFromWire(await this.#post('/rollouts', body, wireAttemptedRolloutSchema));
+  }
+
+  claimRollouts(options: ClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
+    return claimOverHttp(this.#waiting(), { ...options, signal: this.#untilClosed(options.signal) });
+  }
+
+  async startAttempt(rolloutId: string, workerId: string | null = null): Promise<AttemptedRollout> {
+    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts`;
+    return attemptedRolloutFromWire(await this.#postOnce(path, { worker_id: workerId }, wireAttemptedRolloutSchema));
+  }
+
+  async getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
+    return rolloutFromWire(await this.#get(`/rollouts/${encodeURIComponent(rolloutId)}`, wireRolloutSchema));
+  }
+
+  async queryRollouts(query: RolloutQuery = {}): Promise<Page<Rollout | AttemptedRollout>> {
+    const body = queries.rolloutQueryToWire(query);
+    return pageFromWire(await this.#post('/rollouts/search', body, wirePageSchema(wireRolloutSchema)), rolloutFromWire);
+  }
+
+  async updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout> {
+    const path = `/rollouts/${encodeURIComponent(rolloutId)}`;
+    return rolloutFromWire(await this.#postOnce(path, rolloutPatchToWire(patch), wireRolloutSchema));
+  }
+
+  waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
+    return waitOverHttp(this.#waiting(), rolloutIds, { ...options, signal: this.#untilClosed(options.signal) });
+  }
+
+  async queryAttempts(rolloutId: string, query: AttemptQuery = {}): Promise<Page<Attempt>> {
+    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/search`;
+    const wire = await this.#post(path, queries.attemptQueryToWire(query), wirePageSchema(wireAttemptSchema));
+    return pageFromWire(wire, attemptFromWire);
+  }
+
+  async getLatestAttempt(rolloutId: string): Promise<Attempt | null> {
+    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/latest`;
+    const wire = await this.#get(path, wireAttemptSchema.nullable());
+    return wire === null ? null : attemptFromWire(wire);
+  }
+
+  async updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
+    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/${encodeURIComponent(attemptId)}`;
+    const body = attemptPatchToWire(patch);
+    // A heartbeat has the same effect when it comes twice; a status need not.
+    const send =
+      patch.status === undefined
+        ? this.#post(path, body, wireAttemptSchema)
+        : this.#postOnce(path, body, wireAttemptSchema);
+    return attemptFromWire(await send);
+  }
+
+  async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
+    if (spans.length === 0) return [];
+    const { sequence_ids } = await this.#post('/spans/batch', { spans: spans.map(spanToWire) }, sequenceIdsSchema);
+    return spans.map((span, index) => {
+      const sequenceId = sequence_ids[index] ?? null;
+      return sequenceId === null ? null : { ...span, sequenceId };
+    });
+  }
+
+  async nextSpanSequenceIds(
+    attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
+  ): Promise<readonly number[]> {
+    const wire = attempts.map(({ rolloutId, attemptId }) => ({ rollout_id: rolloutId, attempt_id: attemptId }));
+    const { sequence_ids } = await this.#postOnce('/spans/next/batch', { attempts: wire }, sequenceIdsSchema);
+    return sequence_ids.map((sequenceId) => sequenceId ?? 0);
+  }
+
+  async querySpans(query: SpanQuery): Promise<Page<Span>> {
+    const body = queries.spanQueryToWire(query);
+    return pageFromWire(await this.#post('/spans/search', body, wirePageSchema(wireSpanSchema)), spanFromWire);
+  }
+
+  async addResources(resources: NamedResources): Promise<ResourcesSnapshot> {
+    const body = namedResourcesToWire(resources);
+    return resourcesSnapshotFromWire(await this.#postOnce('/resources', body, wireResourcesSnapshotSchema));
+  }
+
+  async updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot> {
+    const path = `/resources/${encodeURIComponent(resourcesId)}`;
+    const body = namedResourcesToWire(resources);
+    return resourcesSnapshotFromWire(await this.#postOnce(path, body, wireResourcesSnapshotSchema));
+  }
+
+  async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
+    const path = `/resources/${encodeURIComponent(resourcesId)}`;
+    return resourcesSnapshotFromWire(await this.#get(path, wireResourcesSnapshotSchema));
+  }
+
+  async getLatestResources(): Promise<ResourcesSnapshot | null> {
+    const wire = await this.#get('/resources/latest', wireResourcesSnapshotSchema.nullable());
+    return wire === null ? null : resourcesSnapshotFromWire(wire);
+  }
+
+  async queryResources(query: ResourcesQuery = {}): Promise<Page<ResourcesSnapshot>> {
+    const body = queries.resourcesQueryToWire(query);
+    const wire = await this.#get(`/resources?${parameters(body)}`, wirePageSchema(wireResourcesSnapshotSchema));
+    return pageFromWire(wire, resourcesSnapshotFromWire);
+  }
+
+  async updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker> {
+    const path = `/workers/${encodeURIComponent(workerId)}`;
+    return workerFromWire(await this.#post(path, { heartbeat_stats: heartbeatStats }, wireWorkerSchema));
+  }
+
+  async getWorker(workerId: string): Promise<Worker | null> {
+    const wire = await this.#get(`/workers/${encodeURIComponent(workerId)}`, wireWorkerSchema.nullable());
+    return wire === null ? null : workerFromWire(wire);
+  }
+
+  async queryWorkers(query: WorkerQuery = {}): Promise<Page<Worker>> {
+    const body = queries.workerQueryToWire(query);
+    return pageFromWire(await this.#post('/workers/search', body, wirePageSchema(wireWorkerSchema)), workerFromWire);
+  }
+
+  async createRun(run: { readonly runId: string; readonly name: string; readonly config: JsonObject }): Promise<Run> {
+    const body = { run_id: run.runId, name: run.name, config: run.config };
+    return runFromWire(await this.#postOnce('/runs', body, wireRunSchema));
+  }
+
+  async getRun(runId: string): Promise<Run> {
+    return runFromWire(await this.#get(`/runs/${encodeURIComponent(runId)}`, wireRunSchema));
+  }
+
+  async queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
+    return pageFromWire(await this.#get(`/runs?${parameters(options)}`, wirePageSchema(wireRunSchema)), runFromWire);
+  }
+
+  async updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {
+    const body = { ...patch, metrics: metrics.map(metricPointToWire) };
+    return runFromWire(await this.#post(`/runs/${encodeURIComponent(runId)}`, body, wireRunSchema));
+  }
+
+  async queryMetrics(runId: string): Promise<readonly MetricPoint[]> {
+    const path = `/runs/${encodeURIComponent(runId)}/metrics`;
+    const { items } = await this.#get(path, z.object({ items: z.array(wireMetricPointSchema) }));
+    return items.map(metricPointFromWire);
+  }
+
+  async statistics(): Promise<StoreStatistics> {
+    return { ...statisticsFromWire(await this.#get('/statistics', wireStatisticsSchema)), name: 'http' };
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
+  #get<TAnswer>(path: string, answer: z.ZodType<TAnswer>): Promise<TAnswer> {
+    return this.#transport.send({ method: 'GET', path, answer });
+  }
+
+  #post<TAnswer>(path: string, body: unknown, answer: z.ZodType<TAnswer>): Promise<TAnswer> {
+    return this.#transport.send({ method: 'POST', path, body, answer });
+  }
+
+  #postOnce<TAnswer>(path: string, body: unknown, answer: z.ZodType<TAnswer>): Promise<TAnswer> {
+    return this.#transport.send({ method: 'POST', path, body, answer, idempotencyKey: crypto.randomUUID() });
+  }
+
+  #waiting(): { readonly transport: StoreTransport; readonly clock: NonNullable<StoreClientOptions['clock']> } {
+    return { transport: this.#transport, clock: this.#options.clock ?? systemClock };
+  }
+
+  #untilClosed(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
+  }
+}
+
+/** The fields that have a value, as parameters of a URL. */
+function parameters(fields: object): URLSearchParams {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  return new URLSearchParams(entries.map(([name, value]): [string, string] => [name, String(value)]));
+}

@@ -1,0 +1,22 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { errorToWire, httpStatusOf } from '@agentlightning/core/protocol';
+import type { Context } from 'hono';
+import { MalformedRequestError } from './malformed-request-error.ts';
+
+/** Answers with what went wrong and what to do about it. What is no error of ours is not shown to the client. */
+export function answerError(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
+  if (!AgentLightningError.isInstance(error)) {
+    onFault(error);
+    return errorResponse(context, new AgentLightningError({ code: 'INTERNAL', message: 'Internal server error' }));
+  }
+  if (error.code === 'INTERNAL') onFault(error);
+  return errorResponse(context, error);
+}
+
+function errorResponse(context: Context, error: AgentLightningError): Response {
+  const status = error instanceof MalformedRequestError ? 422 : httpStatusOf(error.code);
+  context.status(status as Parameters<typeof context.status>[0]);
+  if (status === 401) context.header('www-authenticate', 'Bearer');
+  context.header('content-type', 'application/json');
+  return context.body(JSON.stringify(errorToWire(error)));
+}

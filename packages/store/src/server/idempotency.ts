@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { ValidationError } from '@agentlightning/core';
+import type { Context } from 'hono';
+import type { IdempotentRequest } from '../operations/answer-once.ts';
+import type { SqlStore } from '../sql-store.ts';
+import type { StoreTransaction } from '../sql-store-operations.ts';
+
+const longestKey = 255;
+
+/**
+ * Does what a request asks for; once, when it carries an `Idempotency-Key`, however often it is sent.
+ */
+export async function doOnce<TAnswer extends object>(
+  context: Context,
+  store: SqlStore,
+  work: (store: StoreTransaction) => Promise<TAnswer>,
+): Promise<TAnswer> {
+  const request = await idempotentRequest(context);
+  return request === undefined ? work(store) : store.once(request, work);
+}
+
+/**
+ * What identifies a request that carries an `Idempotency-Key`.
+ *
+ * @throws ValidationError when the key is empty or too long
+ */
+export async function idempotentRequest(context: Context): Promise<IdempotentRequest | undefined> {
+  const key = context.req.header('idempotency-key');
+  if (key === undefined) return undefined;
+  if (key === '' || key.length > longestKey) {
+    throw new ValidationError('Request', [
+      { path: 'idempotency-key', message: `must have 1 to ${longestKey} characters, got ${key.length}` },
+    ]);
+  }
+  const requestHash = createHash('sha256')
+    .update(`${context.req.method} ${context.req.path}\n`)
+    .update(await context.req.text())
+    .digest('base64url');
+  return { key, requestHash };
+}

@@ -1,0 +1,56 @@
+import {
+  attemptPatchFromWire,
+  attemptQueryFromWire,
+  attemptToWire,
+  pageToWire,
+  rolloutToWire,
+  type WireAttemptQuery,
+  wireAttemptPatchSchema,
+  wireAttemptQuerySchema,
+} from '@agentlightning/core/protocol';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { answerJson } from '../answer.ts';
+import { doOnce } from '../idempotency.ts';
+import { readBody, readOptionalBody, readPatch } from '../request-body.ts';
+import { readParameters } from '../request-parameters.ts';
+import type { StoreRouteOptions } from '../store-app.ts';
+
+const startAttemptSchema = z.object({ worker_id: z.string().nullish() });
+const notNull = ['status', 'worker_id', 'last_heartbeat_time', 'metadata'];
+
+/** Attempts of a rollout: start, list, read, change. */
+export function addAttemptRoutes(app: Hono, { store }: StoreRouteOptions): void {
+  const list = async (context: Context, rolloutId: string, wire: WireAttemptQuery): Promise<Response> =>
+    answerJson(context, pageToWire(await store.queryAttempts(rolloutId, attemptQueryFromWire(wire)), attemptToWire));
+
+  app.post('/rollouts/:rolloutId/attempts', async (context) => {
+    const { worker_id } = await readOptionalBody(context, startAttemptSchema);
+    const rolloutId = context.req.param('rolloutId');
+    const started = await doOnce(context, store, (transaction) =>
+      transaction.startAttempt(rolloutId, worker_id ?? null),
+    );
+    return answerJson(context, rolloutToWire(started), 201);
+  });
+
+  app.get('/rollouts/:rolloutId/attempts', (context) =>
+    list(context, context.req.param('rolloutId'), readParameters(context, wireAttemptQuerySchema)),
+  );
+  app.post('/rollouts/:rolloutId/attempts/search', async (context) =>
+    list(context, context.req.param('rolloutId'), await readBody(context, wireAttemptQuerySchema)),
+  );
+
+  app.get('/rollouts/:rolloutId/attempts/latest', async (context) => {
+    const attempt = await store.getLatestAttempt(context.req.param('rolloutId'));
+    return answerJson(context, attempt === null ? null : attemptToWire(attempt));
+  });
+
+  app.post('/rollouts/:rolloutId/attempts/:attemptId', async (context) => {
+    const patch = attemptPatchFromWire(await readPatch(context, wireAttemptPatchSchema, notNull));
+    const { rolloutId, attemptId } = context.req.param();
+    const updated = await doOnce(context, store, (transaction) =>
+      transaction.updateAttempt(rolloutId, attemptId, patch),
+    );
+    return answerJson(context, attemptToWire(updated));
+  });
+}

@@ -1,0 +1,43 @@
+import {
+  pageToWire,
+  rolloutPatchFromWire,
+  rolloutQueryFromWire,
+  rolloutRequestFromWire,
+  rolloutToWire,
+  type WireRolloutQuery,
+  wireRolloutPatchSchema,
+  wireRolloutQuerySchema,
+  wireRolloutRequestSchema,
+} from '@agentlightning/core/protocol';
+import type { Context, Hono } from 'hono';
+import { answerJson } from '../answer.ts';
+import { doOnce } from '../idempotency.ts';
+import { readBody, readPatch } from '../request-body.ts';
+import { readParameters } from '../request-parameters.ts';
+import type { StoreRouteOptions } from '../store-app.ts';
+
+/** Rollouts: start, list, read, change. */
+export function addRolloutRoutes(app: Hono, { store }: StoreRouteOptions): void {
+  const list = async (context: Context, wire: WireRolloutQuery): Promise<Response> =>
+    answerJson(context, pageToWire(await store.queryRollouts(rolloutQueryFromWire(wire)), rolloutToWire));
+
+  app.post('/rollouts', async (context) => {
+    const request = rolloutRequestFromWire(await readBody(context, wireRolloutRequestSchema));
+    const started = await doOnce(context, store, (transaction) => transaction.startRollout(request));
+    return answerJson(context, rolloutToWire(started), 201);
+  });
+
+  app.get('/rollouts', (context) => list(context, readParameters(context, wireRolloutQuerySchema)));
+  app.post('/rollouts/search', async (context) => list(context, await readBody(context, wireRolloutQuerySchema)));
+
+  app.get('/rollouts/:rolloutId', async (context) =>
+    answerJson(context, rolloutToWire(await store.getRollout(context.req.param('rolloutId')))),
+  );
+
+  app.post('/rollouts/:rolloutId', async (context) => {
+    const patch = rolloutPatchFromWire(await readPatch(context, wireRolloutPatchSchema, ['status', 'config']));
+    const rolloutId = context.req.param('rolloutId');
+    const updated = await doOnce(context, store, (transaction) => transaction.updateRollout(rolloutId, patch));
+    return answerJson(context, rolloutToWire(updated));
+  });
+}

@@ -1,0 +1,60 @@
+import {
+  pageToWire,
+  spanInputFromWire,
+  spanQueryFromWire,
+  spanToWire,
+  type WireSequenceIdRequest,
+  type WireSpanQuery,
+  wireSequenceIdRequestSchema,
+  wireSpanQuerySchema,
+  wireSpanSchema,
+} from '@agentlightning/core/protocol';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { answerJson } from '../answer.ts';
+import { doOnce } from '../idempotency.ts';
+import { readBody } from '../request-body.ts';
+import { readParameters } from '../request-parameters.ts';
+import type { StoreRouteOptions } from '../store-app.ts';
+
+const spanBatchSchema = z.object({ spans: z.array(wireSpanSchema) });
+const sequenceIdBatchSchema = z.object({ attempts: z.array(wireSequenceIdRequestSchema) });
+
+/** Spans: record one or many, list, reserve sequence ids. */
+export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
+  const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
+    answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToWire));
+  const reserve = (context: Context, attempts: readonly WireSequenceIdRequest[]): Promise<readonly number[]> =>
+    doOnce(context, store, (transaction) =>
+      transaction.nextSpanSequenceIds(
+        attempts.map((wire) => ({ rolloutId: wire.rollout_id, attemptId: wire.attempt_id })),
+      ),
+    );
+
+  app.post('/spans', async (context) => {
+    const span = spanInputFromWire(await readBody(context, wireSpanSchema));
+    const [recorded = null] = await doOnce(context, store, (transaction) => transaction.appendSpans([span]));
+    return answerJson(context, recorded === null ? null : spanToWire(recorded), 201);
+  });
+
+  app.post('/spans/batch', async (context) => {
+    const { spans } = await readBody(context, spanBatchSchema);
+    const recorded = await doOnce(context, store, async (transaction) =>
+      (await transaction.appendSpans(spans.map(spanInputFromWire))).map((span) => span?.sequenceId ?? null),
+    );
+    return answerJson(context, { sequence_ids: recorded }, 201);
+  });
+
+  app.get('/spans', (context) => list(context, readParameters(context, wireSpanQuerySchema)));
+  app.post('/spans/search', async (context) => list(context, await readBody(context, wireSpanQuerySchema)));
+
+  app.post('/spans/next', async (context) => {
+    const [sequence_id] = await reserve(context, [await readBody(context, wireSequenceIdRequestSchema)]);
+    return answerJson(context, { sequence_id });
+  });
+
+  app.post('/spans/next/batch', async (context) => {
+    const { attempts } = await readBody(context, sequenceIdBatchSchema);
+    return answerJson(context, { sequence_ids: await reserve(context, attempts) });
+  });
+}

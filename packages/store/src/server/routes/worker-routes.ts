@@ -1,0 +1,35 @@
+import {
+  pageToWire,
+  type WireWorkerQuery,
+  wireWorkerQuerySchema,
+  workerQueryFromWire,
+  workerToWire,
+} from '@agentlightning/core/protocol';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { answerJson } from '../answer.ts';
+import { readBody, readPatch } from '../request-body.ts';
+import { readParameters } from '../request-parameters.ts';
+import type { StoreRouteOptions } from '../store-app.ts';
+
+const heartbeatSchema = z.object({ heartbeat_stats: z.record(z.string(), z.json()).optional() });
+
+/** Workers: list, read, heartbeat. */
+export function addWorkerRoutes(app: Hono, { store }: StoreRouteOptions): void {
+  const list = async (context: Context, wire: WireWorkerQuery): Promise<Response> =>
+    answerJson(context, pageToWire(await store.queryWorkers(workerQueryFromWire(wire)), workerToWire));
+
+  app.get('/workers', (context) => list(context, readParameters(context, wireWorkerQuerySchema)));
+  app.post('/workers/search', async (context) => list(context, await readBody(context, wireWorkerQuerySchema)));
+
+  app.get('/workers/:workerId', async (context) => {
+    const worker = await store.getWorker(context.req.param('workerId'));
+    return answerJson(context, worker === null ? null : workerToWire(worker));
+  });
+
+  app.post('/workers/:workerId', async (context) => {
+    const { heartbeat_stats } = await readPatch(context, heartbeatSchema, ['heartbeat_stats']);
+    const worker = await store.updateWorker(context.req.param('workerId'), heartbeat_stats ?? null);
+    return answerJson(context, workerToWire(worker));
+  });
+}
