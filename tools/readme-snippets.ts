@@ -1,5 +1,5 @@
 /**
- * Runs the code of the READMEs, so that what they show is true.
+ * Type-checks and runs the code of the READMEs, so that what they show is true.
  *
  * A code block that starts with ` ```ts run ` is executed as it stands, with Node, inside the package the README
  * belongs to, against the built packages. The README of the repository runs inside `apps/trainer`, which knows all
@@ -8,7 +8,7 @@
  * @module
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { listFiles, readText, repositoryRoot } from './repository-files.ts';
 import { type CommandResult, runCommand } from './verify/run-command.ts';
 
@@ -22,30 +22,77 @@ export interface Snippet {
   readonly code: string;
 }
 
+/** What a check of a snippet found. */
+export interface SnippetResult extends CommandResult {
+  /** The place of the snippet, or what was done to all of them. */
+  readonly name: string;
+}
+
 /** A snippet that takes longer than this has no place in a README, in milliseconds. */
 const snippetTimeoutMs = 60_000;
 
+/** Where snippets lie while they run: inside their package, so that imports by name resolve as for a user. */
+const snippetFolder = '.readme-snippets';
+
 /** Every `ts run` code block of the READMEs whose path starts with `prefix`. */
 export function findSnippets(prefix = ''): readonly Snippet[] {
-  return listFiles(
-    (path) => /^((packages|apps|examples)\/[^/]+\/)?README\.md$/.test(path) && path.startsWith(prefix),
-  ).flatMap(snippetsOf);
+  const isReadme = (path: string): boolean => /^((packages|apps|examples)\/[^/]+\/)?README\.md$/.test(path);
+  return listFiles((path) => isReadme(path) && path.startsWith(prefix)).flatMap(snippetsOf);
 }
 
-/** Runs one snippet in its package's folder. */
-export async function runSnippet(snippet: Snippet): Promise<CommandResult> {
-  const home = dirname(snippet.document) === '.' ? 'apps/trainer' : dirname(snippet.document);
-  // Inside the package, so that imports by name resolve as they would for whoever copies the snippet.
-  const folder = join(repositoryRoot, home, '.readme-snippets');
-  const file = join(folder, `line-${snippet.line}.ts`);
-  await mkdir(folder, { recursive: true });
+/** Checks the types of all snippets at once, then runs them one by one. */
+export async function runSnippets(
+  snippets: readonly Snippet[],
+  onResult: (result: SnippetResult) => void,
+): Promise<readonly SnippetResult[]> {
+  const results: SnippetResult[] = [];
+  const add = (result: SnippetResult): void => {
+    results.push(result);
+    onResult(result);
+  };
+  const files = snippets.map((snippet) => ({ ...snippet, file: fileOf(snippet) }));
   try {
-    await writeFile(file, snippet.code);
-    return await runCommand(['node', file], { cwd: join(repositoryRoot, home), timeoutMs: snippetTimeoutMs });
+    for (const { file, code } of files) {
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, code);
+    }
+    if (files.length > 0) add({ name: 'types of all snippets', ...(await checkTypes(files.map(({ file }) => file))) });
+    for (const { document, line, file } of files) {
+      const cwd = dirname(dirname(file));
+      add({
+        name: `${document}:${line}`,
+        ...(await runCommand(['node', file], { cwd, timeoutMs: snippetTimeoutMs })),
+      });
+    }
   } finally {
-    await rm(file, { force: true });
-    await rm(folder, { recursive: true, force: true });
+    for (const { file } of files) await rm(dirname(file), { recursive: true, force: true });
   }
+  return results;
+}
+
+async function checkTypes(files: readonly string[]): Promise<CommandResult> {
+  const settings = join(repositoryRoot, snippetFolder, 'tsconfig.json');
+  const fromSettings = (path: string): string => relative(dirname(settings), path);
+  await mkdir(dirname(settings), { recursive: true });
+  try {
+    // As a user's project: the built declarations, and no need to write down the types of exports.
+    const compilerOptions = { customConditions: [], isolatedDeclarations: false, declaration: false };
+    const text = JSON.stringify({
+      extends: fromSettings(join(repositoryRoot, 'tsconfig.base.json')),
+      compilerOptions,
+      files: files.map(fromSettings),
+    });
+    await writeFile(settings, text);
+    return await runCommand(['tsc', '--noEmit', '-p', settings]);
+  } finally {
+    await rm(dirname(settings), { recursive: true, force: true });
+  }
+}
+
+function fileOf({ document, line }: Snippet): string {
+  const home = dirname(document) === '.' ? 'apps/trainer' : dirname(document);
+  const name = `${document.toLowerCase().replaceAll(/[^a-z]+/g, '-')}-line-${line}.ts`;
+  return join(repositoryRoot, home, snippetFolder, name);
 }
 
 function snippetsOf(document: string): readonly Snippet[] {
@@ -58,11 +105,9 @@ function snippetsOf(document: string): readonly Snippet[] {
 }
 
 if (import.meta.main) {
-  const snippets = findSnippets(process.argv[2]);
-  for (const snippet of snippets) {
-    const { isOk, output } = await runSnippet(snippet);
-    console.log(`${isOk ? 'passed' : 'FAILED'}  ${snippet.document}:${snippet.line}\n${output}\n`);
-    if (!isOk) process.exitCode = 1;
-  }
-  if (snippets.length === 0) console.log('No `ts run` block there.');
+  const results = await runSnippets(findSnippets(process.argv[2]), ({ name, isOk, output }) => {
+    console.log(`${isOk ? 'passed' : 'FAILED'}  ${name}\n${output}\n`);
+  });
+  if (results.length === 0) console.log('No `ts run` block there.');
+  if (results.some(({ isOk }) => !isOk)) process.exitCode = 1;
 }

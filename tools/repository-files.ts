@@ -5,7 +5,17 @@ import { join, relative, sep } from 'node:path';
 export const repositoryRoot: string = join(import.meta.dirname, '..');
 
 /** Folders that hold what tools made, not what people wrote. */
-const skippedFolders = new Set(['node_modules', 'dist', 'gen', 'coverage', '.git', '.turbo', '.agl', '.spike']);
+const skippedFolders = new Set([
+  'node_modules',
+  'dist',
+  'gen',
+  'coverage',
+  '.git',
+  '.turbo',
+  '.agl',
+  '.spike',
+  '.readme-snippets',
+]);
 
 /**
  * Every written file of the repository, as paths from its root with forward slashes, sorted.
