@@ -48,6 +48,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const client = new UpstreamClient(options.upstreamTimeoutMs ?? 600_000);
   const writer = new SpanWriter({ store: options.store, clock, log });
   const gate = new PauseGate(clock);
+  const closing = new AbortController();
   const parts: GatewayParts = {
     pool: new UpstreamPool(options.upstream),
     caller: {
@@ -56,6 +57,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       clock,
       random: options.random ?? Math.random,
       log,
+      closing: closing.signal,
     },
     directory: new AttemptDirectory(options.store),
     recorder: new CallRecorder(writer, options.durability ?? 'before-response'),
@@ -81,6 +83,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     drain,
     state: () => gate.state(),
     close: async () => {
+      gate.pause({ reason: 'it is closing' });
+      closing.abort();
       await client.close();
       await drain();
     },

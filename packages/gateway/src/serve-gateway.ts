@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, systemClock } from '@agentlightning/core';
 import { createAdaptorServer, type ServerType } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -11,6 +11,9 @@ export interface ServeGatewayOptions extends GatewayOptions {
   /** 0 for any free one. @default 0 */
   readonly port?: number;
 }
+
+/** How long connections may take to end when the gateway closes. */
+const closeGraceMs = 2000;
 
 /** A gateway that listens. */
 export interface ServedGateway extends Gateway {
@@ -37,7 +40,11 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   if (!isLoopback(host) && !options.apiKey) throw keyNeeded(host);
   const gateway = createGateway(options);
   // The global Request and Response stay as they are: the agent may run in this process.
-  const server = createAdaptorServer({ fetch: gateway.app.fetch, overrideGlobalObjects: false });
+  const server = createAdaptorServer({
+    fetch: gateway.app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: { keepAliveTimeout: 65_000 },
+  });
   const { port } = await listen(server, host, options.port ?? 0);
   const hostInUrl = host.includes(':') ? `[${host}]` : host;
   return {
@@ -45,7 +52,12 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
     url: `http://${hostInUrl}:${port}`,
     port,
     close: async () => {
+      const isClosed = new AbortController();
+      // Readers that do not read keep their streams open for ever.
+      const cut = (): void => ('closeAllConnections' in server ? server.closeAllConnections() : undefined);
+      void (options.clock ?? systemClock).sleep(closeGraceMs, isClosed.signal).then(cut, () => undefined);
       await Promise.all([closeServer(server), gateway.close()]);
+      isClosed.abort();
     },
   };
 }

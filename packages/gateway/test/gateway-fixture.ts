@@ -11,7 +11,7 @@ import {
 import { ScriptedModel, type ScriptedModelScript, type ScriptedStep } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
-import { type GatewayOptions, type ServedGateway, serveGateway } from '../src/index.ts';
+import { type GatewayOptions, type RetryOptions, type ServedGateway, serveGateway } from '../src/index.ts';
 
 /** A gateway in front of a scripted model, with a real store behind it. */
 export interface GatewayFixture extends AsyncDisposable {
@@ -34,16 +34,17 @@ export interface FixtureOptions extends Partial<GatewayOptions> {
 }
 
 /** Retries without waiting. */
-export const quickRetry: GatewayOptions['retry'] = { maxRetries: 3, baseDelayMs: 1, maxDelayMs: 2 };
+export const quickRetry: Partial<RetryOptions> = { maxRetries: 3, baseDelayMs: 1, maxDelayMs: 2 };
 
 /** Starts everything on free ports. */
 export async function startGateway(options: FixtureOptions = {}): Promise<GatewayFixture> {
   const store = options.store ?? (await openStore(':memory:'));
   const model = await ScriptedModel.start(options.script ?? []);
+  const { script: _, ...gatewayOptions } = options;
   const gateway = await serveGateway({
     upstream: { baseUrl: model.baseUrl, model: 'policy' },
     retry: quickRetry,
-    ...options,
+    ...gatewayOptions,
     store,
   });
   const spans = async ({ rolloutId, attempt }: AttemptedRollout): Promise<readonly Span[]> =>
@@ -142,4 +143,23 @@ export function completionBody(changes: object = {}, choice: object = {}): objec
 /** Answers with JSON. */
 export function respondJson(response: ServerResponse, body: object, headers: Record<string, string> = {}): void {
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** A store some of whose methods are others. */
+export function storeWith(store: Store, methods: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return typeof method === 'function' ? method.bind(target) : method;
+    },
+  });
+}
+
+/** A promise that the test settles. */
+export function signalled(): { readonly promise: Promise<void>; readonly send: () => void } {
+  let send: () => void = () => undefined;
+  const promise = new Promise<void>((resolve) => {
+    send = resolve;
+  });
+  return { promise, send };
 }

@@ -1,9 +1,14 @@
-import { type JsonObject, modelCallToSpan, newSpanId, type SpanInput } from '@agentlightning/core';
+import {
+  type CapturedAnswer,
+  type JsonObject,
+  modelCallToSpan,
+  newSpanId,
+  type SpanInput,
+  untrainableReason,
+} from '@agentlightning/core';
 import type { CallingAttempt } from '../attempt-directory.ts';
 import { storeUnavailable } from '../gateway-error.ts';
-import type { CapturedAnswer } from './captured-answer.ts';
 import type { SpanWriter } from './span-writer.ts';
-import { untrainableReason } from './untrainable-reason.ts';
 
 /** A call of an attempt, as far as it is known before it is sent. */
 export interface StartedCall {
@@ -50,6 +55,7 @@ export interface EndedCall {
 /** Headers that adapters send along with a call; they go no further than the gateway. */
 export const callHeaders = {
   parentSpanId: 'x-agl-parent-span-id',
+  /** Percent-encoded. */
   agentName: 'x-agl-agent-name',
   traceId: 'x-agl-trace-id',
   /** Of the answer: the span that records the call. */
@@ -68,8 +74,17 @@ export function startCall(
     spanId: newSpanId(),
     traceId: traceId !== null && /^[0-9a-f]{32}$/.test(traceId) ? traceId : call.attempt.traceId,
     parentId: parentId !== null && /^[0-9a-f]{16}$/.test(parentId) ? parentId : null,
-    agentName: headers.get(callHeaders.agentName),
+    agentName: decoded(headers.get(callHeaders.agentName)),
   };
+}
+
+/** Adapters send names percent-encoded, since headers are ASCII; others may send them as they are. */
+function decoded(name: string | null): string | null {
+  try {
+    return name === null ? null : decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** Records calls as spans, as durably as the gateway was told to. */

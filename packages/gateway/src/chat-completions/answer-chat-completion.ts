@@ -1,19 +1,15 @@
-import type { JsonObject } from '@agentlightning/core';
+import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { callHeaders, type EndedCall, type StartedCall, startCall } from '../capture/call-recorder.ts';
-import { CapturedAnswer } from '../capture/captured-answer.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import { forwardedHeaders } from '../http/forwarded-headers.ts';
-import { isObject, parseObject, textOf } from '../http/json-access.ts';
+import { textOf } from '../http/json-access.ts';
 import { PassedStream } from '../http/passed-stream.ts';
 import { pulledStream } from '../http/pulled-stream.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 import { CapturedStream } from './captured-stream.ts';
 import { type PreparedRequest, prepareRequest } from './prepared-request.ts';
 import { visibleAnswer } from './visible-answer.ts';
-
-/** The status of an answer that nobody reads, as nginx has it. */
-const clientClosedRequest = 499;
 
 /** A call on its way through the gateway. */
 interface Passage {
@@ -33,7 +29,7 @@ interface Passage {
  */
 export async function answerChatCompletion(parts: GatewayParts, call: IncomingCall): Promise<Response> {
   const startTimeMs = parts.caller.clock.now();
-  const request = parseObject(call.text);
+  const request = parseJsonObject(call.text);
   if (request === null) throw badBody();
   const attempt =
     call.attempt === null ? null : await parts.directory.find(call.attempt.rolloutId, call.attempt.attemptId);
@@ -79,7 +75,7 @@ async function whole(
   result: UpstreamResult & { readonly text: string },
 ): Promise<Response> {
   const { status, headers } = result.answer;
-  const body = parseObject(result.text);
+  const body = parseJsonObject(result.text);
   if (body === null) throw notJson(result);
   const captured = newAnswer(result);
   captured.add(body);
@@ -146,24 +142,20 @@ function capturedStream(passage: Passage, started: StartedCall, result: Upstream
   });
 }
 
-/** The upstream's own words about a bad request go to the agent as they are. */
-function refused(passage: Passage, result: UpstreamResult, text: string): Response {
+/** The upstream's own words about a bad request go to the agent as they are, but for a key they may repeat. */
+function refused(passage: Passage, result: UpstreamResult, body: string): Response {
   const { status, headers } = result.answer;
-  const error = parseObject(text)?.error;
-  const words = isObject(error) ? (textOf(error.message) ?? '') : '';
-  const apiKey = result.upstream.apiKey ?? null;
-  const safeWords = apiKey === null ? words : words.replaceAll(apiKey, '***');
-  recordFailure(passage, `the model endpoint answered ${status}: ${safeWords}`, status);
+  const { apiKey } = result.upstream;
+  const text = apiKey ? body.replaceAll(apiKey, '***') : body;
+  const error = parseJsonObject(text)?.error;
+  const words = isJsonObject(error) ? (textOf(error.message) ?? '') : '';
+  recordFailure(passage, `the model endpoint answered ${status}: ${words}`, status);
   passage.call.leave();
   return new Response(text, { status, headers });
 }
 
-function unanswered(passage: Passage, error: unknown): Response {
+function unanswered(passage: Passage, error: unknown): never {
   passage.call.leave();
-  if (passage.call.signal.aborted) {
-    recordFailure(passage, 'the agent hung up before the answer came', null);
-    return new Response(null, { status: clientClosedRequest });
-  }
   const known = GatewayError.from(error);
   // The store has just refused a record; it need not be asked to record that.
   if (known.type !== 'store_unavailable') recordFailure(passage, known.message, null);

@@ -1,12 +1,16 @@
-import type { JsonObject } from '@agentlightning/core';
-import type { CapturedAnswer } from '../capture/captured-answer.ts';
+import {
+  type CapturedAnswer,
+  isJsonObject,
+  type JsonObject,
+  parseJsonObject,
+  StreamedMessage,
+} from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import { EventStreamReader, type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { isObject, parseObject, textOf } from '../http/json-access.ts';
+import { textOf } from '../http/json-access.ts';
 import { brokenOff } from '../http/passed-stream.ts';
 import type { StreamSource } from '../http/pulled-stream.ts';
 import type { AddedFields } from './prepared-request.ts';
-import { StreamedMessage } from './streamed-message.ts';
 import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
 
 /** What a captured stream works with. */
@@ -37,6 +41,7 @@ export class CapturedStream implements StreamSource {
   readonly #message: StreamedMessage = new StreamedMessage();
   #isOver = false;
   #hasBegun = false;
+  #isAtEndMark = false;
 
   constructor(options: CapturedStreamOptions) {
     this.#options = options;
@@ -45,10 +50,11 @@ export class CapturedStream implements StreamSource {
 
   async next(): Promise<string | null> {
     while (!this.#isOver) {
+      if (this.#isAtEndMark) return await this.#done();
       const chunk = await this.#read();
       if (chunk instanceof Error) return this.#broken(chunk);
       if (chunk === null) return await this.#ended();
-      const text = await this.#forward(this.#reader.read(chunk));
+      const text = this.#forward(this.#reader.read(chunk));
       if (text !== '') return text;
     }
     return null;
@@ -71,21 +77,22 @@ export class CapturedStream implements StreamSource {
     }
   }
 
-  async #forward(entries: readonly StreamEntry[]): Promise<string> {
+  /** What comes before the end mark leaves at once, also when both came in the same bytes. */
+  #forward(entries: readonly StreamEntry[]): string {
     let text = '';
     for (const entry of entries) {
-      if (this.#isOver) break;
-      if (entry.kind === 'event' && entry.data === '[DONE]') text += await this.#done();
-      else text += this.#forwardEntry(entry);
+      this.#isAtEndMark ||= entry.kind === 'event' && entry.data === '[DONE]';
+      if (this.#isOver || this.#isAtEndMark) break;
+      text += this.#forwardEntry(entry);
     }
     return text;
   }
 
   #forwardEntry(entry: StreamEntry): string {
     const { added, answer } = this.#options;
-    const chunk = entry.kind === 'event' ? parseObject(entry.data) : null;
+    const chunk = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
     if (entry.kind === 'comment' || chunk === null) return writeEntry(entry);
-    if (isObject(chunk.error)) {
+    if (isJsonObject(chunk.error)) {
       // The upstream tells itself what went wrong; its words are the best there are.
       this.#markBroken(textOf(chunk.error.message) ?? 'the upstream ended with an error');
       return writeEntry(entry);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '@agentlightning/core';
+import { isJsonObject, type JsonObject } from '@agentlightning/core';
 import type { CallingAttempt } from '../attempt-directory.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
-import { isObject, numberOf, textOf } from '../http/json-access.ts';
+import { numberOf, textOf } from '../http/json-access.ts';
 
 /** What the gateway asked for and the agent did not: it is taken out of what the agent sees. */
 export interface AddedFields {
@@ -43,7 +43,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
   const isStreamed = request.stream === true;
   const isCaptured = options.attempt !== null;
   const wantsTokens = isCaptured && options.upstream.capture !== 'text';
-  const streamOptions = isObject(request.stream_options) ? request.stream_options : {};
+  const streamOptions = isJsonObject(request.stream_options) ? request.stream_options : {};
   const added: AddedFields = {
     logprobs: wantsTokens && request.logprobs !== true,
     tokenIds: wantsTokens && request.return_token_ids !== true,

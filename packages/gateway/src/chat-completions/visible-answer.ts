@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { objectsOf } from '../http/json-access.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
 import type { AddedFields } from './prepared-request.ts';
 
 /**
@@ -12,7 +11,7 @@ export function visibleAnswer(body: JsonObject, added: AddedFields): JsonObject 
   if (added.tokenIds) delete visible.prompt_token_ids;
   if (added.usage) delete visible.usage;
   if (Array.isArray(body.choices)) {
-    visible.choices = objectsOf(body.choices).map((choice) => visibleChoice(choice, added));
+    visible.choices = body.choices.map((choice) => (isJsonObject(choice) ? visibleChoice(choice, added) : choice));
   }
   return visible;
 }

@@ -18,8 +18,11 @@ export interface RouteOptions {
   readonly maxBodyBytes: number;
 }
 
-/** Where the calls of an attempt go; the same addresses without it are a plain proxy. */
+/** Where the calls of an attempt go. */
 const attemptPath = '/rollout/:rolloutId/attempt/:attemptId';
+
+/** Base URLs, the last two of a plain proxy. Python clients may leave `/v1` out. */
+const roots: readonly string[] = [`${attemptPath}/v1`, attemptPath, '/v1', ''];
 
 type AnswerCall = (parts: GatewayParts, call: IncomingCall) => Promise<Response>;
 
@@ -29,19 +32,17 @@ export function addRoutes(app: Hono, options: RouteOptions): void {
   app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(gate) }));
   if (options.apiKey !== null) app.use(keyRequired(options.apiKey));
   app.use(limitedBody(options.maxBodyBytes));
-  addModelCall(app, '/v1/chat/completions', answered(options, answerChatCompletion));
-  for (const root of ['', attemptPath]) app.get(`${root}/v1/models`, (c) => models(parts, c));
+  const chatCompletion = answered(options, answerChatCompletion);
+  for (const root of roots) {
+    app.post(`${root}/chat/completions`, chatCompletion);
+    app.get(`${root}/models`, (c) => models(parts, c));
+  }
   app.notFound((c) => noSuchAddress(c).toResponse());
   app.onError((error) => {
     const known = GatewayError.from(error);
     if (known.code === 'INTERNAL') log.error({ err: error }, 'a request failed');
     return known.toResponse();
   });
-}
-
-function addModelCall(app: Hono, path: string, handler: (c: Context) => Promise<Response>): void {
-  app.post(path, handler);
-  app.post(attemptPath + path, handler);
 }
 
 /** A model call is let in by the gate, read, and answered; it leaves when it is recorded too. */
@@ -60,6 +61,8 @@ function answered({ gate, parts }: RouteOptions, answer: AnswerCall): (c: Contex
       });
     } catch (error) {
       leave();
+      // Nobody reads this answer; a body that broke off is no fault of the gateway.
+      if (c.req.raw.signal.aborted) return new Response(null, { status: 499 });
       throw error;
     }
   };

@@ -11,6 +11,8 @@ export interface UpstreamCaller {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: GatewayLog;
+  /** Aborts when the gateway closes: nothing is tried again then. */
+  readonly closing: AbortSignal;
 }
 
 /** The answer to a call, with its body read unless it is a stream of events. */
@@ -36,7 +38,7 @@ interface Failure {
  *
  * @param upstreams - at least one, the preferred one first
  * @returns any answer below 500, but for 401 and 403
- * @throws GatewayError 502 or 504, naming the upstream; or the signal's reason when the caller has gone
+ * @throws GatewayError 502 or 504, naming the upstream; 499 when the caller has gone; 503 when the gateway closes
  */
 export async function callUpstream(
   caller: UpstreamCaller,
@@ -48,14 +50,27 @@ export async function callUpstream(
     if (upstream === undefined) throw failed('no upstream', 'none is registered', null);
     const outcome = await tryOnce(caller, upstream, request);
     if (!('error' in outcome)) return outcome;
-    request.signal.throwIfAborted();
+    assertWanted(caller, request);
     const delayMs = retryDelayMs(caller, tries, outcome);
     if (delayMs === null) return giveUp(upstream, tries, outcome);
     caller.log.warn(
       { upstream: upstream.baseUrl, tries: tries + 1, delayMs, err: outcome.error },
       'a model call failed',
     );
-    await caller.clock.sleep(delayMs, request.signal);
+    // A sleep that is cut short says so in the signals.
+    await caller.clock.sleep(delayMs, AbortSignal.any([request.signal, caller.closing])).catch(() => undefined);
+    assertWanted(caller, request);
+  }
+}
+
+function assertWanted(caller: UpstreamCaller, request: UpstreamRequest): void {
+  const unwanted = { code: 'CANCELLED', type: 'cancelled' } as const;
+  if (request.signal.aborted) {
+    throw new GatewayError({ ...unwanted, httpStatus: 499, message: 'the caller hung up before the answer came' });
+  }
+  if (caller.closing.aborted) {
+    const remedy = 'Make the call again when the gateway is back.';
+    throw new GatewayError({ ...unwanted, httpStatus: 503, message: 'the gateway is closing', remedy });
   }
 }
 

@@ -1,0 +1,108 @@
+import {
+  AgentLightningError,
+  type Clock,
+  type Span,
+  type SpanInput,
+  type Store,
+  systemClock,
+} from '@agentlightning/core';
+import { aSpan } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import { describe, expect, it } from 'vitest';
+import { storeWith } from '../../test/gateway-fixture.ts';
+import { SpanWriter } from './span-writer.ts';
+
+/** A clock whose sleeps end at once, and what they were asked for. */
+function impatientClock(): Clock & { readonly sleeps: number[] } {
+  const sleeps: number[] = [];
+  return {
+    sleeps,
+    now: systemClock.now,
+    sleep: async (ms) => {
+      sleeps.push(ms);
+    },
+  };
+}
+
+/** A writer to a real store whose `appendSpans` goes through a function first. */
+async function startWriter(before: (spans: readonly SpanInput[]) => void): Promise<{
+  store: Store;
+  writer: SpanWriter;
+  errors: object[];
+  clock: ReturnType<typeof impatientClock>;
+  span: (name: string) => Span;
+}> {
+  const inner = await openStore(':memory:');
+  const { rolloutId, attempt } = await inner.startRollout({ input: 1 });
+  const store = storeWith(inner, {
+    appendSpans: async (spans) => {
+      before(spans);
+      return await inner.appendSpans(spans);
+    },
+  });
+  const clock = impatientClock();
+  const errors: object[] = [];
+  const log = { warn: () => undefined, error: (details: object) => void errors.push(details) };
+  let count = 0;
+  const span = (name: string): Span => {
+    count += 1;
+    const spanId = String(count).padStart(16, '0');
+    return { ...aSpan({ rolloutId, attemptId: attempt.attemptId, spanId, name }), sequenceId: count };
+  };
+  return { store, writer: new SpanWriter({ store, clock, log }), errors, clock, span };
+}
+
+const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store is gone' });
+const bad = new AgentLightningError({ code: 'VALIDATION', message: 'the span is bad' });
+
+describe('SpanWriter', () => {
+  it('writes what comes at the same time in one transaction', async () => {
+    const sizes: number[] = [];
+    const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length));
+    await Promise.all(Array.from({ length: 50 }, () => writer.write(span('call'))));
+    expect(sizes).toEqual([50]);
+    expect((await store.statistics()).totalSpans).toBe(50);
+  });
+
+  it('does not let a bad span take others with it', async () => {
+    const { writer, span, store } = await startWriter((spans) => {
+      if (spans.some(({ name }) => name === 'bad')) throw bad;
+    });
+    const outcomes = await Promise.allSettled(['good', 'bad', 'good'].map((name) => writer.write(span(name))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((await store.statistics()).totalSpans).toBe(2);
+  });
+
+  it('does not try spans one by one when it is the store that fails', async () => {
+    let tries = 0;
+    const { writer, span } = await startWriter(() => {
+      tries += 1;
+      throw gone;
+    });
+    const outcomes = await Promise.allSettled([writer.write(span('a')), writer.write(span('b'))]);
+    expect(outcomes).toMatchObject([{ reason: gone }, { reason: gone }]);
+    expect(tries).toBe(1);
+  });
+
+  it('tries again in the background until the store is back', async () => {
+    let failures = 3;
+    const { writer, span, store, clock } = await startWriter(() => {
+      failures -= 1;
+      if (failures >= 0) throw gone;
+    });
+    writer.writeInBackground(span('call'));
+    await writer.flush();
+    expect(clock.sleeps).toEqual([100, 200, 400]);
+    expect((await store.statistics()).totalSpans).toBe(1);
+  });
+
+  it('says so when a span is lost', async () => {
+    const { writer, span, errors } = await startWriter(() => {
+      throw gone;
+    });
+    const lost = span('call');
+    writer.writeInBackground(lost);
+    await writer.flush();
+    expect(errors).toMatchObject([{ spanId: lost.spanId, err: gone }]);
+  });
+});

@@ -1,0 +1,253 @@
+import { answer, callTool } from '@agentlightning/core/testing';
+import { describe, expect, it } from 'vitest';
+import { completionBody, respondJson, simpleRequest, startGateway, startUpstream } from './gateway-fixture.ts';
+
+describe('a call that is not streamed', () => {
+  it('is answered as the model answers and recorded with its tokens', async () => {
+    await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' } });
+    const attempt = await fixture.attempt('train');
+    const completion = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, temperature: 0.5 });
+    expect(completion).toEqual({
+      id: 'chatcmpl-7',
+      object: 'chat.completion',
+      created: 1,
+      model: 'policy-7',
+      choices: [{ index: 0, message: { role: 'assistant', content: '5' }, finish_reason: 'stop', logprobs: null }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    });
+    const [call] = await fixture.calls(attempt);
+    expect(call).toMatchObject({
+      responseId: 'chatcmpl-7',
+      model: 'policy',
+      promptTokenIds: [10, 11, 12],
+      choices: [{ index: 0, responseTokenIds: [20, 21], responseLogprobs: [-0.25, -0.5], finishReason: 'stop' }],
+      temperature: 0.5,
+      isTrainable: true,
+      untrainableReason: null,
+      request: { ...simpleRequest, temperature: 0.5 },
+      response: completion,
+    });
+  });
+
+  it('goes to the upstream with its model and the fields that make it tell its tokens', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    await fixture.client(await fixture.attempt()).chat.completions.create({ ...simpleRequest, user: 'me' });
+    expect(fixture.model.requests[0]?.body).toEqual({
+      ...simpleRequest,
+      user: 'me',
+      model: 'policy',
+      logprobs: true,
+      return_token_ids: true,
+    });
+  });
+
+  it('keeps the log-probabilities that the agent asked for itself', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const completion = await fixture
+      .client(await fixture.attempt())
+      .chat.completions.create({ ...simpleRequest, logprobs: true });
+    expect(completion.choices[0]?.logprobs?.content).toHaveLength(2);
+    expect(completion).not.toHaveProperty('prompt_token_ids');
+  });
+
+  it('records latency, usage and mode', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const attempt = await fixture.attempt('val');
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    const [span] = await fixture.spans(attempt);
+    expect(span?.attributes).toMatchObject({
+      'agentlightning.mode': 'val',
+      'agentlightning.stream': false,
+      'agentlightning.http_status': 200,
+      'gen_ai.usage.output_tokens': 2,
+      'agentlightning.latency_ms': expect.any(Number),
+      'agentlightning.time_to_first_token_ms': expect.any(Number),
+    });
+  });
+
+  it.each([
+    ['the header', {}, { 'x-agl-policy-version': '12' }],
+    ['the body', { policy_version: 12 }, {}],
+    ['both', { policy_version: 12 }, { 'x-agl-policy-version': '12' }],
+  ])('takes the policy version from %s', async (_, changes, headers) => {
+    await using upstream = await startUpstream((response) => respondJson(response, completionBody(changes), headers));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect((await fixture.calls(attempt))[0]).toMatchObject({ policyVersion: 12, isTrainable: true, model: 'gpt-4o' });
+  });
+
+  it('records every choice when there are several', async () => {
+    await using fixture = await startGateway({ script: [answer('blue')] });
+    const attempt = await fixture.attempt();
+    const completion = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, n: 3 });
+    expect(completion.choices).toHaveLength(3);
+    const [call] = await fixture.calls(attempt);
+    expect(call?.isTrainable).toBe(true);
+    expect(call?.choices.map((choice) => [choice.index, choice.responseTokenIds.length])).toEqual([
+      [0, 5],
+      [1, 5],
+      [2, 5],
+    ]);
+  });
+
+  it('records tool calls with their turns in order', async () => {
+    await using fixture = await startGateway({ script: [callTool('add', { a: 2, b: 3 }), answer('5')] });
+    const attempt = await fixture.attempt();
+    const client = fixture.client(attempt);
+    const first = await client.chat.completions.create(simpleRequest);
+    const message = first.choices[0]?.message;
+    if (message === undefined) return expect.unreachable();
+    const result = { role: 'tool' as const, tool_call_id: message.tool_calls?.[0]?.id ?? '', content: '5' };
+    await client.chat.completions.create({ ...simpleRequest, messages: [...simpleRequest.messages, message, result] });
+    const calls = await fixture.calls(attempt);
+    expect(calls.map((call) => call.sequenceId)).toEqual([1, 2]);
+    expect(calls.map((call) => call.choices[0]?.finishReason)).toEqual(['tool_calls', 'stop']);
+  });
+});
+
+describe('a call whose tokens do not add up', () => {
+  it.each([
+    { what: 'without prompt ids', body: { prompt_token_ids: null }, reason: /no prompt token ids/ },
+    { what: 'without response ids', choice: { token_ids: null }, reason: /no response token ids/ },
+    {
+      what: 'with too few log-probabilities',
+      choice: { logprobs: { content: [{ logprob: -1 }] } },
+      reason: /2 response token ids, but 1 log-probabilities/,
+    },
+    {
+      what: 'whose usage counts other responses',
+      body: { usage: { prompt_tokens: 3, completion_tokens: 9 } },
+      reason: /2 response token ids, but the usage says 9/,
+    },
+    {
+      what: 'whose usage counts other prompts',
+      body: { usage: { prompt_tokens: 4, completion_tokens: 2 } },
+      reason: /3 prompt token ids, but the usage says 4/,
+    },
+    { what: 'without a finish reason', choice: { finish_reason: null }, reason: /without a finish reason/ },
+    { what: 'of two policy versions', body: { policy_version: 2 }, reason: /weights changed/ },
+  ])('$what is answered, recorded, and not trained on', async ({ body, choice, reason }) => {
+    const headers = { 'x-agl-policy-version': '1' };
+    await using upstream = await startUpstream((response) =>
+      respondJson(response, completionBody(body, choice), headers),
+    );
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const completion = await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(completion.choices[0]?.message.content).toBe('5');
+    const [call] = await fixture.calls(attempt);
+    expect(call?.isTrainable).toBe(false);
+    expect(call?.untrainableReason).toMatch(reason);
+  });
+});
+
+describe('sampling by mode', () => {
+  const sampling = { train: { temperature: 1, topP: 1, maxTokens: 64 }, val: { temperature: 0, seed: 5 } };
+
+  it('takes the place of the agent’s own, and the lower token limit wins', async () => {
+    await using fixture = await startGateway({ script: [answer('5'), answer('5')], sampling });
+    const attempt = await fixture.attempt('train');
+    const client = fixture.client(attempt);
+    await client.chat.completions.create({ ...simpleRequest, temperature: 0.2, max_completion_tokens: 500 });
+    await client.chat.completions.create({ ...simpleRequest, max_tokens: 10 });
+    const [first, second] = fixture.model.requests;
+    expect(first?.body).toMatchObject({ temperature: 1, top_p: 1, max_completion_tokens: 64 });
+    expect(first?.body).not.toHaveProperty('max_tokens');
+    expect(second?.body).toMatchObject({ temperature: 1, max_tokens: 10 });
+    expect((await fixture.calls(attempt)).map((call) => call.temperature)).toEqual([1, 1]);
+  });
+
+  it('differs for validation, with a seed for every call that comes back in another gateway', async () => {
+    const script = Array.from({ length: 4 }, () => answer('5'));
+    const seeds: unknown[] = [];
+    for (let run = 0; run < 2; run += 1) {
+      await using fixture = await startGateway({ script, sampling });
+      const { rolloutId } = await fixture.store.startRollout({ rolloutId: 'ro-fixed', input: 1, mode: 'val' });
+      const [attempt] = (await fixture.store.queryRollouts({ rolloutIdIn: [rolloutId] })).items;
+      if (attempt === undefined || !('attempt' in attempt)) return expect.unreachable();
+      for (let call = 0; call < 4; call += 1) await fixture.client(attempt).chat.completions.create(simpleRequest);
+      seeds.push(fixture.model.requests.map(({ body }) => body.seed));
+      expect(fixture.model.requests[0]?.body).toMatchObject({ temperature: 0, seed: expect.any(Number) });
+    }
+    expect(seeds[0]).toEqual(seeds[1]);
+    expect(new Set(seeds[0] as number[]).size).toBe(4);
+  });
+
+  it('leaves a rollout without a mode alone', async () => {
+    await using fixture = await startGateway({ script: [answer('5')], sampling });
+    await fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
+    expect(fixture.model.requests[0]?.body).not.toHaveProperty('temperature');
+  });
+});
+
+describe('headers', () => {
+  it('place the call under the span of the agent that made it, and go no further', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const attempt = await fixture.attempt();
+    const headers = {
+      'x-agl-parent-span-id': '00f067aa0ba902b7',
+      'x-agl-trace-id': '4bf92f3577b34da6a3ce929d0e0e4736',
+      'x-agl-agent-name': encodeURIComponent('größer'),
+      'x-mine': 'kept',
+    };
+    const { response } = await fixture
+      .client(attempt)
+      .chat.completions.create(simpleRequest, { headers })
+      .withResponse();
+    const [span] = await fixture.spans(attempt);
+    expect(span).toMatchObject({ parentId: '00f067aa0ba902b7', traceId: '4bf92f3577b34da6a3ce929d0e0e4736' });
+    expect(response.headers.get('x-agl-span-id')).toBe(span?.spanId);
+    expect((await fixture.calls(attempt))[0]?.agentName).toBe('größer');
+    const sent = fixture.model.requests[0]?.headers ?? {};
+    expect(Object.keys(sent).filter((name) => name.startsWith('x-agl-'))).toEqual([]);
+    expect(sent['x-mine']).toBe('kept');
+  });
+
+  it('carry the upstream’s key instead of the caller’s, and the key is in no span', async () => {
+    await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway({
+      upstream: { baseUrl: upstream.baseUrl, apiKey: 'vendor-key', headers: { 'x-org': 'org-secret' } },
+    });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(upstream.requests[0]?.headers).toMatchObject({ authorization: 'Bearer vendor-key', 'x-org': 'org-secret' });
+    const text = JSON.stringify(await fixture.spans(attempt));
+    expect(text).not.toMatch(/vendor-key|org-secret|unused/);
+  });
+});
+
+describe('other addresses', () => {
+  it('pass calls on that belong to no attempt, with nothing added and nothing recorded', async () => {
+    await using fixture = await startGateway({ script: [answer('5'), answer('one two')] });
+    const client = fixture.client();
+    const completion = await client.chat.completions.create(simpleRequest);
+    expect(completion.choices[0]?.message.content).toBe('5');
+    const stream = await client.chat.completions.create({ ...simpleRequest, stream: true });
+    let text = '';
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).toBe('one two');
+    expect(fixture.model.requests[0]?.body).toEqual({ ...simpleRequest, model: 'policy' });
+    expect((await fixture.store.statistics()).totalSpans).toBe(0);
+    expect(fixture.gateway.state().inFlight).toBe(0);
+  });
+
+  it('list the upstream’s models', async () => {
+    await using upstream = await startUpstream((response) => respondJson(response, { data: [{ id: 'tiny' }] }));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const models = await fixture.client(await fixture.attempt()).models.list();
+    expect(models.data).toEqual([{ id: 'tiny' }]);
+  });
+
+  it('ask model APIs for nothing they do not know, and do not train on their answers', async () => {
+    await using upstream = await startUpstream((response) =>
+      respondJson(response, completionBody({ prompt_token_ids: null }, { token_ids: null, logprobs: null })),
+    );
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, capture: 'text' } });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(JSON.parse(upstream.requests[0]?.body ?? '')).toEqual(simpleRequest);
+    expect((await fixture.calls(attempt))[0]).toMatchObject({ isTrainable: false });
+  });
+});

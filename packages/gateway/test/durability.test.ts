@@ -1,0 +1,140 @@
+import { AgentLightningError, type AttemptedRollout, type Store } from '@agentlightning/core';
+import { answer } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import { describe, expect, it } from 'vitest';
+import { signalled, simpleRequest, startGateway, storeWith } from './gateway-fixture.ts';
+
+/** A store whose spans wait for a signal, with what the gateway has tried to write. */
+async function slowStore(): Promise<{ store: Store; release: () => void; reached: Promise<void> }> {
+  const [released, reached] = [signalled(), signalled()];
+  const inner = await openStore(':memory:');
+  const store = storeWith(inner, {
+    appendSpans: async (spans) => {
+      reached.send();
+      await released.promise;
+      return await inner.appendSpans(spans);
+    },
+  });
+  return { store, release: released.send, reached: reached.promise };
+}
+
+const unreachable = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store at http://s is gone' });
+
+describe('before-response', () => {
+  it('holds an answer back until its record is in the store', async () => {
+    const { store, release, reached } = await slowStore();
+    await using fixture = await startGateway({ store, script: [answer('5')] });
+    const attempt = await fixture.attempt();
+    let isAnswered = false;
+    const call = fixture.client(attempt).chat.completions.create(simpleRequest);
+    const settled = call.then(() => {
+      isAnswered = true;
+    });
+    await reached;
+    expect(await fixture.spans(attempt)).toEqual([]);
+    expect(isAnswered).toBe(false);
+    release();
+    await settled;
+    expect(await fixture.spans(attempt)).toHaveLength(1);
+  });
+
+  it('holds the end of a stream back until its record is in the store', async () => {
+    const { store, release, reached } = await slowStore();
+    await using fixture = await startGateway({ store, script: [answer('one two')] });
+    const attempt = await fixture.attempt();
+    const stream = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, stream: true });
+    let text = '';
+    let hasEnded = false;
+    const read = (async () => {
+      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+      hasEnded = true;
+    })();
+    await reached;
+    while (text !== 'one two') await new Promise((resolve) => setImmediate(resolve));
+    expect(hasEnded).toBe(false);
+    release();
+    await read;
+    expect(await fixture.spans(attempt)).toHaveLength(1);
+  });
+
+  it('answers 503 when the store does not take the record', async () => {
+    const inner = await openStore(':memory:');
+    const store = storeWith(inner, { appendSpans: () => Promise.reject(unreachable) });
+    await using fixture = await startGateway({ store, script: [answer('5')] });
+    const call = fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
+    await expect(call).rejects.toMatchObject({ status: 503, code: 'UNREACHABLE', type: 'store_unavailable' });
+    expect(fixture.gateway.state().inFlight).toBe(0);
+  });
+
+  it('ends a stream with an error when the store does not take the record', async () => {
+    const inner = await openStore(':memory:');
+    const store = storeWith(inner, { appendSpans: () => Promise.reject(unreachable) });
+    await using fixture = await startGateway({ store, script: [answer('5')] });
+    const client = fixture.client(await fixture.attempt());
+    const stream = await client.chat.completions.create({ ...simpleRequest, stream: true });
+    const readAll = async (): Promise<void> => {
+      for await (const _ of stream);
+    };
+    await expect(readAll()).rejects.toThrow(/the call is not recorded/);
+  });
+
+  it('answers 503 and asks no model when the attempt cannot be looked up', async () => {
+    const inner = await openStore(':memory:');
+    const store = storeWith(inner, { getLatestAttempt: () => Promise.reject(unreachable) });
+    await using fixture = await startGateway({ store });
+    const call = fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
+    await expect(call).rejects.toMatchObject({ status: 503 });
+    expect(fixture.model.requests).toEqual([]);
+  });
+});
+
+describe('background', () => {
+  it('answers before the record is in the store, and drain waits for it', async () => {
+    const { store, release } = await slowStore();
+    await using fixture = await startGateway({ store, script: [answer('5')], durability: 'background' });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(await fixture.spans(attempt)).toEqual([]);
+    release();
+    await fixture.gateway.drain();
+    expect(await fixture.spans(attempt)).toHaveLength(1);
+  });
+});
+
+describe('64 attempts at the same time', () => {
+  it('are kept apart, and recorded in fewer transactions than calls', async () => {
+    const inner = await openStore(':memory:');
+    let transactions = 0;
+    const store = storeWith(inner, {
+      appendSpans: async (spans) => {
+        transactions += 1;
+        return await inner.appendSpans(spans);
+      },
+    });
+    await using fixture = await startGateway({
+      store,
+      script: ({ messages }) => answer(`echo ${String(messages[0]?.content)}`),
+    });
+    const run = async (index: number): Promise<AttemptedRollout> => {
+      const attempt = await fixture.attempt();
+      const client = fixture.client(attempt);
+      for (const turn of ['first', 'second']) {
+        const messages = [{ role: 'user' as const, content: `${turn} of ${index}` }];
+        const stream = index % 2 === 0;
+        if (stream) for await (const _ of await client.chat.completions.create({ model: 'm', messages, stream }));
+        else await client.chat.completions.create({ model: 'm', messages });
+      }
+      return attempt;
+    };
+    const attempts = await Promise.all(Array.from({ length: 64 }, (_, index) => run(index)));
+    for (const [index, attempt] of attempts.entries()) {
+      const calls = await fixture.calls(attempt);
+      expect(calls.map((call) => call.response)).toMatchObject([
+        { choices: [{ message: { content: `echo first of ${index}` } }] },
+        { choices: [{ message: { content: `echo second of ${index}` } }] },
+      ]);
+      expect(calls.every((call) => call.isTrainable)).toBe(true);
+    }
+    expect(transactions).toBeLessThan(128);
+  });
+});

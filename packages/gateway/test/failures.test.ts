@@ -1,0 +1,272 @@
+import { type Clock, systemClock } from '@agentlightning/core';
+import { answer, failWith, type ScriptedFailure } from '@agentlightning/core/testing';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { serveGateway } from '../src/index.ts';
+import { completionBody, respondJson, simpleRequest, startGateway, startUpstream } from './gateway-fixture.ts';
+
+/** Sends a body to the plain address. */
+function post(url: string, body: string | ReadableStream): Promise<Response> {
+  const init = { method: 'POST', body, duplex: 'half' as const, headers: { 'content-type': 'application/json' } };
+  return fetch(`${url}/v1/chat/completions`, init);
+}
+
+/** The error that a call ends with. */
+async function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error: unknown = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof OpenAI.APIError) return error;
+  return expect.unreachable(`the call did not fail with an API error: ${String(error)}`);
+}
+
+describe('a call that is refused', () => {
+  it('names a rollout or attempt that does not exist: 404', async () => {
+    await using fixture = await startGateway();
+    const attempt = await fixture.attempt();
+    const unknownRollout = fixture.client({ ...attempt, rolloutId: 'ro-none' });
+    const unknownAttempt = fixture.client({ ...attempt, attempt: { ...attempt.attempt, attemptId: 'at-none' } });
+    for (const [client, name] of [
+      [unknownRollout, 'ro-none'],
+      [unknownAttempt, 'at-none'],
+    ] as const) {
+      const error = await failure(client.chat.completions.create(simpleRequest));
+      expect(error).toMatchObject({ status: 404, code: 'NOT_FOUND', type: 'invalid_request_error' });
+      expect(error.message).toMatch(new RegExp(`${name}.* not found`));
+    }
+  });
+
+  it('belongs to an attempt that has ended: 409, not sent, not recorded, not retried', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const attempt = await fixture.attempt();
+    const client = fixture.client(attempt, 2);
+    await client.chat.completions.create(simpleRequest);
+    await fixture.store.updateAttempt(attempt.rolloutId, attempt.attempt.attemptId, { status: 'succeeded' });
+    const error = await failure(client.chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 409, code: 'CONFLICT' });
+    expect(error.message).toContain('is succeeded');
+    expect(fixture.model.requests).toHaveLength(1);
+    expect(await fixture.spans(attempt)).toHaveLength(1);
+  });
+
+  it('belongs to a rollout that was cancelled: 409', async () => {
+    await using fixture = await startGateway();
+    const attempt = await fixture.attempt();
+    await fixture.store.updateRollout(attempt.rolloutId, { status: 'cancelled' });
+    expect(await failure(fixture.client(attempt).chat.completions.create(simpleRequest))).toMatchObject({
+      status: 409,
+    });
+  });
+
+  it.each(['{"model":', '[1]', ''])('has the body %j, which is no JSON object: 400', async (body) => {
+    await using fixture = await startGateway();
+    const response = await post(fixture.gateway.url, body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 'VALIDATION', type: 'invalid_request_error' } });
+    expect(fixture.gateway.state().inFlight).toBe(0);
+  });
+
+  it('is too large, said beforehand or not: 413', async () => {
+    await using fixture = await startGateway({ maxBodyBytes: 100 });
+    const text = JSON.stringify({ ...simpleRequest, padding: 'x'.repeat(100) });
+    for (const body of [text, new Blob([text]).stream()]) {
+      const response = await post(fixture.gateway.url, body);
+      expect(response.status).toBe(413);
+      expect(await response.json()).toMatchObject({ error: { code: 'PAYLOAD_TOO_LARGE' } });
+    }
+  });
+
+  it('carries a wrong key: 401, but health is for everybody', async () => {
+    await using fixture = await startGateway({ script: [answer('5')], apiKey: 'right' });
+    expect(await failure(fixture.client().chat.completions.create(simpleRequest))).toMatchObject({ status: 401 });
+    const rightClient = fixture.client().withOptions({ apiKey: 'right' });
+    expect((await rightClient.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
+    const health = await fetch(`${fixture.gateway.url}/health`);
+    expect(await health.json()).toEqual({ status: 'ok', paused: false, reason: null, in_flight: 0 });
+  });
+
+  it('goes to an address that the gateway does not have: 404 that names it', async () => {
+    await using fixture = await startGateway();
+    const response = await fetch(`${fixture.gateway.url}/v1/nothing`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('GET /v1/nothing');
+  });
+});
+
+describe('an upstream that fails', () => {
+  it.each([500, 503, 429, 408, 409])('with %i and then answers is called again', async (status) => {
+    await using fixture = await startGateway({ script: [failWith(status), failWith(status), answer('5')] });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(fixture.model.requests).toHaveLength(3);
+    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
+  });
+
+  it('with 5xx for good gives 502, and the call is recorded as failed', async () => {
+    await using fixture = await startGateway({ script: () => failWith(500) });
+    const attempt = await fixture.attempt();
+    const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', type: 'upstream_error' });
+    expect(error.message).toContain(`${fixture.model.baseUrl} answered 500 after 4 tries`);
+    await fixture.gateway.drain();
+    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
+    expect((await fixture.spans(attempt))[0]?.status.code).toBe('ERROR');
+  });
+
+  it('with 429 for good gives the 429, so that the client slows down', async () => {
+    await using fixture = await startGateway({ script: () => failWith(429, { headers: { 'retry-after': '0' } }) });
+    const error = await failure(fixture.client().chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 429, message: expect.stringContaining('scripted failure 429') });
+  });
+
+  it('and says when to come back is called again then, and not before', async () => {
+    const sleeps: number[] = [];
+    const clock: Clock = { now: systemClock.now, sleep: async (ms) => void sleeps.push(ms) };
+    const script = [failWith(503, { headers: { 'retry-after': '2' } }), failWith(503), answer('5')];
+    const retry = { maxRetries: 2, baseDelayMs: 100 };
+    await using fixture = await startGateway({ script, clock, retry, random: () => 0.5 });
+    await fixture.client().chat.completions.create(simpleRequest);
+    expect(sleeps).toEqual([2000, 200]);
+  });
+
+  it('by asking for more patience than there is gives its answer at once', async () => {
+    await using fixture = await startGateway({ script: [failWith(429, { headers: { 'retry-after': '3600' } })] });
+    const error = await failure(fixture.client().chat.completions.create(simpleRequest));
+    expect(error.headers?.get('retry-after')).toBe('3600');
+  });
+
+  it('by not being there gives 502 with its address', async () => {
+    const gone = await startUpstream(() => undefined);
+    await gone[Symbol.asyncDispose]();
+    await using fixture = await startGateway({ upstream: { baseUrl: gone.baseUrl } });
+    const attempt = await fixture.attempt();
+    const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED' });
+    expect(error.message).toContain(gone.baseUrl);
+    expect(error.message).toContain('ECONNREFUSED');
+  });
+
+  it('by dying and coming back is called again', async () => {
+    const first = await startUpstream((response) => void response.destroy());
+    const port = Number(new URL(first.baseUrl).port);
+    await using fixture = await startGateway({
+      upstream: { baseUrl: first.baseUrl },
+      retry: { maxRetries: 20, baseDelayMs: 20, maxDelayMs: 20 },
+    });
+    const attempt = await fixture.attempt();
+    const call = fixture.client(attempt).chat.completions.create(simpleRequest);
+    while (first.requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    await first[Symbol.asyncDispose]();
+    await using _second = await startUpstream((response) => respondJson(response, completionBody()), port);
+    expect((await call).id).toBe('chatcmpl-7');
+    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
+  });
+
+  it('in the middle of an answer that is not streamed is called again', async () => {
+    await using upstream = await startUpstream((response, index) => {
+      if (index > 0) return respondJson(response, completionBody());
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' });
+      response.write('{"id":', () => response.destroy());
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(upstream.requests).toHaveLength(2);
+    expect(await fixture.calls(attempt)).toHaveLength(1);
+  });
+
+  it('with 400 gives its own words and is not called again', async () => {
+    await using fixture = await startGateway({ script: [failWith(400, { message: 'too many tokens' })] });
+    const attempt = await fixture.attempt();
+    const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 400, message: expect.stringContaining('too many tokens') });
+    await fixture.gateway.drain();
+    const [call] = await fixture.calls(attempt);
+    expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('too many tokens') });
+  });
+
+  it('by refusing the gateway’s key gives 502 without the key', async () => {
+    const refusal: ScriptedFailure = failWith(401, { message: 'Incorrect API key: sk-vendor' });
+    await using fixture = await startGateway({ script: [refusal] });
+    const attempt = await fixture.attempt();
+    const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 502, message: expect.stringContaining('refused the gateway') });
+    await fixture.gateway.drain();
+    expect(error.message + JSON.stringify(await fixture.spans(attempt))).not.toContain('sk-vendor');
+  });
+
+  it('by answering with a web page gives 502', async () => {
+    await using upstream = await startUpstream((response) => void response.end('<html>'));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const error = await failure(fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 502, message: expect.stringContaining('no JSON object') });
+  });
+
+  it('by staying silent gives 504', async () => {
+    await using upstream = await startUpstream(() => undefined);
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl }, upstreamTimeoutMs: 50 });
+    const error = await failure(fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest));
+    expect(error).toMatchObject({ status: 504, code: 'TIMEOUT' });
+  });
+});
+
+describe('several upstreams', () => {
+  it('stand in for each other, and a rollout stays with one', async () => {
+    await using left = await startUpstream((response) => respondJson(response, completionBody()));
+    await using right = await startUpstream((response) => respondJson(response, completionBody()));
+    const upstream = [left, right].map(({ baseUrl }) => ({ baseUrl, model: 'policy' }));
+    await using fixture = await startGateway({ upstream });
+    const attempt = await fixture.attempt();
+    for (let call = 0; call < 4; call += 1) await fixture.client(attempt).chat.completions.create(simpleRequest);
+    const [used, spare] = left.requests.length > 0 ? [left, right] : [right, left];
+    expect([used.requests.length, spare.requests.length]).toEqual([4, 0]);
+    await used[Symbol.asyncDispose]();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    expect(spare.requests).toHaveLength(1);
+  });
+
+  it('get the calls for their own models', async () => {
+    await using policy = await startUpstream((response) => respondJson(response, completionBody()));
+    await using judge = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway({
+      upstream: [
+        { baseUrl: policy.baseUrl, model: 'policy' },
+        { baseUrl: judge.baseUrl, model: 'judge' },
+      ],
+    });
+    const client = fixture.client(await fixture.attempt());
+    await client.chat.completions.create({ ...simpleRequest, model: 'judge' });
+    await client.chat.completions.create({ ...simpleRequest, model: 'anything else' });
+    expect([policy.requests.length, judge.requests.length]).toEqual([1, 1]);
+  });
+
+  it('can be replaced while the gateway runs', async () => {
+    await using next = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway();
+    fixture.gateway.setUpstream({ baseUrl: `${next.baseUrl}/`, model: 'policy-2' });
+    await fixture.client().chat.completions.create(simpleRequest);
+    expect(JSON.parse(next.requests[0]?.body ?? '')).toMatchObject({ model: 'policy-2' });
+  });
+});
+
+describe('a gateway that cannot start', () => {
+  it('says that its port is taken', async () => {
+    await using fixture = await startGateway();
+    const { store, gateway } = fixture;
+    await expect(
+      serveGateway({ store, upstream: { baseUrl: 'http://x/v1' }, port: gateway.port }),
+    ).rejects.toMatchObject({ code: 'PORT_IN_USE', message: expect.stringContaining(String(gateway.port)) });
+  });
+
+  it.each([
+    [{ upstream: { baseUrl: 'http://x/v1' }, host: '0.0.0.0' }, /no apiKey/],
+    [{ upstream: { baseUrl: 'localhost:80' } }, /localhost:80 is not an http/],
+    [{ upstream: { baseUrl: 'http://me:secret@x/v1' } }, /credentials/],
+    [{ upstream: [] }, /no upstream/],
+  ])('names what is wrong with %j', async (options, message) => {
+    await using fixture = await startGateway();
+    const start = serveGateway({ store: fixture.store, ...options });
+    await expect(start).rejects.toMatchObject({ code: 'CONFIG', message: expect.stringMatching(message) });
+  });
+});

@@ -1,0 +1,82 @@
+import { answer } from '@agentlightning/core/testing';
+import { describe, expect, it } from 'vitest';
+import { signalled, simpleRequest, startGateway, startUpstream } from './gateway-fixture.ts';
+
+describe('a paused gateway', () => {
+  it('turns calls away with the time to come back, and lets them in again', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const client = fixture.client(await fixture.attempt());
+    fixture.gateway.pause({ retryAfterSeconds: 3, reason: 'new weights' });
+    const call = client.chat.completions.create(simpleRequest);
+    const error = await call.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ status: 429, message: expect.stringContaining('new weights') });
+    const { headers } = error as { headers: Headers };
+    expect([headers.get('retry-after'), headers.get('x-agl-paused')]).toEqual(['3', 'true']);
+    expect(fixture.gateway.state()).toEqual({ isPaused: true, reason: 'new weights', inFlight: 0 });
+    fixture.gateway.resume();
+    expect((await client.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
+  });
+
+  it('holds calls back instead when told to, until it resumes', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const client = fixture.client(await fixture.attempt());
+    fixture.gateway.pause({ holdMs: 60_000 });
+    const call = client.chat.completions.create(simpleRequest);
+    const isEarly = await Promise.race([
+      call.then(() => true),
+      fetch(`${fixture.gateway.url}/health`).then(() => false),
+    ]);
+    expect(isEarly).toBe(false);
+    fixture.gateway.resume();
+    expect((await call).choices).toHaveLength(1);
+  });
+
+  it('is drained when the calls under way are answered and recorded', async () => {
+    const finish = signalled();
+    await using fixture = await startGateway({ script: [answer('5', { until: finish.promise })] });
+    const attempt = await fixture.attempt();
+    const call = fixture.client(attempt).chat.completions.create(simpleRequest);
+    while (fixture.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    fixture.gateway.pause();
+    expect(fixture.gateway.state().inFlight).toBe(1);
+    await expect(fixture.gateway.drain(5)).rejects.toMatchObject({ code: 'TIMEOUT', details: { inFlight: 1 } });
+    finish.send();
+    await fixture.gateway.drain();
+    expect(fixture.gateway.state().inFlight).toBe(0);
+    expect(await fixture.spans(attempt)).toHaveLength(1);
+    await call;
+  });
+});
+
+describe('a gateway that closes', () => {
+  it('does not wait for retries, held calls, or readers that do not read', async () => {
+    const big = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(100_000) } }] })}\n\n`;
+    await using upstream = await startUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const fill = (): void => {
+        while (!response.destroyed && response.write(big));
+        if (!response.destroyed) response.once('drain', fill);
+      };
+      fill();
+    });
+    await using fixture = await startGateway({
+      upstream: [
+        { baseUrl: upstream.baseUrl, model: 'stream' },
+        { baseUrl: 'http://127.0.0.1:9/v1', model: 'gone' },
+      ],
+      retry: { maxRetries: 5, baseDelayMs: 600_000, maxDelayMs: 600_000 },
+    });
+    const client = fixture.client(await fixture.attempt());
+    const stalled = await client.chat.completions.create({ ...simpleRequest, model: 'stream', stream: true });
+    const retried = client.chat.completions.create({ ...simpleRequest, model: 'gone' }).catch(String);
+    while (fixture.gateway.state().inFlight < 2) await new Promise((resolve) => setImmediate(resolve));
+    fixture.gateway.pause({ holdMs: 600_000 });
+    const held = client.chat.completions.create(simpleRequest).catch(String);
+    await fetch(`${fixture.gateway.url}/health`);
+    await fixture.gateway.close();
+    expect(await retried).toContain('closing');
+    expect(await held).toContain('closing');
+    expect(fixture.gateway.state().inFlight).toBe(0);
+    stalled.controller.abort();
+  });
+});
