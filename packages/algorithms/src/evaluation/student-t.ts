@@ -4,6 +4,8 @@
  * @module
  */
 
+import { ValidationError } from '@agentlightning/core';
+
 /**
  * The probability that a t-distributed number is further from 0 than `t`, on either side:
  * `I_x(df/2, 1/2)` with `x = df / (df + t²)` (Abramowitz & Stegun 26.7.1).
@@ -13,8 +15,12 @@
  */
 export function twoSidedTail(t: number, degreesOfFreedom: number): number {
   if (degreesOfFreedom === Infinity) return normalTail(Math.abs(t));
+  // Both are computed, as one minus the other loses the digits of a small one.
   const x = degreesOfFreedom / (degreesOfFreedom + t * t);
-  return regularizedBeta(x, degreesOfFreedom / 2, 0.5);
+  const y = Number.isFinite(t) ? (t * t) / (degreesOfFreedom + t * t) : 1;
+  const [a, b] = [degreesOfFreedom / 2, 0.5];
+  // The continued fraction converges fast on one side of the mean of the beta distribution.
+  return x <= (a + 1) / (a + b + 2) ? lowerBeta({ x, y, a, b }) : 1 - lowerBeta({ x: y, y: x, a: b, b: a });
 }
 
 /**
@@ -23,8 +29,14 @@ export function twoSidedTail(t: number, degreesOfFreedom: number): number {
  *
  * @param confidence - above 0 and below 1
  * @param degreesOfFreedom - more than 0
+ * @throws ValidationError when the confidence is not between 0 and 1
  */
 export function twoSidedQuantile(confidence: number, degreesOfFreedom: number): number {
+  if (!(confidence > 0 && confidence < 1)) {
+    throw new ValidationError('The interval', [
+      { path: 'confidence', message: `must be above 0 and below 1, not ${confidence}` },
+    ]);
+  }
   const tail = 1 - confidence;
   let high = 1;
   while (twoSidedTail(high, degreesOfFreedom) > tail) high *= 2;
@@ -50,13 +62,11 @@ function normalTail(z: number): number {
   return 1 - Math.sqrt(2 / Math.PI) * Math.exp((-z * z) / 2) * sum;
 }
 
-/** `I_x(a, b)`, by its continued fraction (Abramowitz & Stegun 26.5.8) on the side where that converges fast. */
-function regularizedBeta(x: number, a: number, b: number): number {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const isFast = x < (a + 1) / (a + b + 2);
-  if (!isFast) return 1 - regularizedBeta(1 - x, b, a);
-  const logFront = logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x);
+/** `I_x(a, b)` by its continued fraction (Abramowitz & Stegun 26.5.8); `y` is `1 - x`. */
+function lowerBeta(at: { readonly x: number; readonly y: number; readonly a: number; readonly b: number }): number {
+  const { x, y, a, b } = at;
+  if (x === 0) return 0;
+  const logFront = logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(y);
   return (Math.exp(logFront) / a) * betaFraction(x, a, b);
 }
 

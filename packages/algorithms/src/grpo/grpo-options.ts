@@ -68,8 +68,7 @@ const grpoOptionsObject = z.strictObject({
   optimizer: optimizerSchema.exactOptional(),
   creditAssignment: z
     .union([z.custom<CreditAssignment>(hasMethod('assign')), creditAssignmentOptionsSchema], {
-      error:
-        'must be { type: "terminal" }, { type: "per-turn", discount } with a discount from 0 to 1, or an object with a method `assign`',
+      error: 'must be { type: "terminal" }, { type: "per-turn", discount } or an object with a method `assign`',
     })
     .exactOptional(),
   advantage: z
@@ -88,7 +87,7 @@ const grpoOptionsObject = z.strictObject({
   loss: z.enum(['ppo', 'importance_sampling', 'cispo']).exactOptional(),
   clipLow: coefficient,
   clipHigh: coefficient,
-  dualClip: z.union([z.literal(0), z.number().gt(1)], { error: 'must be 0 or more than 1' }).exactOptional(),
+  dualClip: z.union([z.literal(0), z.number().gt(1)]).exactOptional(),
   entropyCoefficient: coefficient,
   klCoefficient: coefficient,
 });

@@ -1,5 +1,23 @@
 export { anAttempt, anAttemptedRollout, aRollout, aRolloutContext } from './a-rollout.ts';
 export { aRewardSpan, aSpan } from './a-span.ts';
+export type { ACollectedRollout, ATurn } from './a-trajectory.ts';
+export {
+  aCollectedGroup,
+  aCollectedRollout,
+  aModelCall,
+  aModelCallSpan,
+  aTrajectory,
+  aTrajectoryRow,
+  aTransition,
+  logprobOf,
+} from './a-trajectory.ts';
+export type { AdvantageEstimatorContractOptions } from './advantage-contract.ts';
+export { describeAdvantageEstimatorContract } from './advantage-contract.ts';
+export type { AlgorithmContractOptions } from './algorithm-contract.ts';
+export { describeAlgorithmContract } from './algorithm-contract.ts';
+export type { CreditAssignmentContractOptions } from './credit-assignment-contract.ts';
+export { describeCreditAssignmentContract } from './credit-assignment-contract.ts';
+export { deepFreeze } from './deep-freeze.ts';
 export { ManualClock } from './manual-clock.ts';
 export { MemorySpanSink } from './memory-span-sink.ts';
 export type { ScriptedModelScript } from './scripted-model.ts';

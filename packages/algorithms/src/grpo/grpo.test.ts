@@ -1,0 +1,189 @@
+import type { AdvantageEstimator, CollectedGroup, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import {
+  aCollectedGroup,
+  aCollectedRollout,
+  type aTrajectory,
+  describeAlgorithmContract,
+} from '@agentlightning/core/testing';
+import { describe, expect, test } from 'vitest';
+import { grpo } from './grpo.ts';
+
+describeAlgorithmContract({ name: 'grpo', create: grpo });
+describeAlgorithmContract({
+  name: 'grpo with everything switched on',
+  create: () =>
+    grpo({
+      loss: 'cispo',
+      entropyCoefficient: 0.02,
+      klCoefficient: 0.01,
+      aggregation: 'rollout-mean',
+      advantage: { type: 'dr-grpo' },
+      creditAssignment: { type: 'per-turn', discount: 0.9 },
+      epochs: 2,
+      minibatches: 3,
+      maxTokens: 100,
+      learningRateSchedule: { type: 'cosine', warmupSteps: 2 },
+    }),
+});
+
+const context: StepContext = { step: 1, totalSteps: 10, policyVersion: 2, seed: 1 };
+const dataOf = (plan: StepPlan): readonly TrainingDatum[] =>
+  plan.updates.flatMap(({ batches }) => batches.flatMap(({ data }) => data));
+const advantageOf = (plan: StepPlan, rolloutId: string): readonly (readonly number[])[] =>
+  dataOf(plan)
+    .filter((datum) => datum.rolloutId === rolloutId)
+    .map(({ advantages }) => [...advantages]);
+
+test('the plan of a small step, number by number', () => {
+  const plan = grpo({ learningRate: 2e-3, optimizer: { beta2: 0.9 } }).planStep(
+    [aCollectedGroup([1, 0, 0, 1])],
+    context,
+  );
+  expect(plan.updates).toHaveLength(1);
+  expect(plan.updates[0]).toMatchObject({
+    loss: {
+      name: 'ppo',
+      parameters: { clip_low: 0.2, clip_high: 0.28, dual_clip: 3, entropy_coefficient: 0, kl_coefficient: 0 },
+    },
+    optimizer: { learningRate: 2e-3, beta2: 0.9 },
+  });
+  const expected = [1, -1, -1, 1].map((sign) => (sign * 0.5) / (Math.sqrt(1 / 3) + 1e-6));
+  for (const [index, datum] of dataOf(plan).entries()) {
+    expect([...datum.tokenIds]).toEqual([1, 2, 3, 10 + index, 20 + index]);
+    expect([...datum.advantages]).toEqual([0, 0].map(() => Math.fround(expected[index] ?? 0)));
+    expect([...datum.weights]).toEqual([0, 0].map(() => Math.fround(1 / 8)));
+  }
+});
+
+describe('metrics', () => {
+  test('tell what was used and what was not', () => {
+    const partial = { isTrainable: false, untrainableReason: 'The stream broke off' };
+    const mixed: CollectedGroup = {
+      groupId: 'gr-2',
+      rollouts: [
+        aCollectedRollout({ rolloutId: 'a', reward: 1, calls: [{ policyVersion: 1 }, partial] }),
+        aCollectedRollout({ rolloutId: 'b', reward: 0, calls: [{}, { promptTokenIds: [8] }] }),
+        aCollectedRollout({ rolloutId: 'c', reward: null }),
+        aCollectedRollout({ rolloutId: 'd', status: 'failed' }),
+        aCollectedRollout({ rolloutId: 'e', reward: 0.5, calls: [] }),
+      ],
+    };
+    const groups = [mixed, aCollectedGroup([1, 1], 'gr-3'), aCollectedGroup([1], 'gr-4')];
+    const { metrics } = grpo().planStep(groups, context);
+    expect(metrics).toMatchObject({
+      'reward/mean': 0.75,
+      'rollouts/used': 5,
+      'rollouts/failed': 1,
+      'rollouts/without_reward': 1,
+      'rollouts/untrainable': 1,
+      'groups/constant': 1,
+      'groups/singleton': 1,
+      'calls/total': 8,
+      'calls/untrainable': 1,
+      'calls/untrainable/the_stream_broke_off': 1,
+      'rows/total': 7,
+      'rows/split': 1,
+      'rows/split/prompt_rewritten': 1,
+      'tokens/trained': 12,
+      'staleness/mean': (1 + 5 * 2) / 6,
+      'staleness/max': 2,
+      'optim/learning_rate': 1e-5,
+    });
+    expect(metrics['reward/std']).toBeCloseTo(Math.sqrt((0.25 ** 2 * 5 + 0.75 ** 2) / 5), 12);
+  });
+
+  test('say nothing of what there was none of', () => {
+    const { metrics } = grpo().planStep([], context);
+    expect(metrics).not.toHaveProperty('reward/mean');
+    expect(metrics).not.toHaveProperty('staleness/mean');
+    expect(metrics['rollouts/used']).toBe(0);
+  });
+});
+
+describe('groups that teach nothing', () => {
+  test('give no update', () => {
+    expect(grpo().planStep([aCollectedGroup([1, 1, 1]), aCollectedGroup([0], 'gr-2')], context).updates).toEqual([]);
+  });
+
+  test('are still trained on when the loss has an entropy term', () => {
+    const plan = grpo({ entropyCoefficient: 0.02 }).planStep([aCollectedGroup([1, 1, 1])], context);
+    expect(dataOf(plan).map(({ advantages }) => [...advantages])).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+  });
+});
+
+test('with per-turn credit each turn learns from its own reward', () => {
+  const rollout = (rolloutId: string, turnRewards: readonly number[]): CollectedGroup['rollouts'][number] =>
+    aCollectedRollout({
+      rolloutId,
+      turnRewards,
+      reward: null,
+      calls: [{ responseTokenIds: [10] }, { promptTokenIds: [1, 2, 3, 10, 5], responseTokenIds: [11] }],
+    });
+  const groups = [{ groupId: 'gr-1', rollouts: [rollout('a', [1, 0]), rollout('b', [0, 0.5])] }];
+  const plan = grpo({ creditAssignment: { type: 'per-turn' }, advantage: { type: 'dr-grpo' } }).planStep(
+    groups,
+    context,
+  );
+  expect(advantageOf(plan, 'a')).toEqual([[0.5, -0.25]]);
+  expect(advantageOf(plan, 'b')).toEqual([[-0.5, 0.25]]);
+});
+
+test('an estimator and a credit assignment of one’s own can be given', () => {
+  const flipped: AdvantageEstimator = {
+    name: 'flipped',
+    estimate: (returns) => ({
+      advantages: returns.map(({ value }) => -(value ?? 0)),
+      singletonGroups: 0,
+      constantGroups: 0,
+    }),
+  };
+  const doubled = {
+    name: 'doubled',
+    scope: 'rollout',
+    assign: ({ rows }: ReturnType<typeof aTrajectory>) => rows.map(() => [2]),
+  } as const;
+  const plan = grpo({ advantage: flipped, creditAssignment: doubled }).planStep([aCollectedGroup([1, 0])], context);
+  expect(dataOf(plan).map(({ advantages }) => [...advantages])).toEqual([
+    [-2, -2],
+    [-2, -2],
+  ]);
+});
+
+test('epochs and minibatches make several updates, each normalised by itself', () => {
+  const plan = grpo({ epochs: 2, minibatches: 2 }).planStep([aCollectedGroup([1, 0, 0, 1])], context);
+  expect(plan.updates).toHaveLength(4);
+  for (const { batches } of plan.updates) {
+    const weights = batches.flatMap(({ data }) => data.flatMap((datum) => [...datum.weights]));
+    expect(weights.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 6);
+  }
+});
+
+test('rows that are too long are left out, or cut, and counted', () => {
+  const groups = [aCollectedGroup([1, 0])];
+  const dropped = grpo({ maxTokens: 4 }).planStep(groups, context);
+  expect([dropped.updates, dropped.metrics['rows/dropped']]).toEqual([[], 2]);
+  const cut = grpo({ maxTokens: 4, tooLong: 'truncate' }).planStep(groups, context);
+  expect([dataOf(cut)[0]?.tokenIds.length, cut.metrics['rows/truncated']]).toEqual([4, 2]);
+});
+
+test('only the named agents are trained', () => {
+  const calls = [{ agentName: 'writer' }, { agentName: 'critic', promptTokenIds: [7], responseTokenIds: [8] }];
+  const rollouts = [1, 0].map((reward, index) => aCollectedRollout({ rolloutId: `ro-${index}`, reward, calls }));
+  const plan = grpo({ agents: ['critic'] }).planStep([{ groupId: 'gr-1', rollouts }], context);
+  expect(dataOf(plan).map(({ tokenIds }) => [...tokenIds])).toEqual([
+    [7, 8],
+    [7, 8],
+  ]);
+});
+
+test('the learning rate follows its schedule', () => {
+  const algorithm = grpo({ learningRate: 1, learningRateSchedule: { type: 'linear' } });
+  const rates = [1, 6, 11].map(
+    (step) => algorithm.planStep([aCollectedGroup([1, 0])], { ...context, step, totalSteps: 11 }).updates[0]?.optimizer,
+  );
+  expect(rates.map((rate) => rate?.learningRate)).toEqual([1, 0.5, 0]);
+});
