@@ -1,9 +1,8 @@
 /**
  * Type-checks and runs the code of the READMEs, so that what they show is true.
  *
- * A code block that starts with ` ```ts run ` is executed as it stands, with Node, inside the package the README
- * belongs to, against the built packages. The README of the repository runs inside `apps/trainer`, which knows all
- * packages. By hand: `node tools/readme-snippets.ts [path of a README, or its beginning]`.
+ * A code block that starts with ` ```ts run ` is executed as it stands, with Node, in the folder of its README, against
+ * the built packages. By hand: `node tools/readme-snippets.ts [path of a README, or its beginning]`.
  *
  * @module
  */
@@ -33,6 +32,9 @@ const snippetTimeoutMs = 60_000;
 
 /** Where snippets lie while they run: inside their package, so that imports by name resolve as for a user. */
 const snippetFolder = '.readme-snippets';
+
+/** Where the settings for checking their types lie meanwhile. */
+const settingsFolder = join(repositoryRoot, snippetFolder);
 
 /** Every `ts run` code block of the READMEs whose path starts with `prefix`. */
 export function findSnippets(prefix = ''): readonly Snippet[] {
@@ -65,34 +67,30 @@ export async function runSnippets(
       });
     }
   } finally {
-    for (const { file } of files) await rm(dirname(file), { recursive: true, force: true });
+    for (const folder of [settingsFolder, ...files.map(({ file }) => dirname(file))]) {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
   return results;
 }
 
 async function checkTypes(files: readonly string[]): Promise<CommandResult> {
-  const settings = join(repositoryRoot, snippetFolder, 'tsconfig.json');
-  const fromSettings = (path: string): string => relative(dirname(settings), path);
-  await mkdir(dirname(settings), { recursive: true });
-  try {
-    // As a user's project: the built declarations, and no need to write down the types of exports.
-    const compilerOptions = { customConditions: [], isolatedDeclarations: false, declaration: false };
-    const text = JSON.stringify({
-      extends: fromSettings(join(repositoryRoot, 'tsconfig.base.json')),
-      compilerOptions,
-      files: files.map(fromSettings),
-    });
-    await writeFile(settings, text);
-    return await runCommand(['tsc', '--noEmit', '-p', settings]);
-  } finally {
-    await rm(dirname(settings), { recursive: true, force: true });
-  }
+  const settings = join(settingsFolder, 'tsconfig.json');
+  // As a user's project: the built declarations, and no need to write down the types of exports.
+  const compilerOptions = { customConditions: [], isolatedDeclarations: false, declaration: false };
+  const text = JSON.stringify({
+    extends: relative(settingsFolder, join(repositoryRoot, 'tsconfig.base.json')),
+    compilerOptions,
+    files: files.map((file) => relative(settingsFolder, file)),
+  });
+  await mkdir(settingsFolder, { recursive: true });
+  await writeFile(settings, text);
+  return await runCommand(['tsc', '--noEmit', '-p', settings]);
 }
 
 function fileOf({ document, line }: Snippet): string {
-  const home = dirname(document) === '.' ? 'apps/trainer' : dirname(document);
   const name = `${document.toLowerCase().replaceAll(/[^a-z]+/g, '-')}-line-${line}.ts`;
-  return join(repositoryRoot, home, snippetFolder, name);
+  return join(repositoryRoot, dirname(document), snippetFolder, name);
 }
 
 function snippetsOf(document: string): readonly Snippet[] {

@@ -85,9 +85,7 @@ const errorsAreListed: HouseRule = {
   name: `${errorDocument} lists the errors of the catalogue`,
   findProblems: () => {
     const current = existsSync(join(repositoryRoot, errorDocument)) ? readText(errorDocument) : '';
-    return current === errorDocumentText()
-      ? []
-      : [`${errorDocument} is out of date: run \`pnpm error-docs\``];
+    return current === errorDocumentText() ? [] : [`${errorDocument} is out of date: run \`pnpm error-docs\``];
   },
 };
 

@@ -109,7 +109,11 @@ const exportsAreDocumented: HouseRule = {
         if (name === undefined) return [];
         const isOverload = name === previous;
         previous = name;
-        const above = lines[index - 1]?.trim() ?? '';
+        const above =
+          lines
+            .slice(0, index)
+            .findLast((text) => !text.trim().startsWith('//'))
+            ?.trim() ?? '';
         return isOverload || above.endsWith('*/') ? [] : [`${path}:${index + 1}: ${name} has no doc comment`];
       });
     }),
