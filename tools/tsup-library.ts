@@ -16,5 +16,7 @@ export function libraryConfig(entry: string[] = ['src/index.ts']): ReturnType<ty
     sourcemap: true,
     splitting: true,
     treeshake: false,
+    // `node:sqlite` exists only under that name.
+    removeNodeProtocol: false,
   });
 }
