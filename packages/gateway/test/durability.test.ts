@@ -32,6 +32,8 @@ describe('before-response', () => {
     });
     await reached;
     expect(await fixture.spans(attempt)).toEqual([]);
+    // Had the answer left, it would be here before that of a later request.
+    await fetch(`${fixture.gateway.url}/health`);
     expect(isAnswered).toBe(false);
     release();
     await settled;
