@@ -1,0 +1,343 @@
+import { AgentLightningError, emitMessage, type SpanInput, type Store, tracer } from '@agentlightning/core';
+import { ManualClock } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { AgentContext } from './agent.ts';
+import { runRollouts, runTask } from './run-rollouts.ts';
+
+let store: Store;
+
+beforeEach(async () => {
+  store = await openStore(':memory:');
+});
+
+afterEach(() => store.close());
+
+/** Something that happens once, and can be waited for. */
+function signalling<TValue>(): { readonly happened: Promise<TValue>; readonly happen: (value: TValue) => void } {
+  let happen: (value: TValue) => void = () => {};
+  const happened = new Promise<TValue>((resolve) => {
+    happen = resolve;
+  });
+  return { happened, happen };
+}
+
+const never = new Promise<never>(() => {});
+
+/** The store, with some of its methods replaced. */
+function storeWith(methods: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const own: unknown = Reflect.get(methods, name) ?? Reflect.get(target, name, target);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+}
+
+test('an agent that hangs is timed out, told to stop, and does not hold up the others', async () => {
+  const clock = new ManualClock();
+  const [hanging, fine] = await store.enqueueRollouts([
+    { input: 'hang', config: { timeoutMs: 5000 } },
+    { input: 'fine' },
+  ]);
+  const started = signalling<AgentContext>();
+  const run = runRollouts({
+    store,
+    clock,
+    concurrency: 1,
+    stopWhenIdle: true,
+    agent: (task, context) => {
+      if (task === 'fine') return 1;
+      started.happen(context);
+      return never;
+    },
+  });
+  const { signal } = await started.happened;
+  await clock.advance(4999);
+  expect(signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(signal.reason).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('within 5000 ms') });
+  const summary = await advanceUntilDone(clock, run);
+  expect(summary).toMatchObject({ timeout: 1, succeeded: 1 });
+  const attempt = await store.getLatestAttempt(hanging?.rolloutId ?? '');
+  expect(attempt).toMatchObject({ status: 'timeout', metadata: { error: { code: 'TIMEOUT' } } });
+  expect((await store.getRollout(hanging?.rolloutId ?? '')).status).toBe('failed');
+  expect((await store.getRollout(fine?.rolloutId ?? '')).status).toBe('succeeded');
+});
+
+test('the runner’s timeout holds for rollouts that have none of their own', async () => {
+  const outcome = await runTask({ store, task: { input: 1 }, agent: () => never, timeoutMs: 1 });
+  expect(outcome).toMatchObject({ ending: 'timeout', reward: null, error: { code: 'TIMEOUT' } });
+});
+
+test('an agent that heeds its signal is timed out all the same', async () => {
+  const agent = (_task: unknown, { signal }: AgentContext): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  const outcome = await runTask({ store, task: { input: 1 }, agent, timeoutMs: 1 });
+  expect(outcome.ending).toBe('timeout');
+});
+
+test('a timed-out attempt is tried again when the rollout says so', async () => {
+  await store.enqueueRollouts([{ input: 1, config: { timeoutMs: 20, maxAttempts: 2, retryCondition: ['timeout'] } }]);
+  const summary = await runRollouts({
+    store,
+    stopWhenIdle: true,
+    agent: (_task, { attemptNumber }) => (attemptNumber === 1 ? never : 1),
+  });
+  expect(summary).toMatchObject({ timeout: 1, succeeded: 1 });
+});
+
+test('spans that come after the end are dropped and reported, those left open are ended as abandoned', async () => {
+  const late: SpanInput[] = [];
+  const goOn = signalling<void>();
+  const afterwards = signalling<void>();
+  const { rolloutId } = await runTask({
+    store,
+    task: { input: 1 },
+    agent: () => {
+      tracer.startSpan('left open');
+      void goOn.happened.then(() => {
+        emitMessage('too late');
+        afterwards.happen();
+      });
+      return 1;
+    },
+    events: { onLateSpan: (span) => late.push(span) },
+  });
+  goOn.happen();
+  await afterwards.happened;
+  expect(late.map((span) => span.name)).toEqual(['agentlightning.message']);
+  const { items } = await store.querySpans({ rolloutId });
+  expect(items.map((span) => span.name).sort()).toEqual([
+    'agentlightning.annotation',
+    'agentlightning.rollout',
+    'left open',
+  ]);
+  expect(items.find((span) => span.name === 'left open')?.attributes).toEqual({ 'agentlightning.abandoned': true });
+});
+
+test('a cancelled rollout tells its agent to stop at the next heartbeat, and stays cancelled', async () => {
+  const clock = new ManualClock();
+  const [rollout] = await store.enqueueRollouts([{ input: 1 }]);
+  const started = signalling<AgentContext>();
+  const run = runRollouts({
+    store,
+    clock,
+    concurrency: 1,
+    stopWhenIdle: true,
+    heartbeatMs: 1000,
+    agent: (_task, context) => {
+      started.happen(context);
+      return never;
+    },
+  });
+  const { signal } = await started.happened;
+  await store.updateRollout(rollout?.rolloutId ?? '', { status: 'cancelled' });
+  expect(signal.aborted).toBe(false);
+  await clock.advance(1000);
+  const summary = await advanceUntilDone(clock, run);
+  expect(signal.reason).toMatchObject({ code: 'CANCELLED' });
+  expect(summary).toMatchObject({ cancelled: 1, failed: 0 });
+  expect((await store.getRollout(rollout?.rolloutId ?? '')).status).toBe('cancelled');
+});
+
+test('a rollout that is cancelled before its agent starts does not start it', async () => {
+  await store.enqueueRollouts([{ input: 1 }]);
+  let isCalled = false;
+  const racing = storeWith({
+    claimRollouts: async (options) => {
+      const claimed = await store.claimRollouts(options);
+      for (const { rolloutId } of claimed) await store.updateRollout(rolloutId, { status: 'cancelled' });
+      return claimed;
+    },
+  });
+  const agent = (): void => {
+    isCalled = true;
+  };
+  const summary = await runRollouts({ store: racing, agent, stopWhenIdle: true });
+  expect(summary).toMatchObject({ cancelled: 1 });
+  expect(isCalled).toBe(false);
+});
+
+test('heartbeats reach the attempt and its worker, often enough for rollouts that are given up for silence', async () => {
+  const clock = new ManualClock();
+  const started = signalling<AgentContext>();
+  const finish = signalling<number>();
+  const run = runTask({
+    store,
+    clock,
+    task: { input: 1, config: { unresponsiveMs: 3000 } },
+    agent: (_task, context) => {
+      started.happen(context);
+      return finish.happened;
+    },
+  });
+  const { rolloutId } = await started.happened;
+  await clock.advance(1000);
+  const beatMs = clock.now();
+  await clock.advance(999);
+  const attempt = await store.getLatestAttempt(rolloutId);
+  expect(attempt?.lastHeartbeatTimeMs).toBe(beatMs);
+  expect((await store.getWorker(attempt?.workerId ?? ''))?.heartbeatStats).toHaveProperty('memory_rss_bytes');
+  finish.happen(1);
+  expect((await advanceUntilDone(clock, run)).ending).toBe('succeeded');
+});
+
+test('a stopped runner claims no more and waits for what runs', async () => {
+  const [first, second] = await store.enqueueRollouts([{ input: 1 }, { input: 2 }]);
+  const stop = new AbortController();
+  const started = signalling<void>();
+  const finish = signalling<number>();
+  const run = runRollouts({
+    store,
+    concurrency: 1,
+    signal: stop.signal,
+    agent: () => {
+      started.happen();
+      return finish.happened;
+    },
+  });
+  await started.happened;
+  stop.abort();
+  finish.happen(1);
+  expect(await run).toMatchObject({ succeeded: 1, returned: 0 });
+  expect((await store.getRollout(first?.rolloutId ?? '')).status).toBe('succeeded');
+  expect((await store.getRollout(second?.rolloutId ?? '')).status).toBe('queuing');
+});
+
+test('what still runs after the grace time goes back to the queue, at no cost to its attempts', async () => {
+  const clock = new ManualClock();
+  const [rollout] = await store.enqueueRollouts([{ input: 1, config: { maxAttempts: 1 } }]);
+  const rolloutId = rollout?.rolloutId ?? '';
+  const stop = new AbortController();
+  const started = signalling<AgentContext>();
+  const run = runRollouts({
+    store,
+    clock,
+    concurrency: 2,
+    signal: stop.signal,
+    graceMs: 3000,
+    agent: (_task, context) => {
+      started.happen(context);
+      return never;
+    },
+  });
+  const { signal } = await started.happened;
+  stop.abort();
+  await clock.advance(2999);
+  expect(signal.aborted).toBe(false);
+  expect(await advanceUntilDone(clock, run)).toMatchObject({ returned: 1 });
+  expect(signal.reason).toMatchObject({ code: 'CANCELLED' });
+  expect((await store.getRollout(rolloutId)).status).toBe('requeuing');
+  const again = await runRollouts({ store, agent: () => 1, stopWhenIdle: true });
+  expect(again).toMatchObject({ succeeded: 1 });
+  expect((await store.getRollout(rolloutId)).status).toBe('succeeded');
+});
+
+test('a stopped runner ends at once when nothing runs', async () => {
+  const stop = new AbortController();
+  const run = runRollouts({ store, agent: () => 1, signal: stop.signal, claimWaitMs: 600_000, graceMs: 600_000 });
+  stop.abort();
+  expect(await run).toMatchObject({ succeeded: 0 });
+});
+
+test('a rollout claimed in the moment of the stop goes back unrun', async () => {
+  const [rollout] = await store.enqueueRollouts([{ input: 1 }]);
+  const stop = new AbortController();
+  const racing = storeWith({
+    claimRollouts: async (options) => {
+      const claimed = await store.claimRollouts(options);
+      stop.abort();
+      return claimed;
+    },
+  });
+  const summary = await runRollouts({ store: racing, agent: () => 1, concurrency: 1, signal: stop.signal });
+  expect(summary).toMatchObject({ returned: 1, succeeded: 0 });
+  expect((await store.getRollout(rollout?.rolloutId ?? '')).status).toBe('requeuing');
+});
+
+test('a store that cannot be reached for a while is asked again, and nothing is lost', async () => {
+  const failing = (times: number): (() => void) => {
+    let left = times;
+    return () => {
+      left -= 1;
+      if (left >= 0) throw new AgentLightningError({ code: 'UNREACHABLE', message: 'no answer from the store' });
+    };
+  };
+  const [claims, updates, spans] = [failing(2), failing(3), failing(2)];
+  const flaky = storeWith({
+    claimRollouts: async (options) => {
+      claims();
+      return store.claimRollouts(options);
+    },
+    updateAttempt: async (...args) => {
+      updates();
+      return store.updateAttempt(...args);
+    },
+    appendSpans: async (batch) => {
+      spans();
+      return store.appendSpans(batch);
+    },
+  });
+  await store.enqueueRollouts([{ input: 1 }]);
+  const errors: AgentLightningError[] = [];
+  const summary = await runRollouts({
+    store: flaky,
+    agent: () => 1,
+    concurrency: 1,
+    stopWhenIdle: true,
+    events: { onError: (error) => errors.push(error) },
+  });
+  expect(summary).toMatchObject({ succeeded: 1 });
+  expect(errors.map((error) => error.code)).toEqual(Array(5).fill('UNREACHABLE'));
+  expect((await store.statistics()).totalSpans).toBe(2);
+});
+
+test('an attempt whose spans were lost did not succeed', async () => {
+  const refusing = storeWith({
+    appendSpans: async () => {
+      throw new AgentLightningError({ code: 'VALIDATION', message: 'this span is refused' });
+    },
+  });
+  const outcome = await runTask({ store: refusing, task: { input: 1 }, agent: () => 1 });
+  expect(outcome).toMatchObject({ ending: 'failed', error: { code: 'VALIDATION' } });
+  expect(outcome.error?.message).toContain('Spans of attempt');
+});
+
+test('a store that refuses the runner ends it with the reason', async () => {
+  const locked = storeWith({
+    claimRollouts: async () => {
+      throw new AgentLightningError({ code: 'UNAUTHENTICATED', message: 'wrong key' });
+    },
+  });
+  await expect(runRollouts({ store: locked, agent: () => 1 })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+test('a hook that hangs is given up, and the rollout goes on', async () => {
+  const errors: AgentLightningError[] = [];
+  const outcome = await runTask({
+    store,
+    task: { input: 1 },
+    agent: () => 1,
+    hookTimeoutMs: 1,
+    hooks: { onRolloutStart: () => never },
+    events: { onError: (error) => errors.push(error) },
+  });
+  expect(outcome.ending).toBe('succeeded');
+  expect(errors[0]?.message).toContain('did not finish within 1 ms');
+});
+
+test('a timeout longer than a timer can wait does not fire at once', async () => {
+  const outcome = await runTask({ store, task: { input: 1 }, agent: () => 1, timeoutMs: 2 ** 40 });
+  expect(outcome.ending).toBe('succeeded');
+});
+
+/** Moves time on, a second at a time, until the work is done. */
+async function advanceUntilDone<TResult>(clock: ManualClock, work: Promise<TResult>): Promise<TResult> {
+  let isDone = false;
+  const done = work.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) await clock.advance(1000);
+  return done;
+}

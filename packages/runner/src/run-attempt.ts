@@ -1,0 +1,112 @@
+import {
+  AgentLightningError,
+  type AttemptedRollout,
+  AttemptSpans,
+  newTraceId,
+  type RolloutContext,
+  spanNames,
+  withRollout,
+} from '@agentlightning/core';
+import type { AgentContext } from './agent.ts';
+import { AttemptLife } from './attempt-life.ts';
+import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
+import { type AttemptResources, loadResources } from './attempt-resources.ts';
+import { RewardWatch } from './attempt-rewards.ts';
+import { reportEnding } from './report-ending.ts';
+import { runAgent } from './run-agent.ts';
+import type { AttemptOptions } from './runner-options.ts';
+import type { RunnerServices } from './runner-services.ts';
+import { patiently } from './store-patience.ts';
+
+/** An attempt about to be run. */
+export interface AttemptRun<TTask> {
+  readonly rollout: AttemptedRollout;
+  readonly options: AttemptOptions<TTask>;
+  readonly services: RunnerServices;
+  /** Aborts when the runner stops and waits no longer. */
+  readonly hardStop: AbortSignal;
+}
+
+/**
+ * Runs one claimed attempt from its start to its end in the store. Never throws: whatever goes wrong is the
+ * attempt's outcome, or is reported.
+ */
+export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<AttemptOutcome> {
+  const { rollout, services } = run;
+  const { rolloutId, attempt } = rollout;
+  const startMs = services.clock.now();
+  services.attemptStarted(rollout);
+  const { error: agentError, reward } = await execute(run);
+  // What is lost was part of the outcome: an attempt without it did not succeed.
+  const error = agentError ?? services.takeLoss(attempt.attemptId);
+  const ending: AttemptEnding =
+    error === null ? 'succeeded' : error instanceof AttemptAborted ? error.ending : 'failed';
+  await reportEnding(run, ending, error);
+  const durationMs = services.clock.now() - startMs;
+  const outcome: AttemptOutcome = { rolloutId, attemptId: attempt.attemptId, ending, reward, error, durationMs };
+  services.attemptEnded(outcome);
+  return outcome;
+}
+
+/** Runs the agent; when it returns, everything that was recorded is in the store, or is known to be lost. */
+async function execute<TTask>(
+  run: AttemptRun<TTask>,
+): Promise<{ readonly error: AgentLightningError | null; readonly reward: number | null }> {
+  const { services } = run;
+  const spans = new AttemptSpans(services.sink, { onLateSpan: (span) => services.spanWasLate(span) });
+  const rewards = new RewardWatch(spans);
+  using life = new AttemptLife(run);
+  let error: AgentLightningError | null;
+  try {
+    error = await withinContext(run, life, rewards);
+  } catch (thrown) {
+    error = attemptError(thrown);
+  }
+  spans.close();
+  await services.sink.flush();
+  return { error, reward: rewards.lastReward };
+}
+
+async function withinContext<TTask>(
+  run: AttemptRun<TTask>,
+  life: AttemptLife,
+  rewards: RewardWatch,
+): Promise<AgentLightningError | null> {
+  const { rollout, options, services } = run;
+  const { rolloutId, mode, attempt } = rollout;
+  const { attemptId } = attempt;
+  const { resources, endpoint } = await begin(run);
+  const ids = { rolloutId, attemptId, mode, endpoint, signal: life.signal };
+  const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata: rollout.metadata, resources };
+  const traced: RolloutContext = { ...ids, traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
+  const attributes = {
+    'agentlightning.rollout_id': rolloutId,
+    'agentlightning.attempt_id': attemptId,
+    'agentlightning.attempt_number': attempt.sequenceId,
+    ...(mode === null ? {} : { 'agentlightning.mode': mode }),
+    ...(attempt.workerId === null ? {} : { 'agentlightning.worker_id': attempt.workerId }),
+  };
+  return withRollout(traced, () =>
+    services.tracer.withSpan(
+      spanNames.rollout,
+      (rootSpan) => runAgent({ rollout, options, services, life, rewards, context }, rootSpan),
+      { attributes },
+    ),
+  );
+}
+
+/** Says that the attempt is running, and reads what it runs with; waits a little for a store that cannot be reached. */
+async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptResources> {
+  const { rolloutId, attempt } = rollout;
+  const { store, endpointResource } = options;
+  const onFailure = (error: unknown): void => services.failed(`Starting attempt ${attempt.attemptId}`, error);
+  const patience = { clock: services.clock, maxTries: 5, onFailure };
+  const patch = { status: 'running' as const, lastHeartbeatTimeMs: services.clock.now() };
+  try {
+    await patiently(() => store.updateAttempt(rolloutId, attempt.attemptId, patch), patience);
+  } catch (error) {
+    const isOver = AgentLightningError.isInstance(error) && error.code === 'ILLEGAL_TRANSITION';
+    throw isOver ? AttemptAborted.elsewhere(rollout, 'ended before it began') : error;
+  }
+  return patiently(() => loadResources(store, rollout, endpointResource), patience);
+}

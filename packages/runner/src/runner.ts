@@ -1,0 +1,141 @@
+import { type AttemptedRollout, newId, ValidationError } from '@agentlightning/core';
+import type { AttemptEnding } from './attempt-outcome.ts';
+import { reportEnding } from './report-ending.ts';
+import { runAttempt } from './run-attempt.ts';
+import type { RunnerOptions, RunnerSummary } from './runner-options.ts';
+import { RunnerServices } from './runner-services.ts';
+import { isPassing, patienceMs } from './store-patience.ts';
+import { after } from './time-limit.ts';
+
+/** A claim that comes back empty sooner than this did not wait: the store does not know how to. */
+const minClaimMs = 50;
+
+/** How long to wait before asking such a store again. */
+const pollMs = 250;
+
+/** How long a claim waits when the runner is to end with an empty queue. */
+const idleClaimMs = 100;
+
+/**
+ * Claims rollouts and runs the agent on them, many at a time, until it is stopped.
+ *
+ * @example
+ * ```ts
+ * const runner = new Runner({ store, agent, concurrency: 16, signal });
+ * const { succeeded, failed } = await runner.run();
+ * ```
+ */
+export class Runner<TTask = unknown> {
+  readonly #options: RunnerOptions<TTask>;
+  readonly #services: RunnerServices;
+  readonly #stop: AbortController = new AbortController();
+  readonly #hardStop: AbortController = new AbortController();
+  readonly #counts: Record<AttemptEnding, number> = { succeeded: 0, failed: 0, timeout: 0, cancelled: 0, returned: 0 };
+  #running = 0;
+  /** Ends the wait for what runs, once nothing does. */
+  #onLastEnd: () => void = () => {};
+
+  /** @throws ValidationError when the concurrency is not a whole number of at least 1 */
+  constructor(options: RunnerOptions<TTask>) {
+    const { concurrency = 8 } = options;
+    if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+      const message = `must be a whole number of at least 1, but is ${concurrency}`;
+      throw new ValidationError('the runner', [{ path: 'concurrency', message }]);
+    }
+    this.#options = options;
+    this.#services = new RunnerServices(options);
+  }
+
+  /**
+   * Runs until it is stopped, or until nothing is left when `stopWhenIdle` is set.
+   *
+   * @throws AgentLightningError when the store refuses the runner: a wrong key, a closed store. A store that
+   * cannot be reached is asked again and again instead
+   */
+  async run(): Promise<RunnerSummary> {
+    const { concurrency = 8, signal } = this.#options;
+    const stop = (): void => this.stop();
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) this.stop();
+    const workerId = this.#options.workerId ?? newId('worker');
+    const slots = Array.from({ length: concurrency }, (_, slot) =>
+      this.#work(concurrency === 1 ? workerId : `${workerId}-${slot + 1}`),
+    );
+    try {
+      await Promise.all(slots);
+    } finally {
+      // When one slot cannot go on, none can: the others end what they run.
+      this.stop();
+      await Promise.allSettled(slots);
+      signal?.removeEventListener('abort', stop);
+      await this.#services.sink.flush();
+    }
+    return { ...this.#counts };
+  }
+
+  /** Claims no more, and waits `graceMs` for what runs; what then still runs is given back to the queue. */
+  stop(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort();
+    const { graceMs = 30_000 } = this.#options;
+    const grace = after(graceMs, this.#services.clock, () => this.#hardStop.abort());
+    this.#onLastEnd = grace.cancel;
+    if (this.#running === 0) grace.cancel();
+  }
+
+  async #work(workerId: string): Promise<void> {
+    let failures = 0;
+    while (!this.#stop.signal.aborted) {
+      try {
+        const rollout = await this.#claim(workerId);
+        failures = 0;
+        if (rollout !== null) await this.#runOne(rollout);
+        else if (this.#options.stopWhenIdle && this.#running === 0) return;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        failures += 1;
+        this.#services.failed('Claiming a rollout', error);
+        await this.#pause(patienceMs(failures));
+      }
+    }
+  }
+
+  async #claim(workerId: string): Promise<AttemptedRollout | null> {
+    const { store, runId, stopWhenIdle, claimWaitMs = 10_000 } = this.#options;
+    const { clock } = this.#services;
+    const waitMs = stopWhenIdle ? Math.min(claimWaitMs, idleClaimMs) : claimWaitMs;
+    const startMs = clock.now();
+    const ofRun = runId === undefined ? {} : { runId };
+    const [rollout] = await store.claimRollouts({ workerId, limit: 1, waitMs, signal: this.#stop.signal, ...ofRun });
+    if (rollout === undefined && clock.now() - startMs < Math.min(minClaimMs, waitMs)) await this.#pause(pollMs);
+    return rollout ?? null;
+  }
+
+  async #runOne(rollout: AttemptedRollout): Promise<void> {
+    const run = {
+      rollout,
+      options: this.#options,
+      services: this.#services,
+      hardStop: this.#hardStop.signal,
+    };
+    if (this.#stop.signal.aborted) {
+      // It was claimed in the moment of the stop.
+      await reportEnding(run, 'returned', null);
+      this.#counts.returned += 1;
+      return;
+    }
+    this.#running += 1;
+    try {
+      const { ending } = await runAttempt(run);
+      this.#counts[ending] += 1;
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#onLastEnd();
+    }
+  }
+
+  /** Cut short when the runner is stopped. */
+  async #pause(ms: number): Promise<void> {
+    await this.#services.clock.sleep(ms, this.#stop.signal).catch(() => {});
+  }
+}
