@@ -58,7 +58,7 @@ const steps: readonly Step[] = [
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes('--list')) {
-    for (const { name, description } of steps) console.log(`${name.padEnd(14)} ${description}`);
+    for (const { name, description } of steps) console.log(`${name.padEnd(10)} ${description}`);
     return 0;
   }
   const unknown = args.filter((arg) => !steps.some(({ name }) => name === arg));

@@ -11,7 +11,7 @@ const generatedFolder = join(runtimeFolder, 'src/gen');
 /** Generates the gRPC code again and compares: what is committed must be what the `.proto` files say. */
 export const generatedCodeStep: Step = {
   name: 'generated',
-  description: 'generated code is what the .proto files say',
+  description: 'generated code matches the .proto files',
   run: checkGeneratedCode,
 };
 

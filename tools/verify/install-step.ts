@@ -10,7 +10,7 @@ const requiredNodeMajor = 24;
 /** Checks that what is installed is what the lock file says, and that the lock file is fit for every machine. */
 export const installStep: Step = {
   name: 'install',
-  description: 'Node version, lock file, installed packages',
+  description: 'Node version and lock file',
   run: checkInstall,
 };
 

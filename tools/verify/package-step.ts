@@ -11,7 +11,7 @@ import type { Step, StepContext, StepResult } from './step.ts';
  */
 export const packageStep: Step = {
   name: 'packages',
-  description: 'packed packages: publint, are-the-types-wrong',
+  description: 'packed: publint, are-the-types-wrong',
   run: checkPackages,
 };
 

@@ -65,7 +65,7 @@ export function showFailures(finished: readonly FinishedStep[], output: NodeJS.W
 function summaryLine({ step, result, seconds }: FinishedStep): string {
   const mark = result.failed === 0 ? styleText('green', '✔') : styleText('red', '✘');
   const remark = result.failed === 0 ? (result.remark ?? '') : `${result.failed} failed`;
-  return `${mark} ${step.name.padEnd(14)} ${step.description.padEnd(48)} ${remark.padEnd(22)} ${seconds.toFixed(1).padStart(6)} s`;
+  return `${mark} ${step.name.padEnd(10)} ${step.description.padEnd(42)} ${remark.padEnd(14)} ${seconds.toFixed(1).padStart(6)} s`;
 }
 
 async function runSafely(step: Step, context: StepContext): Promise<StepResult> {
