@@ -21,6 +21,7 @@ export const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
   [ErrorReason.UNAUTHENTICATED]: 'UNAUTHENTICATED',
   [ErrorReason.SHUTTING_DOWN]: 'RUNTIME_UNAVAILABLE',
   [ErrorReason.INTERNAL]: 'INTERNAL',
+  [ErrorReason.INCOMPLETE]: 'RUNTIME_UNAVAILABLE',
 };
 
 /** What a {@link RuntimeError} is made of. */

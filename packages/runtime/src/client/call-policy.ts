@@ -38,7 +38,7 @@ export class CallPolicy {
       } catch (error) {
         if (signal.aborted) throw signal.reason;
         const failure = classifyCallError(error);
-        if (failure.kind === 'transport') {
+        if (failure.kind === 'transport' || failure.error.reason === ErrorReason.INCOMPLETE) {
           await outage.pause(failure.error);
           continue;
         }

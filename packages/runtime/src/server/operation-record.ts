@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type OperationSchema, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { toFailure } from '../wire/failure.ts';
+import { toTimestamp } from '../wire/timestamp.ts';
 
 /** How an operation ended, as the contract has it. */
 export type OperationOutcome = NonNullable<MessageInitShape<typeof OperationSchema>['outcome']>;
@@ -91,9 +91,9 @@ export class OperationRecord {
       modelId: this.modelId,
       seq: this.seq,
       state: this.#state,
-      createTime: timestampFromMs(this.createdAtMs),
-      ...(this.#startedAtMs === undefined ? {} : { startTime: timestampFromMs(this.#startedAtMs) }),
-      ...(this.#endedAtMs === undefined ? {} : { endTime: timestampFromMs(this.#endedAtMs) }),
+      createTime: toTimestamp(this.createdAtMs),
+      ...(this.#startedAtMs === undefined ? {} : { startTime: toTimestamp(this.#startedAtMs) }),
+      ...(this.#endedAtMs === undefined ? {} : { endTime: toTimestamp(this.#endedAtMs) }),
       ...(this.#outcome === undefined ? {} : { outcome: this.#outcome }),
     };
   }

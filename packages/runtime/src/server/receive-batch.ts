@@ -42,8 +42,7 @@ export function checkHeader(header: BatchHeader, host: RuntimeHost): void {
 
 /**
  * Takes the payload in.
- * @throws RuntimeError INVALID when it is not what the header announced
- * @throws Error when the connection is lost
+ * @throws RuntimeError INVALID when it is not what the header announced, INCOMPLETE when it breaks off
  */
 export async function receivePayload(
   messages: AsyncIterator<SubmitBatchRequest>,
@@ -63,7 +62,11 @@ export async function receivePayload(
     received += data.byteLength;
   }
   if (received < payload.byteLength) {
-    throw invalid('header.payload_bytes', `is ${payload.byteLength}; ${received} bytes came`);
+    // A connection that is lost looks like an upload that ends: http2 ends the stream before it says why.
+    throw new RuntimeError({
+      reason: ErrorReason.INCOMPLETE,
+      message: `The upload ended after ${received} of ${payload.byteLength} bytes`,
+    });
   }
   if (Buffer.compare(sha256(payload), header.sha256) !== 0) {
     throw invalid('header.sha256', 'is not the SHA-256 of the payload that came');

@@ -1,8 +1,8 @@
 import { type Checkpoint, type JsonObject, ValidationError } from '@agentlightning/core';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { CheckpointInfo, CheckpointInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { EngineCheckpoint } from '../server/engine.ts';
+import { toTimestamp } from './timestamp.ts';
 
 /** A checkpoint as the contract has it. */
 export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape<typeof CheckpointInfoSchema> {
@@ -12,7 +12,7 @@ export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape
     step: checkpoint.step,
     policyVersion: checkpoint.policyVersion,
     sizeBytes: BigInt(checkpoint.sizeBytes),
-    createTime: timestampFromMs(checkpoint.createdAtMs),
+    createTime: toTimestamp(checkpoint.createdAtMs),
     clientState: checkpoint.clientState,
   };
 }

@@ -27,6 +27,7 @@ const statusOfReason: Readonly<Record<ErrorReason, status>> = {
   [ErrorReason.UNAUTHENTICATED]: status.UNAUTHENTICATED,
   [ErrorReason.SHUTTING_DOWN]: status.UNAVAILABLE,
   [ErrorReason.INTERNAL]: status.INTERNAL,
+  [ErrorReason.INCOMPLETE]: status.ABORTED,
 };
 
 /** Statuses that gRPC itself gives when there is no connection; the same call may be tried again. */

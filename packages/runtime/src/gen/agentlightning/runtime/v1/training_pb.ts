@@ -780,7 +780,7 @@ export const CancelOperationResponseSchema: GenMessage<CancelOperationResponse> 
  *
  * An operation whose content is refused (INVALID, TOO_LARGE) takes its sequence number all the same
  * and counts as failed, so that what was sent behind it does not wait for ever. One refused because
- * of its sequence number, its session or a full queue takes none.
+ * of its sequence number, its session or a full queue takes none, nor does an upload that breaks off.
  *
  * @generated from service agentlightning.runtime.v1.TrainingService
  */

@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ModelState, TrainingBatch } from '@agentlightning/core';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { type ConnectRuntimeOptions, connectRuntime } from '../client/connect-runtime.ts';
+import type { RuntimeConnection } from '../client/grpc-runtime.ts';
+import type { RuntimeModel } from '../client/runtime-model.ts';
+import { openRawClient, type RawClient } from './raw-client.ts';
+import { openRawModel, type RawModel } from './raw-model.ts';
+import type { RuntimeConformanceOptions, RuntimeUnderTest } from './runtime-under-test.ts';
+import { WireProxy } from './wire-proxy.ts';
+
+const apiKey = 'conformance-key';
+
+/** What the cases of the suite work with: one running runtime, and ways to reach it that end with the test. */
+export class Bench {
+  readonly apiKey: string = apiKey;
+  readonly #options: RuntimeConformanceOptions;
+  #directory = '';
+  #runtime: RuntimeUnderTest | undefined;
+  #models = 0;
+
+  constructor(options: RuntimeConformanceOptions) {
+    this.#options = options;
+    beforeAll(async () => {
+      this.#directory = await mkdtemp(join(tmpdir(), 'runtime-'));
+      this.#runtime = await options.start({ directory: this.#directory, apiKey });
+    });
+    afterAll(async () => {
+      await this.#runtime?.stop();
+      await rm(this.#directory, { recursive: true, force: true });
+    });
+  }
+
+  /** Where the runtime of the suite listens. */
+  get address(): string {
+    return this.#runtime?.address ?? '';
+  }
+
+  /** A connection to the runtime, or to wherever the options say. */
+  async connect(options: Partial<ConnectRuntimeOptions> = {}): Promise<RuntimeConnection> {
+    const runtime = await connectRuntime({ address: this.address, apiKey, ...options });
+    onTestFinished(() => runtime.close());
+    return runtime;
+  }
+
+  /** A fresh model of the runtime's first base, over a connection of its own unless one is given. */
+  async model(options: { runtime?: RuntimeConnection; seed?: number } = {}): Promise<RuntimeModel> {
+    const runtime = options.runtime ?? (await this.connect());
+    return runtime.createModel({
+      baseModel: await baseModelOf(runtime),
+      modelId: this.newModelId(),
+      seed: options.seed ?? 1,
+    });
+  }
+
+  /** An id that no other test uses. */
+  newModelId(): string {
+    this.#models += 1;
+    return `model-${this.#models}`;
+  }
+
+  /** The bare contract. */
+  raw(key: string | undefined = apiKey): RawClient {
+    const client = openRawClient(this.address, key);
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  /** A fresh model over the bare contract, with a session. */
+  async rawModel(): Promise<RawModel> {
+    return openRawModel(this.raw(), this.newModelId());
+  }
+
+  /** A connection to the runtime, or to another address, that can be cut. */
+  async proxy(address: string = this.address): Promise<WireProxy> {
+    const proxy = await WireProxy.open(address);
+    onTestFinished(() => proxy.close());
+    return proxy;
+  }
+
+  /** A runtime of a test's own, to be killed. Give a directory to start on an earlier one's. */
+  async startAnother(directory: string): Promise<RuntimeUnderTest> {
+    const runtime = await this.#options.start({ directory, apiKey });
+    onTestFinished(() => runtime.stop());
+    return runtime;
+  }
+
+  /** An empty directory for a runtime of a test's own. */
+  async directory(): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'runtime-'));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    return directory;
+  }
+}
+
+/** The first model that a runtime can train. */
+export async function baseModelOf(runtime: RuntimeConnection): Promise<string> {
+  const { models } = await runtime.capabilities();
+  return models[0]?.name ?? '';
+}
+
+/** The loss that most cases train with. */
+export const plainLoss = { name: 'importance_sampling', parameters: {} } as const;
+
+/** One whole training step. */
+export async function trainOnce(model: RuntimeModel, batch: TrainingBatch): Promise<void> {
+  await model.forwardBackward(batch, plainLoss);
+  const step = await model.optimStep({ learningRate: 0.05 });
+  await step.result;
+}
+
+/** Everything of a model that may be seen from outside: its state, and what it thinks of a batch. */
+export async function fingerprintOfModel(
+  model: RuntimeModel,
+  batch: TrainingBatch,
+): Promise<{ step: ModelState['step']; logprobs: readonly number[] }> {
+  const logprobs = await model.logprobs(batch);
+  const { step } = await model.state();
+  return { step, logprobs: logprobs.flatMap((array) => [...array]) };
+}

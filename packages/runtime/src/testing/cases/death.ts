@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { connectRuntime } from '../../client/connect-runtime.ts';
+import type { RuntimeConnection } from '../../client/grpc-runtime.ts';
+import type { RuntimeModel } from '../../client/runtime-model.ts';
+import { aBatch, batchOfFour } from '../a-batch.ts';
+import { type Bench, baseModelOf, fingerprintOfModel, plainLoss, trainOnce } from '../bench.ts';
+
+const reconnectTimeoutMs = 1_000;
+
+/** A runtime that dies takes nothing finished with it, and leaves nobody waiting. */
+export function describeDeath(bench: Bench): void {
+  describe('a runtime that dies', () => {
+    it('fails everything pending, and a new one goes on from the checkpoint bit for bit', async () => {
+      const directory = await bench.directory();
+      const first = await bench.startAnother(directory);
+      const connection = await bench.connect({ address: first.address, reconnectTimeoutMs });
+      const model = await makeModel(connection);
+      await trainOnce(model, batchOfFour);
+      await (await model.saveCheckpoint('safe', { step: 1 })).result;
+      await trainOnce(model, aBatch([5, 6, 7, 8]));
+      const expected = await fingerprintOfModel(model, batchOfFour);
+      const pending = sendMuch(model);
+      await first.kill();
+      const ends = await Promise.allSettled(pending);
+      const reasons = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason.code] : []));
+      expect(new Set(reasons)).toEqual(new Set(['RUNTIME_UNAVAILABLE']));
+      await expect(model.optimStep({ learningRate: 0.1 })).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+
+      const second = await bench.startAnother(directory);
+      const resumed = await makeModel(await bench.connect({ address: second.address }));
+      const [checkpoint] = await resumed.listCheckpoints();
+      expect(checkpoint).toMatchObject({ step: 1, clientState: { step: 1 } });
+      await (await resumed.loadCheckpoint(checkpoint?.uri ?? '')).result;
+      await trainOnce(resumed, aBatch([5, 6, 7, 8]));
+      expect(await fingerprintOfModel(resumed, batchOfFour)).toEqual(expected);
+    });
+
+    it('is not taken for the one that was there before', async () => {
+      const directory = await bench.directory();
+      const first = await bench.startAnother(directory);
+      const proxy = await bench.proxy(first.address);
+      const connection = await bench.connect({ address: proxy.address, reconnectTimeoutMs: 20_000 });
+      const model = await makeModel(connection);
+      await trainOnce(model, batchOfFour);
+      await first.kill();
+      const second = await bench.startAnother(directory);
+      proxy.redirect(second.address);
+      const late = model.forwardBackward(batchOfFour, plainLoss);
+      await expect(late).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+      await expect(late).rejects.toThrow(/session/i);
+    });
+
+    it('is noticed when there is nothing to connect to', async () => {
+      const nowhere = await bench.startAnother(await bench.directory());
+      await nowhere.kill();
+      const connecting = connectRuntime({ address: nowhere.address, reconnectTimeoutMs: 200 });
+      await expect(connecting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+      await expect(connecting).rejects.toThrow(nowhere.address);
+    });
+  });
+}
+
+async function makeModel(runtime: RuntimeConnection): Promise<RuntimeModel> {
+  return runtime.createModel({ baseModel: await baseModelOf(runtime), modelId: 'mortal', seed: 1 });
+}
+
+/** More work than is done before the runtime is killed, not even all of it sent. */
+function sendMuch(model: RuntimeModel): readonly Promise<unknown>[] {
+  const large = aBatch(Array.from({ length: 400 }, (_, at) => at % 13));
+  return Array.from({ length: 30 }, async () => (await model.forwardBackward(large, plainLoss)).result);
+}

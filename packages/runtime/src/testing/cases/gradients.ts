@@ -1,0 +1,137 @@
+import type { TrainingDatum } from '@agentlightning/core';
+import { describe, expect, it } from 'vitest';
+import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
+import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
+
+/** float32's range ends below the product of two of these. */
+const huge = 3e38;
+
+/** What goes into a step, and what never does. */
+export function describeGradients(bench: Bench): void {
+  describe('gradients', () => {
+    it('takes batches and the step without a wait in between', async () => {
+      const model = await bench.model();
+      const sent = await Promise.all([
+        model.forwardBackward(aBatch([1, 2, 3, 4]), plainLoss),
+        model.forwardBackward(aBatch([5, 6, 7, 8]), plainLoss),
+        model.optimStep({ learningRate: 0.05 }),
+      ]);
+      expect(sent.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+      const [first, second, step] = sent;
+      expect((await first.result).trainedTokens).toBe(24);
+      expect((await second.result).trainedTokens).toBe(24);
+      expect(await step.result).toMatchObject({ step: 1, isSkipped: false });
+      expect((await step.result).gradientNorm).toBeGreaterThan(0);
+    });
+
+    it('adds batches up: two halves train as the whole does', async () => {
+      const [whole, halves] = [await bench.model(), await bench.model()];
+      const data = [1, 2, 3, 4].map((seed) => aDatum(seed));
+      await whole.forwardBackward({ data }, plainLoss);
+      await halves.forwardBackward({ data: data.slice(0, 2) }, plainLoss);
+      await halves.forwardBackward({ data: data.slice(2) }, plainLoss);
+      const results = [];
+      for (const model of [whole, halves]) results.push(await (await model.optimStep({ learningRate: 0.01 })).result);
+      expect(results[1]?.gradientNorm).toBeCloseTo(results[0]?.gradientNorm ?? 0, 4);
+      const [one, other] = [await whole.logprobs(batchOfFour), await halves.logprobs(batchOfFour)];
+      expect(largestGap(one, other)).toBeLessThan(1e-3);
+    });
+
+    it('makes tokens of positive advantage likelier and of negative less likely', async () => {
+      for (const sign of [1, -1]) {
+        const model = await bench.model();
+        const [before = new Float32Array()] = await model.logprobs({ data: [aDatum(1)] });
+        const datum = aDatum(1, { samplingLogprobs: before, advantages: before.map(() => sign) });
+        await model.forwardBackward({ data: [datum] }, plainLoss);
+        await (await model.optimStep({ learningRate: 0.01 })).result;
+        const [after = new Float32Array()] = await model.logprobs({ data: [datum] });
+        expect(Math.sign(sum(after) - sum(before))).toBe(sign);
+      }
+    });
+
+    it('learns nothing from tokens without weight, whatever else they carry', async () => {
+      const [model, control] = [await bench.model(), await bench.model()];
+      const silent = aDatum(7, { weights: new Float32Array(6), advantages: new Float32Array(6).fill(1e6) });
+      await model.forwardBackward({ data: [...batchOfFour.data, silent] }, plainLoss);
+      await control.forwardBackward(batchOfFour, plainLoss);
+      const norms = [];
+      for (const each of [model, control])
+        norms.push((await (await each.optimStep({ learningRate: 0 })).result).gradientNorm);
+      expect(norms[0]).toBeCloseTo(norms[1] ?? 0, 4);
+    });
+
+    it('refuses a step that has nothing to step with', async () => {
+      const model = await bench.model();
+      const step = await model.optimStep({ learningRate: 0.1 });
+      await expect(step.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+      expect(await model.state()).toMatchObject({ step: 0 });
+    });
+
+    it('refuses a step that requires what is no batch since the last step, and drops the gradients', async () => {
+      const model = await bench.rawModel();
+      const { training } = model.client;
+      await model.send(model.upload(1, batchOfFour));
+      await training.optimStep({ key: model.key(2), adam: { learningRate: 0.1 }, requiresSeqs: [1, 0] });
+      const step = await model.ended(2);
+      expect(step.state).toBe(OperationState.FAILED);
+      expect(step.outcome).toMatchObject({ case: 'error', value: { gradientsDiscarded: true } });
+      const { model: info } = await training.getModel({ modelId: model.modelId });
+      expect(info).toMatchObject({ step: 0, hasPendingGradients: false });
+    });
+
+    it('refuses a step when a batch before it was cancelled', async () => {
+      const model = await bench.rawModel();
+      const { training } = model.client;
+      // Both wait for number 1.
+      await model.send(model.upload(2, batchOfFour));
+      await training.optimStep({ key: model.key(3), adam: { learningRate: 0.1 } });
+      await training.cancelOperation({ key: model.key(2) });
+      await model.send(model.upload(1, batchOfFour));
+      expect((await model.ended(3)).state).toBe(OperationState.FAILED);
+      const { model: info } = await training.getModel({ modelId: model.modelId });
+      expect(info).toMatchObject({ step: 0, hasPendingGradients: false });
+    });
+
+    it('keeps what is not finite out of the weights, and goes on', async () => {
+      const [model, control] = [await bench.model(), await bench.model()];
+      const before = await model.logprobs(batchOfFour);
+      const wild = aDatum(1, { advantages: new Float32Array(6).fill(huge), weights: new Float32Array(6).fill(huge) });
+      const batch = await model.forwardBackward({ data: [wild] }, plainLoss);
+      const step = await model.optimStep({ learningRate: 0.1 });
+      await expectNotStepped(batch.result, step.result);
+      expect(await model.logprobs(batchOfFour)).toEqual(before);
+      for (const each of [model, control]) {
+        await each.forwardBackward(batchOfFour, plainLoss);
+        await (await each.optimStep({ learningRate: 0 })).result;
+      }
+      const [after, expected] = [
+        await fingerprintOfModel(model, batchOfFour),
+        await fingerprintOfModel(control, batchOfFour),
+      ];
+      expect(after.logprobs).toEqual(expected.logprobs);
+    });
+  });
+}
+
+/** Either the batch fails and the step with it, or the step says that it was skipped. */
+async function expectNotStepped(batch: Promise<unknown>, step: Promise<{ isSkipped: boolean }>): Promise<void> {
+  const [batchEnd, stepEnd] = await Promise.allSettled([batch, step]);
+  if (batchEnd.status === 'rejected') {
+    expect(batchEnd.reason).toMatchObject({ code: 'NON_FINITE' });
+    expect(stepEnd).toMatchObject({ status: 'rejected', reason: { code: 'PRECONDITION_FAILED' } });
+  } else {
+    expect(stepEnd).toMatchObject({ status: 'fulfilled', value: { isSkipped: true } });
+  }
+}
+
+function sum(values: Float32Array): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function largestGap(one: readonly TrainingDatum['weights'][], other: readonly TrainingDatum['weights'][]): number {
+  const gaps = one.flatMap((array, index) =>
+    Array.from(array, (value, at) => Math.abs(value - (other[index]?.[at] ?? 0))),
+  );
+  return Math.max(...gaps);
+}

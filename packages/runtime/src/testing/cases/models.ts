@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { aBatch, batchOfFour } from '../a-batch.ts';
+import { type Bench, baseModelOf, fingerprintOfModel, trainOnce } from '../bench.ts';
+
+/** Making, finding, taking over and freeing models. */
+export function describeModels(bench: Bench): void {
+  describe('models', () => {
+    it('makes a model that nothing has happened to yet', async () => {
+      const runtime = await bench.connect();
+      const baseModel = await baseModelOf(runtime);
+      const model = await bench.model({ runtime });
+      expect(await model.state()).toEqual({
+        modelId: model.modelId,
+        baseModel,
+        step: 0,
+        policyVersion: 0,
+        nextSequence: 1,
+        hasPendingGradients: false,
+        isCorrupted: false,
+      });
+    });
+
+    it('finds a model again from another connection, which then owns it', async () => {
+      const first = await bench.model({ seed: 5 });
+      await trainOnce(first, batchOfFour);
+      const runtime = await bench.connect();
+      const baseModel = await baseModelOf(runtime);
+      const second = await runtime.createModel({ baseModel, modelId: first.modelId, seed: 5 });
+      expect(await second.state()).toMatchObject({ step: 1, nextSequence: 3 });
+      await trainOnce(second, batchOfFour);
+      expect(await second.state()).toMatchObject({ step: 2 });
+      const late = first.forwardBackward(batchOfFour, { name: 'importance_sampling', parameters: {} });
+      await expect(late).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+    });
+
+    it('draws the same weights from the same seed and others from another', async () => {
+      const runtime = await bench.connect();
+      const [first, same, other] = await Promise.all([
+        bench.model({ runtime, seed: 3 }),
+        bench.model({ runtime, seed: 3 }),
+        bench.model({ runtime, seed: 4 }),
+      ]);
+      const expected = await fingerprintOfModel(first, batchOfFour);
+      expect(await fingerprintOfModel(same, batchOfFour)).toEqual(expected);
+      expect(await fingerprintOfModel(other, batchOfFour)).not.toEqual(expected);
+    });
+
+    it('refuses a base model it does not have, and says which it has', async () => {
+      const runtime = await bench.connect();
+      const making = runtime.createModel({ baseModel: 'none', modelId: bench.newModelId(), seed: 1 });
+      await expect(making).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'base_model' });
+      await expect(making).rejects.toThrow(await baseModelOf(runtime));
+    });
+
+    it.each(['', 'a/../b', 'x'.repeat(256)])('refuses the model id "%s"', async (modelId) => {
+      const runtime = await bench.connect();
+      const making = runtime.createModel({ baseModel: await baseModelOf(runtime), modelId, seed: 1 });
+      await expect(making).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'model_id' });
+    });
+
+    it('refuses the id of a model with another seed', async () => {
+      const first = await bench.model({ seed: 1 });
+      const runtime = await bench.connect();
+      const baseModel = await baseModelOf(runtime);
+      const making = runtime.createModel({ baseModel, modelId: first.modelId, seed: 2 });
+      await expect(making).rejects.toMatchObject({ code: 'CONFLICT' });
+    });
+
+    it('forgets a model that was unloaded, and can make it anew', async () => {
+      const runtime = await bench.connect();
+      const model = await bench.model({ runtime });
+      await trainOnce(model, batchOfFour);
+      await model.unload();
+      await expect(model.state()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      const { modelId } = model;
+      const fresh = await runtime.createModel({ baseModel: await baseModelOf(runtime), modelId, seed: 1 });
+      expect(await fresh.state()).toMatchObject({ step: 0, nextSequence: 1 });
+    });
+
+    it('keeps two models that train side by side as if each were alone', async () => {
+      const runtime = await bench.connect();
+      const alone = await bench.model({ runtime, seed: 1 });
+      const mixed = await bench.model({ runtime, seed: 1 });
+      const neighbour = await bench.model({ runtime, seed: 2 });
+      const batches = [aBatch([1, 2, 3, 4]), aBatch([5, 6, 7, 8]), aBatch([9, 10, 11, 12])];
+      for (const batch of batches) await trainOnce(alone, batch);
+      for (const batch of batches) {
+        const reversed = { data: batch.data.toReversed() };
+        await Promise.all([trainOnce(mixed, batch), trainOnce(neighbour, reversed)]);
+      }
+      const expected = await fingerprintOfModel(alone, batchOfFour);
+      expect(await fingerprintOfModel(mixed, batchOfFour)).toEqual(expected);
+      expect(await fingerprintOfModel(neighbour, batchOfFour)).not.toEqual(expected);
+    });
+  });
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
+import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { aBatch, batchOfFour } from '../a-batch.ts';
+import type { Bench } from '../bench.ts';
+import { refusalOf } from '../raw-client.ts';
+import { openRawModel } from '../raw-model.ts';
+
+/** Order, resending and gaps. */
+export function describeSequence(bench: Bench): void {
+  describe('the sequence of operations', () => {
+    it('does an operation once, however often it is sent', async () => {
+      const { client, key, ended, modelId } = await bench.rawModel();
+      const send = () => client.training.publishSamplerWeights({ key: key(1) });
+      await Promise.all([send(), send()]);
+      await ended(1);
+      await send();
+      const { model } = await client.training.getModel({ modelId });
+      expect(model).toMatchObject({ policyVersion: 1, nextSeq: 2 });
+    });
+
+    it('knows a batch that came before by its header, without the bytes', async () => {
+      const model = await bench.rawModel();
+      const upload = model.upload(1, batchOfFour);
+      await model.send(upload);
+      const again = await model.send({ ...upload, payload: null });
+      expect(again.operation?.seq).toBe(1);
+      await model.ended(1);
+      const { operation } = await model.send({ ...upload, payload: null });
+      expect(operation?.state).toBe(OperationState.SUCCEEDED);
+    });
+
+    it('executes in the order of the numbers, whatever the order of arrival', async () => {
+      const model = await bench.rawModel();
+      const { client, key } = model;
+      await client.training.publishSamplerWeights({ key: key(3) });
+      await client.training.optimStep({ key: key(2), adam: { learningRate: 0.01 }, requiresSeqs: [1] });
+      await model.send(model.upload(1, batchOfFour));
+      const operations = await Promise.all([1, 2, 3].map(model.ended));
+      for (const operation of operations) expect(operation.state).toBe(OperationState.SUCCEEDED);
+      const starts = operations.map(({ startTime }) => Number(startTime?.seconds) + (startTime?.nanos ?? 0) / 1e9);
+      expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+    });
+
+    it('refuses a number beyond the window and names the one it expects', async () => {
+      const { client, key, modelId } = await bench.rawModel();
+      const { reorderWindow } = await client.runtime.getCapabilities({});
+      const sending = client.training.publishSamplerWeights({ key: key(1 + reorderWindow) });
+      expect(await refusalOf(sending)).toMatchObject({ code: 'SEQUENCE_GAP', nextSequence: 1 });
+      const { model } = await client.training.getModel({ modelId });
+      expect(model?.nextSeq).toBe(1);
+    });
+
+    it('refuses a number that was used for something else', async () => {
+      const model = await bench.rawModel();
+      const { client, key } = model;
+      await model.send(model.upload(1, batchOfFour));
+      const otherBatch = model.send(model.upload(1, aBatch([9])));
+      expect(await refusalOf(otherBatch)).toMatchObject({ code: 'SEQUENCE_REUSED' });
+      const otherKind = client.training.publishSamplerWeights({ key: key(1) });
+      expect(await refusalOf(otherKind)).toMatchObject({ code: 'SEQUENCE_REUSED' });
+    });
+
+    it('cancels what an earlier session sent beyond a gap, and the number is free again', async () => {
+      const first = await bench.rawModel();
+      await first.client.training.publishSamplerWeights({ key: first.key(2) });
+      const second = await openRawModel(first.client, first.modelId);
+      const { model } = await first.client.training.getModel({ modelId: first.modelId });
+      expect(model?.nextSeq).toBe(1);
+      await second.send(second.upload(1, batchOfFour));
+      const step = { key: second.key(2), adam: { learningRate: 0.01 }, requiresSeqs: [1] };
+      await second.client.training.optimStep(step);
+      expect((await second.ended(2)).state).toBe(OperationState.SUCCEEDED);
+    });
+
+    it('cancels an operation that waits, and none that has ended', async () => {
+      const model = await bench.rawModel();
+      const { training } = model.client;
+      // It waits for number 1 for sure.
+      await training.publishSamplerWeights({ key: model.key(2) });
+      const { operation } = await training.cancelOperation({ key: model.key(2) });
+      expect(operation).toMatchObject({
+        state: OperationState.CANCELLED,
+        outcome: { case: 'error', value: { reason: ErrorReason.CANCELLED } },
+      });
+      await training.publishSamplerWeights({ key: model.key(1) });
+      await model.ended(1);
+      const late = await refusalOf(training.cancelOperation({ key: model.key(1) }));
+      expect(late).toMatchObject({ code: 'PRECONDITION_FAILED' });
+      const { model: info } = await training.getModel({ modelId: model.modelId });
+      expect(info).toMatchObject({ nextSeq: 3, policyVersion: 1 });
+    });
+
+    it('does not know an operation that never came', async () => {
+      const { client, modelId } = await bench.rawModel();
+      const asking = client.training.getOperation({ modelId, seq: 9 });
+      expect(await refusalOf(asking)).toMatchObject({ code: 'NOT_FOUND' });
+    });
+  });
+}

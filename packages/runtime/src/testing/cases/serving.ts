@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import type { RuntimeModel } from '../../client/runtime-model.ts';
+import { aDatum, batchOfFour } from '../a-batch.ts';
+import { type Bench, trainOnce } from '../bench.ts';
+
+/** The parts of a chat completion that training needs. */
+interface SampledAnswer {
+  readonly status: number;
+  readonly policyVersion: number;
+  readonly promptTokenIds: readonly number[];
+  readonly tokenIds: readonly number[];
+  readonly logprobs: readonly number[];
+}
+
+/** The endpoint serves what was published, and says which version that is. */
+export function describeServing(bench: Bench): void {
+  describe('serving', () => {
+    it.each([1, 0.7])(
+      'samples with the log-probabilities that training computes, at temperature %f',
+      async (temperature) => {
+        const model = await bench.model();
+        await trainOnce(model, batchOfFour);
+        await (await model.publishWeights()).result;
+        const answer = await sample(model, temperature);
+        expect(await trainerGap(model, answer, temperature)).toBeLessThan(1e-4);
+      },
+    );
+
+    it('serves new weights when they are published, not before', async () => {
+      const model = await bench.model();
+      for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
+      const before = await sample(model, 1);
+      expect(before.policyVersion).toBe(0);
+      expect(await trainerGap(model, before, 1)).toBeGreaterThan(1e-4);
+      const published = await (await model.publishWeights()).result;
+      expect(published.policyVersion).toBe(1);
+      expect(await model.endpoint()).toEqual(published);
+      const after = await sample(model, 1);
+      expect(after.policyVersion).toBe(1);
+      expect(await trainerGap(model, after, 1)).toBeLessThan(1e-4);
+    });
+
+    it('serves the weights of a checkpoint that was loaded', async () => {
+      const model = await bench.model();
+      const saved = await (await model.saveCheckpoint('start', {})).result;
+      for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
+      await (await model.publishWeights()).result;
+      await (await model.loadCheckpoint(saved.uri)).result;
+      const answer = await sample(model, 1);
+      expect(answer.policyVersion).toBe(0);
+      expect(await trainerGap(model, answer, 1)).toBeLessThan(1e-4);
+    });
+
+    it.each(['drain', 'abort'] as const)(
+      'answers nobody while it is paused (%s), and again afterwards',
+      async (mode) => {
+        const model = await bench.model();
+        expect(await model.pause(mode)).toMatchObject({ isPaused: true, inFlight: 0 });
+        expect((await sample(model, 1)).status).toBe(503);
+        expect(await model.resume()).toMatchObject({ isPaused: false });
+        expect((await sample(model, 1)).status).toBe(200);
+      },
+    );
+  });
+}
+
+async function sample(model: RuntimeModel, temperature: number): Promise<SampledAnswer> {
+  const { baseUrl, model: name } = await model.endpoint();
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer unused' },
+    body: JSON.stringify({
+      model: name,
+      messages: [{ role: 'user', content: 'cab' }],
+      max_tokens: 6,
+      temperature,
+      logprobs: true,
+      return_token_ids: true,
+    }),
+  });
+  const body: ChatCompletion = JSON.parse(await response.text());
+  const choice = body.choices?.[0];
+  return {
+    status: response.status,
+    policyVersion: Number(response.headers.get('x-agl-policy-version')),
+    promptTokenIds: body.prompt_token_ids ?? [],
+    tokenIds: choice?.token_ids ?? [],
+    logprobs: choice?.logprobs?.content.map(({ logprob }) => logprob) ?? [],
+  };
+}
+
+interface ChatCompletion {
+  readonly prompt_token_ids?: readonly number[];
+  readonly choices?: readonly {
+    readonly token_ids?: readonly number[];
+    readonly logprobs?: { readonly content: readonly { readonly logprob: number }[] };
+  }[];
+}
+
+/** The largest difference between an answer's log-probabilities and those of the weights being trained. */
+async function trainerGap(model: RuntimeModel, answer: SampledAnswer, temperature: number): Promise<number> {
+  const { promptTokenIds, tokenIds, logprobs } = answer;
+  expect(tokenIds.length).toBeGreaterThan(0);
+  expect(logprobs).toHaveLength(tokenIds.length);
+  const all = [...promptTokenIds, ...tokenIds];
+  const datum = aDatum(1, {
+    tokenIds: Int32Array.from(all),
+    trained: [{ start: promptTokenIds.length, end: all.length }],
+    temperature,
+  });
+  const [trained = new Float32Array()] = await model.logprobs({ data: [datum] });
+  return Math.max(...Array.from(trained, (value, at) => Math.abs(value - (logprobs[at] ?? Number.NaN))));
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
+import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
+import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
+import { refusalOf } from '../raw-client.ts';
+
+/** How batches get in, or do not. */
+export function describeUploads(bench: Bench): void {
+  describe('uploads', () => {
+    it.each([
+      ['tokenCount', 'header.token_count'],
+      ['payloadBytes', 'header.payload_bytes'],
+      ['datumCount', 'header.datum_count'],
+    ] as const)('refuses too large a %s before a byte of it has come', async (name, field) => {
+      const model = await bench.rawModel();
+      const { header } = model.upload(1, batchOfFour);
+      const sending = model.send({ header: { ...header, [name]: 0xffff_ffff }, payload: null });
+      expect(await refusalOf(sending)).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', field });
+    });
+
+    it.each([
+      ['sha256', { sha256: new Uint8Array(32) }],
+      ['payload_bytes', { payloadBytes: 10 }],
+      ['token_count', { tokenCount: 1 }],
+      ['datum_count', { datumCount: 1 }],
+    ])('refuses a payload that is not what the header says: %s', async (field, wrong) => {
+      const model = await bench.rawModel();
+      const { header, payload } = model.upload(1, batchOfFour);
+      const refusal = await refusalOf(model.send({ header: { ...header, ...wrong }, payload }));
+      expect(refusal).toMatchObject({ code: 'RUNTIME_REJECTED', field: `header.${field}` });
+    });
+
+    it('takes no number for an upload that breaks off', async () => {
+      const model = await bench.rawModel();
+      const upload = model.upload(1, batchOfFour);
+      const refusal = await refusalOf(model.send({ ...upload, payload: upload.payload?.subarray(1) ?? null }));
+      expect(refusal).toMatchObject({ reason: ErrorReason.INCOMPLETE });
+      await model.send(upload);
+      expect((await model.ended(1)).state).toBe(OperationState.SUCCEEDED);
+    });
+
+    it('gives a refused batch the same answer when it comes again', async () => {
+      const model = await bench.rawModel();
+      const upload = model.upload(1, aBatch([1], { temperature: 0 }));
+      const first = await refusalOf(model.send(upload));
+      const again = await refusalOf(model.send({ ...upload, payload: null }));
+      expect(again).toMatchObject({ message: first.message, field: 'temperature' });
+    });
+
+    it('counts a batch once when the connection is lost in the middle of it', async () => {
+      const proxy = await bench.proxy();
+      const cut = await bench.model({ runtime: await bench.connect({ address: proxy.address }) });
+      const whole = await bench.model();
+      const large = { data: Array.from({ length: 4_000 }, (_, at) => aDatum(at % 13)) };
+      proxy.cutAfter(200_000);
+      for (const model of [cut, whole]) {
+        const { result } = await model.forwardBackward(large, plainLoss);
+        await result;
+        await (await model.optimStep({ learningRate: 0.05 })).result;
+      }
+      expect(proxy.cuts).toBe(1);
+      expect(await fingerprintOfModel(cut, batchOfFour)).toEqual(await fingerprintOfModel(whole, batchOfFour));
+    });
+  });
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type OperationEvent, OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
+import type { WatchOperationsResponse } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
+import { batchOfFour } from '../a-batch.ts';
+import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
+import type { RawModel } from '../raw-model.ts';
+
+/** Results come to whoever watches, however often the connection is lost. */
+export function describeWatching(bench: Bench): void {
+  describe('watching', () => {
+    it('tells everything that happened to a new watcher', async () => {
+      const model = await publishTimes(await bench.rawModel(), 3);
+      const events = await readUntil(model, 3);
+      expect(lastStates(events)).toEqual(new Map([0, 1, 2, 3].map((seq) => [seq, OperationState.SUCCEEDED])));
+    });
+
+    it('goes on after a cursor, without repeating and without leaving out', async () => {
+      const model = await publishTimes(await bench.rawModel(), 2);
+      const seen = await readUntil(model, 2);
+      await publishTimes(model, 2, 3);
+      const rest = await readUntil(model, 4, seen.at(-1)?.cursor);
+      expect([...lastStates(rest).keys()]).toEqual([3, 4]);
+      const cursors = [...seen, ...rest].map(({ cursor }) => cursor);
+      expect(new Set(cursors).size).toBe(cursors.length);
+    });
+
+    it('starts from the beginning after a cursor that it does not know', async () => {
+      const model = await publishTimes(await bench.rawModel(), 2);
+      const events = await readUntil(model, 2, 'another-life:17');
+      expect([...lastStates(events).keys()]).toEqual([0, 1, 2]);
+    });
+
+    it('leaves out no operation for a reader that does not read for a while', async () => {
+      const model = await bench.rawModel();
+      const stream = watch(model);
+      stream.pause();
+      await publishTimes(model, 60);
+      const events: OperationEvent[] = [];
+      stream.on('data', ({ event }: WatchOperationsResponse) => {
+        if (event !== undefined) events.push(event);
+        if (event?.operation?.seq === 60 && event.operation.state === OperationState.SUCCEEDED) stream.cancel();
+      });
+      stream.resume();
+      await new Promise((resolve) => stream.on('close', resolve));
+      expect(lastStates(events).size).toBe(61);
+      expect(new Set(lastStates(events).values())).toEqual(new Set([OperationState.SUCCEEDED]));
+    });
+
+    it('brings results to a client whose connection was cut after it sent everything', async () => {
+      const proxy = await bench.proxy();
+      const model = await bench.model({ runtime: await bench.connect({ address: proxy.address }) });
+      const control = await bench.model();
+      const results = [];
+      for (const each of [model, control]) {
+        for (let step = 0; step < 3; step += 1) {
+          await each.forwardBackward(batchOfFour, plainLoss);
+          results.push((await each.optimStep({ learningRate: 0.05 })).result);
+          if (each === model) proxy.cut();
+        }
+      }
+      const steps = (await Promise.all(results)).map(({ step }) => step);
+      expect(steps).toEqual([1, 2, 3, 1, 2, 3]);
+      expect(await fingerprintOfModel(model, batchOfFour)).toEqual(await fingerprintOfModel(control, batchOfFour));
+    });
+  });
+}
+
+type WatchStream = ReturnType<RawModel['client']['training']['watchOperations']>;
+
+function watch({ client, modelId }: RawModel, afterCursor = ''): WatchStream {
+  const stream = client.training.watchOperations({ modelId, afterCursor });
+  // Watching ends by cancelling, which is an error to gRPC.
+  stream.on('error', () => {});
+  onTestFinished(() => stream.cancel());
+  return stream;
+}
+
+async function publishTimes(model: RawModel, times: number, first = 1): Promise<RawModel> {
+  for (let seq = first; seq < first + times; seq += 1) {
+    await model.client.training.publishSamplerWeights({ key: model.key(seq) });
+  }
+  await model.ended(first + times - 1);
+  return model;
+}
+
+/** Events until an operation has succeeded. */
+async function readUntil(model: RawModel, seq: number, afterCursor?: string): Promise<readonly OperationEvent[]> {
+  const events: OperationEvent[] = [];
+  const stream: AsyncIterable<WatchOperationsResponse> = watch(model, afterCursor);
+  for await (const { event } of stream) {
+    if (event === undefined) continue;
+    events.push(event);
+    if (event.operation?.seq === seq && event.operation.state === OperationState.SUCCEEDED) break;
+  }
+  return events;
+}
+
+function lastStates(events: readonly OperationEvent[]): ReadonlyMap<number, OperationState> {
+  const states = new Map(
+    events.map(({ operation }) => [operation?.seq ?? -1, operation?.state ?? OperationState.UNSPECIFIED]),
+  );
+  return new Map([...states].toSorted(([one], [other]) => one - other));
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LossSpec, TrainingBatch } from '@agentlightning/core';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type BatchHeaderSchema,
+  BatchKind,
+  type OperationKeySchema,
+} from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { type Operation, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { SubmitBatchRequestSchema, type SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { encodeBatch } from '../wire/batch.ts';
+import type { RawClient } from './raw-client.ts';
+
+type Header = MessageInitShape<typeof BatchHeaderSchema>;
+
+/** A batch as it is told to go over the wire. */
+export interface RawUpload {
+  readonly header: Header;
+  /** Null sends the header alone and leaves the upload open. */
+  readonly payload: Uint8Array | null;
+}
+
+/** A model over the bare contract: every number and every byte is the test's own. */
+export interface RawModel {
+  readonly client: RawClient;
+  readonly sessionId: string;
+  readonly modelId: string;
+  key(seq: number): MessageInitShape<typeof OperationKeySchema>;
+  /** A well-formed upload, to be sent as it is or spoiled. */
+  upload(seq: number, batch: TrainingBatch, loss?: LossSpec): RawUpload;
+  send(upload: RawUpload): Promise<SubmitBatchResponse>;
+  /** The operation when it has ended. */
+  ended(seq: number): Promise<Operation>;
+}
+
+const endedStates: ReadonlySet<OperationState> = new Set([
+  OperationState.SUCCEEDED,
+  OperationState.FAILED,
+  OperationState.CANCELLED,
+]);
+
+/** Opens a session and makes a model of the runtime's first base, or takes one over. */
+export async function openRawModel(client: RawClient, modelId: string): Promise<RawModel> {
+  const { baseModels } = await client.runtime.getCapabilities({});
+  const { sessionId } = await client.runtime.createSession({ clientSessionKey: randomUUID() });
+  const baseModel = baseModels[0]?.name ?? '';
+  await client.training.createModel({ sessionId, modelId, baseModel, seed: 1 });
+  const key = (seq: number): MessageInitShape<typeof OperationKeySchema> => ({ sessionId, modelId, seq });
+  const model: RawModel = {
+    client,
+    sessionId,
+    modelId,
+    key,
+    upload: (seq, batch, loss) => wellFormed(key(seq), batch, loss),
+    send: (upload) => sendUpload(client, upload),
+    ended: (seq) => endOf(client, modelId, seq),
+  };
+  await model.ended(0);
+  return model;
+}
+
+function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): RawUpload {
+  const { payload, sha256, datumCount, tokenCount } = encodeBatch(batch);
+  const { name, parameters } = loss ?? { name: 'importance_sampling', parameters: {} };
+  return {
+    header: {
+      key,
+      kind: BatchKind.FORWARD_BACKWARD,
+      loss: { name, parameters: { ...parameters } },
+      datumCount,
+      tokenCount,
+      payloadBytes: payload.byteLength,
+      sha256,
+    },
+    payload,
+  };
+}
+
+function sendUpload(client: RawClient, { header, payload }: RawUpload): Promise<SubmitBatchResponse> {
+  const { stream, response } = client.training.submitBatch();
+  stream.write(create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }));
+  if (payload !== null) {
+    const value = { offset: 0, data: payload };
+    stream.write(create(SubmitBatchRequestSchema, { part: { case: 'chunk', value } }));
+    stream.end();
+  }
+  return response;
+}
+
+async function endOf(client: RawClient, modelId: string, seq: number): Promise<Operation> {
+  for (;;) {
+    const { operation } = await client.training.getOperation({ modelId, seq });
+    if (operation !== undefined && endedStates.has(operation.state)) return operation;
+    await sleep(5);
+  }
+}

@@ -1,0 +1,106 @@
+/** One trained token, as a loss sees it. */
+export interface ScoredToken {
+  /** Natural log-probability under the weights being trained. */
+  readonly logprob: number;
+  /** Natural log-probability when it was sampled. */
+  readonly samplingLogprob: number;
+  /** Natural log-probability under the reference policy; needed when `kl_coefficient` is not 0. */
+  readonly referenceLogprob?: number | undefined;
+  readonly advantage: number;
+  /** Entropy of the distribution it was scored under, in nats. */
+  readonly entropy: number;
+}
+
+/** The loss of one token before weighting, and its derivatives. */
+export interface TokenLoss {
+  readonly value: number;
+  /** Derivative by the token's log-probability. */
+  readonly logprobSlope: number;
+  /** Derivative by the entropy. */
+  readonly entropySlope: number;
+}
+
+/** A loss with a value for every parameter. */
+export interface ReferenceLoss {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, number>>;
+}
+
+interface Term {
+  readonly value: number;
+  readonly slope: number;
+}
+
+const maxLogRatio = 20;
+
+/** The formulas of LOSSES.md for one token, plainly, with their derivatives. */
+export function referenceTokenLoss(loss: ReferenceLoss, token: ScoredToken): TokenLoss {
+  const policy = policyTerm(loss, token);
+  const kl = klTerm(loss, token);
+  const klCoefficient = parameter(loss, 'kl_coefficient');
+  const entropyCoefficient = parameter(loss, 'entropy_coefficient');
+  return {
+    value: policy.value + klCoefficient * kl.value - entropyCoefficient * token.entropy,
+    logprobSlope: policy.slope + klCoefficient * kl.slope,
+    entropySlope: -entropyCoefficient,
+  };
+}
+
+function policyTerm(loss: ReferenceLoss, token: ScoredToken): Term {
+  const { logprob, samplingLogprob, advantage } = token;
+  const logRatio = logprob - samplingLogprob;
+  const ratio = Math.exp(clamp(logRatio, -maxLogRatio, maxLogRatio));
+  const ratioSlope = Math.abs(logRatio) <= maxLogRatio ? ratio : 0;
+  switch (loss.name) {
+    case 'cross_entropy':
+      return { value: -logprob, slope: -1 };
+    case 'importance_sampling':
+      return { value: -ratio * advantage, slope: -ratioSlope * advantage };
+    case 'ppo':
+      return ppoTerm(loss, advantage, { value: ratio, slope: ratioSlope });
+    default: {
+      const weight = clamp(ratio, ...clipRange(loss)) * advantage;
+      return { value: -weight * logprob, slope: -weight };
+    }
+  }
+}
+
+function ppoTerm(loss: ReferenceLoss, advantage: number, ratio: Term): Term {
+  const clipped = clamp(ratio.value, ...clipRange(loss));
+  const plain = -ratio.value * advantage;
+  const bounded = -clipped * advantage;
+  const worse: Term =
+    plain >= bounded ? { value: plain, slope: -ratio.slope * advantage } : { value: bounded, slope: 0 };
+  const dualClip = parameter(loss, 'dual_clip');
+  const ceiling = -advantage * dualClip;
+  const isAbove = advantage < 0 && dualClip > 0 && worse.value > ceiling;
+  return isAbove ? { value: ceiling, slope: 0 } : worse;
+}
+
+function klTerm(loss: ReferenceLoss, { logprob, referenceLogprob }: ScoredToken): Term {
+  if (referenceLogprob === undefined) return { value: 0, slope: 0 };
+  const difference = logprob - referenceLogprob;
+  switch (parameter(loss, 'kl_estimator')) {
+    case 1:
+      return { value: difference, slope: 1 };
+    case 2:
+      return { value: difference ** 2 / 2, slope: difference };
+    default: {
+      const bounded = clamp(difference, -maxLogRatio, maxLogRatio);
+      const slope = bounded === difference ? 1 - Math.exp(-bounded) : 0;
+      return { value: Math.exp(-bounded) + bounded - 1, slope };
+    }
+  }
+}
+
+function clipRange(loss: ReferenceLoss): [low: number, high: number] {
+  return [1 - parameter(loss, 'clip_low'), 1 + parameter(loss, 'clip_high')];
+}
+
+function parameter(loss: ReferenceLoss, name: string): number {
+  return loss.parameters[name] ?? 0;
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(Math.max(value, low), high);
+}

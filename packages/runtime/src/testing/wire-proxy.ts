@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A TCP connection between a client and a runtime that can be cut like a cable. */
+export class WireProxy {
+  readonly #server: Server;
+  #target: Target;
+  readonly #sockets = new Set<Socket>();
+  #bytesUntilCut = Number.POSITIVE_INFINITY;
+  /** How often the cable was cut. */
+  cuts = 0;
+
+  private constructor(server: Server, target: Target) {
+    this.#server = server;
+    this.#target = target;
+    server.on('connection', (socket) => this.#forward(socket));
+  }
+
+  /** Opens a way to an address, such as `127.0.0.1:50051`. */
+  static async open(address: string): Promise<WireProxy> {
+    const server = createServer();
+    const proxy = new WireProxy(server, targetOf(address));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return proxy;
+  }
+
+  /** Where clients connect to. */
+  get address(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `127.0.0.1:${port}`;
+  }
+
+  /** Cuts every connection there is; new ones can be made. */
+  cut(): void {
+    this.cuts += 1;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Cuts, once, when so many more bytes have gone to the runtime. */
+  cutAfter(bytes: number): void {
+    this.#bytesUntilCut = bytes;
+  }
+
+  /** Leads new connections to another address. */
+  redirect(address: string): void {
+    this.#target = targetOf(address);
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #forward(client: Socket): void {
+    const runtime = connect(this.#target);
+    for (const [from, to] of [
+      [client, runtime],
+      [runtime, client],
+    ] as const) {
+      this.#sockets.add(from);
+      // A cut connection is what is wanted here.
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+    }
+    runtime.pipe(client);
+    client.on('data', (data) => {
+      this.#bytesUntilCut -= data.byteLength;
+      if (this.#bytesUntilCut < 0) {
+        this.#bytesUntilCut = Number.POSITIVE_INFINITY;
+        this.cut();
+      } else if (!runtime.write(data)) {
+        client.pause();
+        runtime.once('drain', () => client.resume());
+      }
+    });
+    client.on('end', () => runtime.end());
+  }
+}
+
+function targetOf(address: string): Target {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}

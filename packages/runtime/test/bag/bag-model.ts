@@ -1,0 +1,167 @@
+import {
+  AgentLightningError,
+  type BatchResult,
+  type CreateModelOptions,
+  type InferenceEndpoint,
+  type StepResult,
+  type TrainingBatch,
+} from '@agentlightning/core';
+import type {
+  EngineCheckpoint,
+  EngineModel,
+  EngineModelState,
+  InferenceState,
+  PauseMode,
+  ResolvedAdam,
+  ResolvedLoss,
+} from '../../src/index.ts';
+import { referenceTokenLoss } from '../../src/testing/reference-loss.ts';
+import { BagCheckpoints } from './bag-checkpoints.ts';
+import { addGradient, nextToken, parameterCount, trainedPositions } from './bag-policy.ts';
+import { type BagState, initialState } from './bag-state.ts';
+
+/** The test policy as an engine's model: real losses, real gradients, real Adam. */
+export class BagModel implements EngineModel {
+  readonly modelId: string;
+  readonly baseModel: string;
+  readonly seed: number;
+  isPaused = false;
+  inFlight = 0;
+  /** The weights that the endpoint serves. */
+  served: Float32Array;
+  #state: BagState;
+  #gradient = new Float64Array(parameterCount);
+  readonly #checkpoints: BagCheckpoints;
+  readonly #baseUrl: string;
+
+  constructor(options: CreateModelOptions, place: { directory: string; baseUrl: string }) {
+    this.modelId = options.modelId;
+    this.baseModel = options.baseModel;
+    this.seed = options.seed;
+    this.#state = initialState(options.seed);
+    this.served = this.#state.parameters.slice();
+    this.#checkpoints = new BagCheckpoints(place.directory, options.modelId);
+    this.#baseUrl = place.baseUrl;
+  }
+
+  state(): EngineModelState {
+    const { step, policyVersion } = this.#state;
+    return { step, policyVersion, isCorrupted: false };
+  }
+
+  async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
+    let total = 0;
+    let trainedTokens = 0;
+    let entropy = 0;
+    for (const datum of batch.data) {
+      for (const [at, position] of trainedPositions(datum).entries()) {
+        const { temperature, tokenIds } = datum;
+        const next = nextToken(this.#state.parameters, tokenIds.subarray(0, position), temperature);
+        const token = tokenIds[position] ?? 0;
+        const term = referenceTokenLoss(loss, {
+          logprob: next.logprobs[token] ?? 0,
+          samplingLogprob: datum.samplingLogprobs[at] ?? 0,
+          referenceLogprob: datum.referenceLogprobs?.[at],
+          advantage: datum.advantages[at] ?? 0,
+          entropy: next.entropy,
+        });
+        const weight = datum.weights[at] ?? 0;
+        total += Math.fround(weight * term.value);
+        const logprobSlope = Math.fround(weight * term.logprobSlope);
+        const entropySlope = weight * term.entropySlope;
+        addGradient(this.#gradient, next, { token, logprobSlope, entropySlope, temperature });
+        trainedTokens += 1;
+        entropy += next.entropy;
+      }
+    }
+    if (!Number.isFinite(total)) throw nonFinite(total);
+    const metrics = { 'policy/entropy': entropy / Math.max(trainedTokens, 1) };
+    return { loss: total, trainedTokens, metrics };
+  }
+
+  async logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]> {
+    return batch.data.map((datum) =>
+      Float32Array.from(trainedPositions(datum), (position) => {
+        const context = datum.tokenIds.subarray(0, position);
+        const next = nextToken(this.#state.parameters, context, datum.temperature);
+        return next.logprobs[datum.tokenIds[position] ?? 0] ?? 0;
+      }),
+    );
+  }
+
+  async optimStep(adam: ResolvedAdam): Promise<StepResult> {
+    const state = this.#state;
+    const gradientNorm = Math.hypot(...this.#gradient);
+    const { gradientClipNorm: clip } = adam;
+    const scale = clip > 0 && gradientNorm > clip ? clip / gradientNorm : 1;
+    state.step += 1;
+    for (let index = 0; index < parameterCount; index += 1) {
+      const slope = (this.#gradient[index] ?? 0) * scale;
+      const first = adam.beta1 * (state.firstMoment[index] ?? 0) + (1 - adam.beta1) * slope;
+      const second = adam.beta2 * (state.secondMoment[index] ?? 0) + (1 - adam.beta2) * slope ** 2;
+      state.firstMoment[index] = first;
+      state.secondMoment[index] = second;
+      const corrected = first / (1 - adam.beta1 ** state.step);
+      const spread = Math.sqrt(second / (1 - adam.beta2 ** state.step)) + adam.epsilon;
+      const before = state.parameters[index] ?? 0;
+      state.parameters[index] = before - adam.learningRate * (corrected / spread + adam.weightDecay * before);
+    }
+    await this.discardGradients();
+    return { step: state.step, gradientNorm, isSkipped: false };
+  }
+
+  async discardGradients(): Promise<void> {
+    this.#gradient = new Float64Array(parameterCount);
+  }
+
+  async publishWeights(): Promise<InferenceEndpoint> {
+    this.#state.policyVersion += 1;
+    this.served = this.#state.parameters.slice();
+    return this.endpoint();
+  }
+
+  saveCheckpoint(name: string, clientState: Uint8Array): Promise<EngineCheckpoint> {
+    return this.#checkpoints.save(name, this.#state, clientState);
+  }
+
+  async loadCheckpoint(uri: string): Promise<EngineCheckpoint> {
+    const { checkpoint, state } = await this.#checkpoints.load(uri);
+    this.#state = state;
+    this.served = state.parameters.slice();
+    await this.discardGradients();
+    return checkpoint;
+  }
+
+  listCheckpoints(): Promise<readonly EngineCheckpoint[]> {
+    return this.#checkpoints.list();
+  }
+
+  deleteCheckpoint(uri: string): Promise<void> {
+    return this.#checkpoints.delete(uri);
+  }
+
+  async endpoint(): Promise<InferenceEndpoint> {
+    return { baseUrl: this.#baseUrl, model: this.modelId, policyVersion: this.#state.policyVersion };
+  }
+
+  async pause(_mode: PauseMode): Promise<InferenceState> {
+    this.isPaused = true;
+    return this.#inferenceState();
+  }
+
+  async resume(): Promise<InferenceState> {
+    this.isPaused = false;
+    return this.#inferenceState();
+  }
+
+  async unload(): Promise<void> {}
+
+  #inferenceState(): InferenceState {
+    const { isPaused, inFlight } = this;
+    return { isPaused, inFlight, policyVersion: this.#state.policyVersion };
+  }
+}
+
+function nonFinite(loss: number): AgentLightningError {
+  return new AgentLightningError({ code: 'NON_FINITE', message: `The loss is ${loss}` });
+}
