@@ -105,8 +105,11 @@ describe('groups that teach nothing', () => {
     expect(grpo().planStep([aCollectedGroup([1, 1, 1]), aCollectedGroup([0], 'gr-2')], context).updates).toEqual([]);
   });
 
-  test('are still trained on when the loss has an entropy term', () => {
-    const plan = grpo({ entropyCoefficient: 0.02 }).planStep([aCollectedGroup([1, 1, 1])], context);
+  test.each([
+    ['an entropy term', { entropyCoefficient: 0.02 }],
+    ['a KL term', { klCoefficient: 0.01 }],
+  ])('are still trained on when the loss has %s', (_, options) => {
+    const plan = grpo(options).planStep([aCollectedGroup([1, 1, 1])], context);
     expect(dataOf(plan).map(({ advantages }) => [...advantages])).toEqual([
       [0, 0],
       [0, 0],

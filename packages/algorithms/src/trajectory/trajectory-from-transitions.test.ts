@@ -218,27 +218,3 @@ describe('whatever the agent does', () => {
     );
   });
 });
-
-test.each([
-  ['a long conversation', 1, 60],
-  ['many agents at the same time', 30, 120],
-])('each prompt token is read a bounded number of times: %s', (_, agents, calls) => {
-  let reads = 0;
-  const counted = (prompt: number[]): readonly number[] =>
-    new Proxy(prompt, {
-      get: (target, key, receiver) => {
-        if (typeof key === 'string' && /^\d+$/.test(key)) reads += 1;
-        return Reflect.get(target, key, receiver);
-      },
-    });
-  const histories = Array.from({ length: agents }, (__, agent) => [1, 2, 3, 4, 5, 6, 7, 8, 100 + agent]);
-  let promptTokens = 0;
-  const transitions = Array.from({ length: calls }, (__, index) => {
-    const prompt = [...(histories[index % agents] ?? []), 9];
-    histories[index % agents] = [...prompt, 10, 11];
-    promptTokens += prompt.length;
-    return turn(index + 1, [counted(prompt), [10, 11]]);
-  });
-  expect(build(transitions).trajectory.rows).toHaveLength(agents);
-  expect(reads).toBeLessThanOrEqual(3 * promptTokens);
-});
