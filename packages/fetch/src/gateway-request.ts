@@ -5,7 +5,7 @@ import type { ModelRequest } from './model-request.ts';
 export const callHeaders = {
   traceId: 'x-agl-trace-id',
   parentSpanId: 'x-agl-parent-span-id',
-  /** Percent-encoded where it has other characters than those of ASCII. */
+  /** Percent-encoded where it has a percent sign, or other characters than those of ASCII. */
   agentName: 'x-agl-agent-name',
 } as const;
 
@@ -31,5 +31,5 @@ export function gatewayHeaders(headers: Headers, context: RolloutContext, endpoi
 }
 
 function headerText(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+  return /^[\x20-\x24\x26-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
 }
