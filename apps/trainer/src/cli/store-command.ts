@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { createStoreServer } from '@agentlightning/store';
-import { openAnyStore } from '../runtime/open-any-store.ts';
+import { createStoreServer, openStore } from '@agentlightning/store';
 import { wholeNumber } from './number-flag.ts';
 import { serverLog } from './server-log.ts';
 import { defaultStoreUrl } from './store-option.ts';
@@ -17,7 +16,7 @@ export function addStoreCommand(program: Command): void {
     .addHelpText('after', '\nThe key is read from AGL_STORE_KEY; without one the server binds to loopback only.')
     .action(async (flags: { readonly db: string; readonly host: string; readonly port: number }) => {
       const log = serverLog('agl-store');
-      const store = await openAnyStore({ url: flags.db, apiKey: null });
+      const store = await openStore(flags.db);
       const apiKey = process.env['AGL_STORE_KEY'];
       const server = await createStoreServer({
         store,

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parse } from '@agentlightning/core';
+import * as z from 'zod';
+
+/** The package's root; this file lies one level below it as a source and when built. */
+const root = new URL('../', import.meta.url);
+
+const manifest = z.object({ version: z.string() });
+
+/** The path of a file of this package. */
+export function packageFile(name: string): string {
+  return fileURLToPath(new URL(name, root));
+}
+
+/** The version of this package. */
+export function packageVersion(): string {
+  return parse(manifest, JSON.parse(readFileSync(packageFile('package.json'), 'utf8')), 'package.json').version;
+}

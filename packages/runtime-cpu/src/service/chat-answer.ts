@@ -1,0 +1,92 @@
+import type { SampleResult } from '../sampling/sample-request.ts';
+import type { TokenChoice, TokenLogprob } from '../sampling/token-choice.ts';
+import type { ChatTool, ParsedResponse } from '../text/chat-message.ts';
+import { parseResponse } from '../text/response-parser.ts';
+import { decodeTokens } from '../text/tokenizer.ts';
+import type { ChatRequest } from './chat-request.ts';
+
+/** The log-probability of a token in OpenAI's form. */
+export interface LogprobEntry {
+  readonly token: string;
+  readonly logprob: number;
+  /** The bytes of the token's text. */
+  readonly bytes: readonly number[];
+  readonly top_logprobs: readonly Omit<LogprobEntry, 'top_logprobs'>[];
+}
+
+/** Who answers, and when. */
+export interface AnswerIdentity {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly model: string;
+}
+
+/** What a response says, read as an assistant message; a stop text and what follows it are cut off. */
+export function readResponse(result: SampleResult, tools: readonly ChatTool[], callIdPrefix: string): ParsedResponse {
+  const tokens = result.choices.map(({ token }) => token);
+  const parsed = parseResponse(tokens, { tools, finishReason: result.finishReason, callIdPrefix });
+  if (result.stopString === undefined || parsed.content === null) return parsed;
+  return { ...parsed, content: parsed.content.slice(0, parsed.content.indexOf(result.stopString)) };
+}
+
+/** The body of a chat completion that is not streamed. */
+export function chatCompletion(
+  identity: AnswerIdentity,
+  answer: {
+    readonly request: ChatRequest;
+    readonly results: readonly SampleResult[];
+    readonly tools: readonly ChatTool[];
+  },
+): Record<string, unknown> {
+  const { request, results, tools } = answer;
+  return {
+    ...identity,
+    object: 'chat.completion',
+    choices: results.map((result, index) => {
+      const parsed = readResponse(result, tools, callIdPrefix(identity.id, index));
+      return {
+        index,
+        message: assistantMessage(parsed),
+        finish_reason: parsed.finishReason,
+        logprobs: request.logprobs === true ? { content: result.choices.map(logprobEntry), refusal: null } : null,
+        ...(request.return_token_ids === true ? { token_ids: result.choices.map(({ token }) => token) } : {}),
+      };
+    }),
+    ...(request.return_token_ids === true ? { prompt_token_ids: results[0]?.promptTokens ?? [] } : {}),
+    usage: usageOf(results),
+    policy_version: results[0]?.weightVersion ?? 0,
+  };
+}
+
+/** Makes the ids of tool calls unique among the answers of a conversation. */
+export function callIdPrefix(answerId: string, choice: number): string {
+  return `call_${answerId.slice('chatcmpl-'.length)}_${choice}`;
+}
+
+/** Tokens read and written, in OpenAI's form. */
+export function usageOf(results: readonly SampleResult[]): Record<string, unknown> {
+  const prompt = results[0]?.promptTokens.length ?? 0;
+  const completion = results.reduce((sum, { choices }) => sum + choices.length, 0);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: results[0]?.cachedTokens ?? 0 },
+  };
+}
+
+/** A token's log-probability as OpenAI reports it. */
+export function logprobEntry(choice: TokenChoice): LogprobEntry {
+  return { ...namedLogprob(choice), top_logprobs: choice.top.map(namedLogprob) };
+}
+
+function namedLogprob({ token, logprob }: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
+  const text = decodeTokens([token]);
+  // JSON has no minus infinity; OpenAI writes -9999 for what is practically impossible.
+  return { token: text, logprob: Math.max(logprob, -9999), bytes: token < 256 ? [token] : [...Buffer.from(text)] };
+}
+
+function assistantMessage({ content, toolCalls }: ParsedResponse): Record<string, unknown> {
+  return { role: 'assistant', content, refusal: null, ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}) };
+}

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import type { ChatMessage, ChatTool } from '../text/chat-message.ts';
+
+const contentPart = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+
+const toolCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+const message = z.object({
+  role: z.string(),
+  content: z.union([z.string(), z.array(contentPart)]).nullish(),
+  tool_calls: z.array(toolCall).nullish(),
+});
+
+const tool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name: z.string().min(1),
+    parameters: z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }).optional(),
+  }),
+});
+
+/** The largest number of choices of one request. */
+const maxChoices = 128;
+
+/** A chat completion request as far as the embedded model reads it; it ignores other fields. */
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ChatTool[] | null | undefined;
+  /** Only `auto` and `none` are possible. */
+  readonly tool_choice?: unknown;
+  readonly max_tokens?: number | null | undefined;
+  readonly max_completion_tokens?: number | null | undefined;
+  readonly temperature?: number | null | undefined;
+  readonly top_p?: number | null | undefined;
+  /** How many choices. */
+  readonly n?: number | null | undefined;
+  readonly seed?: number | null | undefined;
+  readonly stop?: string | readonly string[] | null | undefined;
+  readonly stream?: boolean | null | undefined;
+  readonly stream_options?: { readonly include_usage?: boolean | null | undefined } | null | undefined;
+  readonly logprobs?: boolean | null | undefined;
+  readonly top_logprobs?: number | null | undefined;
+  /** Asks for token ids, as vLLM names it. */
+  readonly return_token_ids?: boolean | null | undefined;
+}
+
+/** The shape of a {@link ChatRequest}. */
+export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
+  model: z.string(),
+  messages: z.array(message).min(1, 'must hold at least one message'),
+  tools: z.array(tool).nullish(),
+  tool_choice: z.unknown().optional(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  temperature: z.number().min(0).max(100).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  n: z.int().min(1).max(maxChoices).nullish(),
+  seed: z.int().nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  return_token_ids: z.boolean().nullish(),
+});

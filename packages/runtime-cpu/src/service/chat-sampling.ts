@@ -1,0 +1,62 @@
+import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import type { Generation } from '../sampling/generation.ts';
+import type { SampleRequest } from '../sampling/sample-request.ts';
+import type { ChatTool } from '../text/chat-message.ts';
+import { renderPrompt } from '../text/chat-template.ts';
+import type { ChatRequest } from './chat-request.ts';
+import type { CpuModel } from './cpu-model.ts';
+
+/** The responses to one request, being sampled. */
+export interface ChatSampling {
+  readonly promptTokens: readonly number[];
+  readonly tools: readonly ChatTool[];
+  /** One for each choice. */
+  readonly generations: readonly Generation[];
+}
+
+/** How long a response may be when the request does not say, in tokens. */
+const defaultMaxTokens = 64;
+
+/** Starts sampling the responses to a request; they end when the signal aborts. */
+export function startChatSampling(model: CpuModel, request: ChatRequest, signal: AbortSignal): ChatSampling {
+  const tools = offeredTools(request);
+  const promptTokens = renderPrompt(request.messages, tools);
+  const sample: SampleRequest = {
+    promptTokens,
+    maxTokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
+    temperature: request.temperature ?? 1,
+    topP: request.top_p ?? 1,
+    topLogprobs: request.top_logprobs ?? 0,
+    stop: stopTexts(request.stop),
+    signal,
+  };
+  const seeds = choiceSeeds(request);
+  const generations = seeds.map((seed) => model.engine.sample(seed === null ? sample : { ...sample, seed }));
+  return { promptTokens, tools, generations };
+}
+
+/** `tool_choice: "none"` takes the tools away; forcing a tool is beyond a model that is only sampled. */
+function offeredTools({ tools, tool_choice: choice }: ChatRequest): readonly ChatTool[] {
+  if (choice === 'none') return [];
+  if (choice !== undefined && choice !== null && choice !== 'auto') {
+    throw new RejectedRequestError(
+      'tool_choice must be "auto" or "none"; the embedded model cannot be forced to call a tool',
+    );
+  }
+  return (tools ?? []).map(({ type, function: { name, parameters } }) => ({
+    type,
+    function: { name, ...(parameters === undefined ? {} : { parameters: { properties: parameters.properties } }) },
+  }));
+}
+
+/** Choices of one request differ in their seeds, also when the request brings one. */
+function choiceSeeds({ seed, n }: ChatRequest): readonly (number | null)[] {
+  return Array.from({ length: n ?? 1 }, (_, index) =>
+    seed === null || seed === undefined ? null : (Math.imul(index, 0x9e3779b1) + seed) >>> 0,
+  );
+}
+
+function stopTexts(stop: ChatRequest['stop']): readonly string[] {
+  if (stop === null || stop === undefined) return [];
+  return typeof stop === 'string' ? [stop] : stop;
+}

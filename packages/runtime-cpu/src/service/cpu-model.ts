@@ -1,0 +1,130 @@
+import path from 'node:path';
+import type { BatchResult, InferenceEndpoint, StepResult, TrainingBatch } from '@agentlightning/core';
+import type {
+  EngineCheckpoint,
+  EngineModel,
+  EngineModelState,
+  InferenceState,
+  PauseMode,
+  ResolvedAdam,
+  ResolvedLoss,
+} from '@agentlightning/runtime';
+import type { ModelEngine } from '../model-engine.ts';
+import type { CheckpointFolder } from './checkpoint-folder.ts';
+
+/** What a model of the service is made of. */
+export interface CpuModelOptions {
+  readonly modelId: string;
+  readonly baseModel: string;
+  readonly seed: number;
+  readonly engine: ModelEngine;
+  readonly checkpoints: CheckpointFolder;
+  /** The base URL it is served at, up to and with `/v1`. */
+  readonly baseUrl: string;
+  /** Called when the model is unloaded. */
+  readonly onUnload: () => void;
+}
+
+/** One model behind the gRPC contract, and what the model API needs of it. */
+export class CpuModel implements EngineModel {
+  readonly modelId: string;
+  readonly baseModel: string;
+  readonly seed: number;
+  /** Samples and trains. */
+  readonly engine: ModelEngine;
+  readonly #checkpoints: CheckpointFolder;
+  readonly #baseUrl: string;
+  readonly #onUnload: () => void;
+  #isPaused = false;
+
+  constructor(options: CpuModelOptions) {
+    this.modelId = options.modelId;
+    this.baseModel = options.baseModel;
+    this.seed = options.seed;
+    this.engine = options.engine;
+    this.#checkpoints = options.checkpoints;
+    this.#baseUrl = options.baseUrl;
+    this.#onUnload = options.onUnload;
+  }
+
+  /** Whether requests are turned away for now. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  state(): EngineModelState {
+    return { step: this.engine.step, policyVersion: this.engine.weightVersion, isCorrupted: false };
+  }
+
+  async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
+    const { loss: sum, trainedTokens, metrics } = await this.engine.forwardBackward(batch.data, loss);
+    return { loss: sum, trainedTokens, metrics };
+  }
+
+  async logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]> {
+    return (await this.engine.forward(batch.data)).logprobs;
+  }
+
+  async optimStep(adam: ResolvedAdam): Promise<StepResult> {
+    const { step, gradientNorm, isSkipped } = await this.engine.optimStep(adam);
+    return { step, gradientNorm, isSkipped };
+  }
+
+  discardGradients(): Promise<void> {
+    return this.engine.discardGradients();
+  }
+
+  async publishWeights(): Promise<InferenceEndpoint> {
+    await this.engine.publishWeights();
+    return await this.endpoint();
+  }
+
+  async saveCheckpoint(name: string, clientState: Uint8Array): Promise<EngineCheckpoint> {
+    const file = await this.#checkpoints.fileOf(name);
+    await this.engine.saveCheckpoint(file, clientState);
+    return await this.#checkpoints.read(name);
+  }
+
+  async loadCheckpoint(uri: string): Promise<EngineCheckpoint> {
+    const file = this.#checkpoints.fileOfUri(uri);
+    const checkpoint = await this.#checkpoints.read(path.basename(file, path.extname(file)));
+    await this.engine.loadCheckpoint(file);
+    return checkpoint;
+  }
+
+  listCheckpoints(): Promise<readonly EngineCheckpoint[]> {
+    return this.#checkpoints.list();
+  }
+
+  deleteCheckpoint(uri: string): Promise<void> {
+    return this.#checkpoints.delete(uri);
+  }
+
+  endpoint(): Promise<InferenceEndpoint> {
+    const { modelId, engine } = this;
+    return Promise.resolve({ baseUrl: this.#baseUrl, model: modelId, policyVersion: engine.weightVersion });
+  }
+
+  async pause(mode: PauseMode): Promise<InferenceState> {
+    this.#isPaused = true;
+    if (mode === 'abort') this.engine.abortSamples('The model was paused and does not answer');
+    await this.engine.whenIdle();
+    return this.#inferenceState();
+  }
+
+  resume(): Promise<InferenceState> {
+    this.#isPaused = false;
+    return Promise.resolve(this.#inferenceState());
+  }
+
+  async unload(): Promise<void> {
+    this.engine.abortSamples('The model was unloaded');
+    await this.engine.whenIdle();
+    this.#onUnload();
+  }
+
+  #inferenceState(): InferenceState {
+    const { activeSamples: inFlight, weightVersion: policyVersion } = this.engine;
+    return { isPaused: this.#isPaused, inFlight, policyVersion };
+  }
+}
