@@ -30,5 +30,7 @@ export type {
   ScriptedToolCall,
 } from './scripted-model-step.ts';
 export { answer, callTool, failWith } from './scripted-model-step.ts';
+export type { StoreContractOptions, StoreUnderTest } from './store-contract/describe-store-contract.ts';
+export { describeStoreContract } from './store-contract/describe-store-contract.ts';
 export type { TracerContractOptions } from './tracer-contract.ts';
 export { describeTracerContract } from './tracer-contract.ts';

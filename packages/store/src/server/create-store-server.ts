@@ -3,6 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { createAdaptorServer } from '@hono/node-server';
 import type { SqlStore } from '../sql-store.ts';
 import { assertMayListen } from './access-control.ts';
+import { OpenConnections } from './open-connections.ts';
 import { createStoreApp } from './store-app.ts';
 
 /** How to serve a store. */
@@ -56,6 +57,7 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
   });
   // Without options for TLS or HTTP/2 the adaptor makes a plain HTTP server.
   const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const connections = new OpenConnections(server);
   const listeningPort = await listen(server, { host, port });
   const name = host.includes(':') ? `[${host}]` : host;
   return {
@@ -63,7 +65,7 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
     port: listeningPort,
     close: () => {
       closing.abort();
-      return closeServer(server, options.closeTimeoutMs ?? 5000);
+      return connections.close(options.closeTimeoutMs ?? 5000);
     },
   };
 }
@@ -91,18 +93,5 @@ function listenError(
     message: `The store cannot listen on ${at.host}:${at.port}: ${cause.message}`,
     remedy: 'Choose an address of this machine and a port you may use.',
     cause,
-  });
-}
-
-function closeServer(server: Server, timeoutMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    // Connections that clients keep open become idle one by one, as their last requests are answered.
-    const idle = setInterval(() => server.closeIdleConnections(), 10);
-    const late = setTimeout(() => server.closeAllConnections(), timeoutMs);
-    server.close(() => {
-      clearInterval(idle);
-      clearTimeout(late);
-      resolve();
-    });
   });
 }

@@ -1,0 +1,84 @@
+import { describe, test as vitestTest } from 'vitest';
+import type { Store } from '../../store.ts';
+import { ManualClock } from '../manual-clock.ts';
+import { describeConcurrency } from './concurrency-contract.ts';
+import { describeQueue } from './queue-contract.ts';
+import { describeResources } from './resource-contract.ts';
+import { describeRollouts } from './rollout-contract.ts';
+import { describeRuns } from './run-contract.ts';
+import { describeSpans } from './span-contract.ts';
+import { describeStateMachine } from './state-machine-contract.ts';
+import type { StoreTest } from './store-test.ts';
+import { describeWaits } from './wait-contract.ts';
+import { describeWatchdog } from './watchdog-contract.ts';
+import { describeWorkers } from './worker-contract.ts';
+
+/** What the store contract needs to know of a backend. */
+export interface StoreContractOptions {
+  /** The backend's name in the test report. */
+  readonly name: string;
+  /**
+   * Opens an empty store that goes by the clock for everything, waits included, with a claim lease of
+   * 60 seconds and a watchdog that looks every few milliseconds of real time.
+   */
+  readonly open: (options: { readonly clock: ManualClock }) => Promise<StoreUnderTest>;
+  /** Tests that do not hold for the backend, each with the reason. @default none */
+  readonly skip?: readonly { readonly test: string; readonly reason: string }[];
+}
+
+/** A store that is being tested. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  /** Closes the store and what it needed. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The contract that every {@link Store} keeps, as vitest tests. A backend is accepted by passing it.
+ *
+ * @example
+ * ```ts
+ * describeStoreContract({
+ *   name: 'SQLite in memory',
+ *   open: async ({ clock }) => {
+ *     const store = await openStore(':memory:', { clock, watchdogIntervalMs: 5 });
+ *     return { store, close: () => store.close() };
+ *   },
+ * });
+ * ```
+ */
+export function describeStoreContract(options: StoreContractOptions): void {
+  const reasons = new Map((options.skip ?? []).map(({ test, reason }) => [test, reason]));
+  const test: StoreTest = (name, body) => {
+    const reason = reasons.get(name);
+    if (reason !== undefined) {
+      vitestTest.skip(`${name} (${reason})`);
+      return;
+    }
+    vitestTest(name, async () => {
+      const clock = new ManualClock();
+      const { store, close } = await options.open({ clock });
+      try {
+        await body({ store, clock });
+      } finally {
+        await close();
+      }
+    });
+  };
+  describe(`store contract: ${options.name}`, () => {
+    for (const part of parts) part(test);
+  });
+}
+
+const parts: readonly ((test: StoreTest) => void)[] = [
+  describeQueue,
+  describeWaits,
+  describeRollouts,
+  describeStateMachine,
+  describeWatchdog,
+  describeSpans,
+  describeResources,
+  describeWorkers,
+  describeRuns,
+  describeConcurrency,
+];

@@ -1,0 +1,77 @@
+import { describe, expect } from 'vitest';
+import type { MetricPoint } from '../../run.ts';
+import type { StoreTest } from './store-test.ts';
+
+/** Runs: what a trainer needs to go on after a crash. */
+export function describeRuns(test: StoreTest): void {
+  describe('runs', () => {
+    test('start running, with what they were started with', async ({ store, clock }) => {
+      const run = await store.createRun({ runId: 'run-1', name: 'first', config: { seed: 7 } });
+      expect(run).toEqual({
+        runId: 'run-1',
+        name: 'first',
+        status: 'running',
+        config: { seed: 7 },
+        state: {},
+        createTimeMs: clock.now(),
+        updateTimeMs: clock.now(),
+      });
+      expect(await store.getRun('run-1')).toEqual(run);
+    });
+
+    test('have ids of their own', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      const again = store.createRun({ runId: 'run-1', name: 'second', config: {} });
+      await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
+      expect(await store.getRun('run-1')).toMatchObject({ name: 'first' });
+    });
+
+    test('are listed newest first', async ({ store }) => {
+      for (const runId of ['run-1', 'run-2', 'run-3']) await store.createRun({ runId, name: runId, config: {} });
+      const page = await store.queryRuns({ limit: 2, offset: 0 });
+      expect(page.items.map((run) => run.runId)).toEqual(['run-3', 'run-2']);
+      expect(page.total).toBe(3);
+      expect((await store.queryRuns()).items).toHaveLength(3);
+    });
+
+    test('change with their metrics, together', async ({ store, clock }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      await clock.advance(100);
+      const run = await store.updateRun('run-1', { state: { step: 1 } }, [aPoint(1, { 'reward/mean': 0.25 })]);
+      expect(run).toMatchObject({ status: 'running', state: { step: 1 }, updateTimeMs: clock.now() });
+      expect(await store.updateRun('run-1', { status: 'finished' })).toMatchObject({
+        status: 'finished',
+        state: { step: 1 },
+      });
+      expect(await store.queryMetrics('run-1')).toEqual([aPoint(1, { 'reward/mean': 0.25 })]);
+    });
+
+    test('do not change when their metrics cannot be recorded', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      const update = store.updateRun('run-1', { state: { step: 1 } }, [aPoint(1), { ...aPoint(2), runId: 'run-2' }]);
+      await expect(update).rejects.toMatchObject({ code: 'VALIDATION' });
+      expect(await store.getRun('run-1')).toMatchObject({ state: {} });
+      expect(await store.queryMetrics('run-1')).toEqual([]);
+    });
+
+    test('have metrics in order of step, the later record of a step replacing the earlier', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      await store.updateRun('run-1', {}, [aPoint(2), aPoint(0, { x: Number.NaN })]);
+      await store.updateRun('run-1', {}, [aPoint(1), aPoint(2, { x: 5 })]);
+      expect(await store.queryMetrics('run-1')).toEqual([aPoint(0, { x: Number.NaN }), aPoint(1), aPoint(2, { x: 5 })]);
+    });
+
+    test('answer an unknown id with NOT_FOUND', async ({ store }) => {
+      const calls = [
+        () => store.getRun('run-unknown'),
+        () => store.updateRun('run-unknown', {}),
+        () => store.queryMetrics('run-unknown'),
+      ];
+      for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+  });
+}
+
+function aPoint(step: number, values: MetricPoint['values'] = { x: 1 }): MetricPoint {
+  return { runId: 'run-1', step, timeMs: 1_700_000_000_000 + step, values };
+}

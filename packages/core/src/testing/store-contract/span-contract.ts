@@ -1,0 +1,208 @@
+import { describe, expect } from 'vitest';
+import type { Span, SpanInput } from '../../span.ts';
+import type { SpanQuery, Store } from '../../store.ts';
+import { aSpan } from '../a-span.ts';
+import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
+
+/** Spans: recorded once, in an order that holds across machines, each a sign of life. */
+export function describeSpans(test: StoreTest): void {
+  describe('spans', () => {
+    test('come back as they went in', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const span = anElaborateSpan(rolloutId, attempt.attemptId);
+      const [recorded] = await store.appendSpans([span]);
+      expect(recorded).toEqual({ ...span, sequenceId: 1 });
+      expect(await store.querySpans({ rolloutId })).toEqual({ items: [recorded], limit: -1, offset: 0, total: 1 });
+    });
+
+    test('get numbers from 1 without gaps, over the attempts of a rollout', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const first = await store.appendSpans([
+        unnumbered(rolloutId, attempt.attemptId),
+        unnumbered(rolloutId, attempt.attemptId),
+      ]);
+      const second = (await store.startAttempt(rolloutId)).attempt;
+      const later = await store.appendSpans([
+        unnumbered(rolloutId, second.attemptId),
+        unnumbered(rolloutId, attempt.attemptId),
+      ]);
+      expect([...first, ...later].map((span) => span?.sequenceId)).toEqual([1, 2, 3, 4]);
+    });
+
+    test('raise the counter when they bring a number', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const spans = [
+        { ...unnumbered(rolloutId, attempt.attemptId), sequenceId: 100 },
+        unnumbered(rolloutId, attempt.attemptId),
+      ];
+      expect((await store.appendSpans(spans)).map((span) => span?.sequenceId)).toEqual([100, 101]);
+      await store.appendSpans([{ ...unnumbered(rolloutId, attempt.attemptId), sequenceId: 7 }]);
+      expect(await store.nextSpanSequenceIds([{ rolloutId, attemptId: attempt.attemptId }])).toEqual([102]);
+    });
+
+    test('have numbers that can be reserved, for several rollouts at once', async ({ store }) => {
+      const first = await claimOne(store);
+      const second = await claimOne(store);
+      const asked = [first, second, first, first].map(({ rolloutId, attempt }) => ({
+        rolloutId,
+        attemptId: attempt.attemptId,
+      }));
+      expect(await store.nextSpanSequenceIds(asked)).toEqual([1, 1, 2, 3]);
+    });
+
+    test('are recorded once: a second one of the same id is left out and takes no number', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const span = unnumbered(rolloutId, attempt.attemptId);
+      const other = unnumbered(rolloutId, attempt.attemptId);
+      const recorded = await store.appendSpans([span, { ...span, name: 'again' }, other]);
+      expect(recorded.map((item) => item?.sequenceId ?? null)).toEqual([1, null, 2]);
+      expect(await store.appendSpans([{ ...span, name: 'once more' }])).toEqual([null]);
+      const { items } = await store.querySpans({ rolloutId });
+      expect(items.map((item) => item.name)).toEqual(['step', 'step']);
+    });
+
+    test('may have the same id in different attempts', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const second = (await store.startAttempt(rolloutId)).attempt;
+      const span = unnumbered(rolloutId, attempt.attemptId);
+      const recorded = await store.appendSpans([span, { ...span, attemptId: second.attemptId }]);
+      expect(recorded.map((item) => item?.sequenceId)).toEqual([1, 2]);
+    });
+
+    test('are recorded all or none', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const good = unnumbered(rolloutId, attempt.attemptId);
+      for (const bad of [{ rolloutId: 'ro-unknown' }, { attemptId: 'at-unknown' }]) {
+        const append = store.appendSpans([good, { ...unnumbered(rolloutId, attempt.attemptId), ...bad }]);
+        await expect(append).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      }
+      expect(await store.querySpans({ rolloutId })).toMatchObject({ total: 0 });
+      expect(await statusOf(store, rolloutId)).toBe('preparing');
+      expect(await store.nextSpanSequenceIds([good])).toEqual([1]);
+    });
+
+    test('make their attempt run and are its heartbeats', async ({ store, clock }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      await clock.advance(300);
+      await store.appendSpans([unnumbered(rolloutId, attempt.attemptId)]);
+      const expected = { status: 'running', lastHeartbeatTimeMs: clock.now() };
+      expect(await store.getLatestAttempt(rolloutId)).toMatchObject(expected);
+      expect(await statusOf(store, rolloutId)).toBe('running');
+      await clock.advance(300);
+      await store.appendSpans([unnumbered(rolloutId, attempt.attemptId)]);
+      expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ lastHeartbeatTimeMs: clock.now() });
+    });
+
+    test('of an earlier attempt do not move the rollout', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      await store.updateRollout(rolloutId, { status: 'requeuing' });
+      await claimNext(store, rolloutId);
+      await store.appendSpans([unnumbered(rolloutId, attempt.attemptId)]);
+      expect(await statusOf(store, rolloutId)).toBe('preparing');
+    });
+
+    test('that come late do not reopen a finished rollout', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      expect(await store.appendSpans([unnumbered(rolloutId, attempt.attemptId)])).toMatchObject([{ sequenceId: 1 }]);
+      expect(await statusOf(store, rolloutId)).toBe('succeeded');
+      expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'succeeded' });
+    });
+
+    test('are listed as the filters, the order and the limits say', async ({ store }) => {
+      const { rolloutId, attemptIds } = await recordFour(store);
+      const [first = '', second = ''] = attemptIds;
+      const cases: [Omit<SpanQuery, 'rolloutId'>, string[]][] = [
+        [{}, ['plan', 'call tool', 'answer', 'plan again']],
+        [{ attemptId: first }, ['plan', 'call tool']],
+        [{ attemptId: second }, ['answer', 'plan again']],
+        [{ attemptId: 'latest' }, ['answer', 'plan again']],
+        [{ attemptId: 'at-unknown' }, []],
+        [{ name: 'plan' }, ['plan']],
+        [{ nameContains: 'plan' }, ['plan', 'plan again']],
+        [{ spanId: 'b000000000000002' }, ['call tool']],
+        [{ spanIdContains: '00003' }, ['answer']],
+        [{ parentId: 'b000000000000001' }, ['call tool']],
+        [{ parentIdContains: 'b0' }, ['call tool']],
+        [{ traceId: 'f'.repeat(32) }, ['plan again']],
+        [{ traceIdContains: 'ff' }, ['plan again']],
+        [{ name: 'plan', spanId: 'b000000000000003', filterLogic: 'or' }, ['plan', 'answer']],
+        [{ name: 'plan', spanId: 'b000000000000003', filterLogic: 'or', attemptId: first }, ['plan']],
+        [{ sortBy: 'name', sortOrder: 'desc', limit: 2 }, ['plan again', 'plan']],
+        [{ sortBy: 'startTimeMs', offset: 1, limit: 2 }, ['answer', 'call tool']],
+      ];
+      for (const [query, names] of cases) {
+        const { items } = await store.querySpans({ rolloutId, ...query });
+        expect({ query, names: items.map((span) => span.name) }).toEqual({ query, names });
+      }
+      expect(await store.querySpans({ rolloutId: 'ro-unknown' })).toMatchObject({ items: [], total: 0 });
+    });
+
+    test('of thousands of tokens fit', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const tokens = Array.from({ length: 20_000 }, (_, index) => index);
+      const span = { ...unnumbered(rolloutId, attempt.attemptId), attributes: { prompt_token_ids: tokens } };
+      await store.appendSpans([span]);
+      expect((await store.querySpans({ rolloutId })).items[0]?.attributes).toEqual({ prompt_token_ids: tokens });
+    });
+
+    test('of a rollout that was never claimed have no attempt to go to', async ({ store }) => {
+      const { rolloutId } = await enqueueOne(store);
+      const append = store.appendSpans([unnumbered(rolloutId, 'at-none')]);
+      await expect(append).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+  });
+}
+
+function unnumbered(rolloutId: string, attemptId: string): SpanInput {
+  const { sequenceId: _given, ...span } = aSpan({ rolloutId, attemptId });
+  return span;
+}
+
+function anElaborateSpan(rolloutId: string, attemptId: string): Omit<Span, 'sequenceId'> {
+  const { sequenceId: _given, ...span } = aSpan({
+    rolloutId,
+    attemptId,
+    parentId: 'b000000000000001',
+    status: { code: 'ERROR', message: 'it broke' },
+    attributes: {
+      text: 'ünï 💡',
+      count: 3,
+      ratio: 0.25,
+      isOn: true,
+      ids: [1, 2],
+      names: ['a'],
+      flags: [false],
+      none: [],
+    },
+    events: [{ name: 'moment', timeMs: 1_700_000_000_123.456, attributes: { at: 1 } }],
+    links: [{ traceId: 'e'.repeat(32), spanId: 'c'.repeat(16), attributes: {} }],
+    startTimeMs: 1_700_000_000_000.125,
+    endTimeMs: null,
+    resource: { attributes: { 'service.name': 'agent' }, schemaUrl: 'https://opentelemetry.io/schemas/1.30.0' },
+  });
+  return span;
+}
+
+async function recordFour(
+  store: Store,
+): Promise<{ readonly rolloutId: string; readonly attemptIds: readonly string[] }> {
+  const { rolloutId, attempt } = await claimOne(store);
+  const first = attempt.attemptId;
+  const second = (await store.startAttempt(rolloutId)).attempt.attemptId;
+  const plan = { ...unnumbered(rolloutId, first), spanId: 'b000000000000001', name: 'plan', startTimeMs: 1000 };
+  await store.appendSpans([
+    plan,
+    { ...plan, spanId: 'b000000000000002', name: 'call tool', parentId: plan.spanId, startTimeMs: 3000 },
+    { ...plan, attemptId: second, spanId: 'b000000000000003', name: 'answer', startTimeMs: 2000 },
+    {
+      ...plan,
+      attemptId: second,
+      spanId: 'b000000000000004',
+      name: 'plan again',
+      traceId: 'f'.repeat(32),
+      startTimeMs: 4000,
+    },
+  ]);
+  return { rolloutId, attemptIds: [first, second] };
+}

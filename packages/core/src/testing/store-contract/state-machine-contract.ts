@@ -1,0 +1,173 @@
+import { describe, expect } from 'vitest';
+import type { AttemptStatus } from '../../attempt.ts';
+import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
+
+/** How rollouts and attempts change, and how each moves the other. */
+export function describeStateMachine(test: StoreTest): void {
+  describe('state machine', () => {
+    for (const status of ['succeeded', 'failed'] as const) {
+      test(`ends a rollout as ${status} with its latest attempt`, async ({ store, clock }) => {
+        const { rolloutId } = await claimOne(store);
+        await clock.advance(2000);
+        const attempt = await store.updateAttempt(rolloutId, 'latest', { status });
+        expect(attempt).toMatchObject({ status, endTimeMs: clock.now() });
+        expect(await store.getRollout(rolloutId)).toMatchObject({ status, endTimeMs: clock.now() });
+      });
+    }
+
+    for (const outcome of ['failed', 'timeout', 'unresponsive'] as const) {
+      test(`tries again after ${outcome} while the retry policy allows it`, async ({ store }) => {
+        const config = { maxAttempts: 2, retryCondition: [outcome] };
+        const { rolloutId } = await claimOne(store, { config });
+        const attempt = await store.updateAttempt(rolloutId, 'latest', { status: outcome });
+        expect(attempt.endTimeMs).not.toBeNull();
+        expect(await store.getRollout(rolloutId)).toMatchObject({ status: 'requeuing', endTimeMs: null });
+        expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
+        await store.updateAttempt(rolloutId, 'latest', { status: outcome });
+        expect(await statusOf(store, rolloutId)).toBe('failed');
+        expect(await store.claimRollouts()).toEqual([]);
+      });
+    }
+
+    test('fails a rollout whose attempt ended in a way that is not tried again', async ({ store }) => {
+      const { rolloutId } = await claimOne(store, { config: { maxAttempts: 5, retryCondition: ['timeout'] } });
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('failed');
+    });
+
+    test('moves a rollout to running with its attempt', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+      expect(await statusOf(store, rolloutId)).toBe('running');
+    });
+
+    test('lets only the latest attempt move the rollout', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      await store.updateRollout(rolloutId, { status: 'requeuing' });
+      await claimNext(store, rolloutId);
+      await store.updateAttempt(rolloutId, attempt.attemptId, { status: 'succeeded' });
+      expect(await statusOf(store, rolloutId)).toBe('preparing');
+    });
+
+    test('keeps a finished rollout as it is when a result comes late', async ({ store, clock }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateRollout(rolloutId, { status: 'cancelled' });
+      const cancelledAtMs = clock.now();
+      await clock.advance(1000);
+      const attempt = await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded', metadata: { late: true } });
+      expect(attempt).toMatchObject({ status: 'succeeded', metadata: { late: true } });
+      expect(await store.getRollout(rolloutId)).toMatchObject({ status: 'cancelled', endTimeMs: cancelledAtMs });
+    });
+
+    test('lets a second result correct the attempt, not the rollout', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      expect(await store.updateAttempt(rolloutId, 'latest', { status: 'failed' })).toMatchObject({ status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('succeeded');
+    });
+
+    test('does not let a late result undo a retry that is due', async ({ store }) => {
+      const config = { maxAttempts: 2, retryCondition: ['timeout'] as AttemptStatus[] };
+      const { rolloutId } = await claimOne(store, { config });
+      await store.updateAttempt(rolloutId, 'latest', { status: 'timeout' });
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+    });
+
+    test('does not start a finished attempt again', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      const update = store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+      await expect(update).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+    });
+
+    test('refuses a status that a finished rollout cannot take, and changes nothing', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      const update = store.updateRollout(rolloutId, { status: 'requeuing', metadata: { changed: true } });
+      await expect(update).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+      expect(await store.getRollout(rolloutId)).toMatchObject({ status: 'succeeded', metadata: null });
+    });
+
+    for (const status of ['failed', 'cancelled'] as const) {
+      test(`reopens a ${status} rollout that is requeued by hand`, async ({ store }) => {
+        const { rolloutId } = await claimOne(store);
+        await store.updateRollout(rolloutId, { status });
+        const reopened = await store.updateRollout(rolloutId, { status: 'requeuing' });
+        expect(reopened).toMatchObject({ status: 'requeuing', endTimeMs: null });
+        expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
+      });
+    }
+
+    test('closes the open attempt of a rollout that is requeued, which costs it no attempt', async ({ store }) => {
+      const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
+      const { rolloutId, attempt } = await claimOne(store, { config });
+      await store.updateRollout(rolloutId, { status: 'requeuing' });
+      const { items } = await store.queryAttempts(rolloutId);
+      expect(items).toMatchObject([{ attemptId: attempt.attemptId, status: 'unresponsive' }]);
+      expect(items[0]?.endTimeMs).not.toBeNull();
+      await claimNext(store, rolloutId);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+    });
+
+    for (const [status, attemptStatus] of [
+      ['cancelled', 'failed'],
+      ['failed', 'failed'],
+      ['succeeded', 'succeeded'],
+    ] as const) {
+      test(`closes the open attempt of a rollout that is ${status} by hand`, async ({ store }) => {
+        const { rolloutId } = await claimOne(store);
+        await store.updateRollout(rolloutId, { status });
+        const attempt = await store.getLatestAttempt(rolloutId);
+        expect(attempt).toMatchObject({ status: attemptStatus });
+        expect(attempt?.endTimeMs).not.toBeNull();
+      });
+    }
+
+    test('opens another attempt by hand, whatever the retry policy says', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      const again = await store.startAttempt(rolloutId, 'worker-2');
+      expect(again).toMatchObject({
+        status: 'preparing',
+        endTimeMs: null,
+        attempt: { sequenceId: 2, workerId: 'worker-2' },
+      });
+      expect(await store.claimRollouts()).toEqual([]);
+    });
+
+    test('takes a queued rollout out of the queue when an attempt is opened by hand', async ({ store }) => {
+      const { rolloutId } = await enqueueOne(store);
+      await store.startAttempt(rolloutId);
+      expect(await store.claimRollouts()).toEqual([]);
+    });
+
+    test('gives up on the open attempt when another is opened by hand', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+      await store.startAttempt(rolloutId);
+      const { items } = await store.queryAttempts(rolloutId);
+      expect(items.map((attempt) => attempt.status)).toEqual(['unresponsive', 'preparing']);
+    });
+
+    test('opens no other attempt of a rollout that succeeded', async ({ store }) => {
+      const { rolloutId } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      await expect(store.startAttempt(rolloutId)).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+    });
+
+    test('answers unknown ids with NOT_FOUND', async ({ store }) => {
+      const { rolloutId } = await enqueueOne(store);
+      const calls = [
+        () => store.getRollout('ro-unknown'),
+        () => store.updateRollout('ro-unknown', { status: 'cancelled' }),
+        () => store.startAttempt('ro-unknown'),
+        () => store.updateAttempt('ro-unknown', 'latest', {}),
+        () => store.updateAttempt(rolloutId, 'at-unknown', {}),
+        () => store.updateAttempt(rolloutId, 'latest', {}),
+      ];
+      for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+  });
+}

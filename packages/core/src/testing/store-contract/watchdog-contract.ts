@@ -1,0 +1,100 @@
+import { describe, expect, vi } from 'vitest';
+import type { Attempt, AttemptStatus } from '../../attempt.ts';
+import { aSpan } from '../a-span.ts';
+import { claimNext, claimOne, type StoreTest, statusOf } from './store-test.ts';
+
+/** What happens to attempts that take too long, fall silent, or whose runner never came back. */
+export function describeWatchdog(test: StoreTest): void {
+  describe('watchdog', () => {
+    test('ends an attempt that took too long, without any traffic', async ({ store, clock }) => {
+      const { rolloutId } = await claimOne(store, { config: { timeoutMs: 10_000 } });
+      const waiting = store.waitForRollouts([rolloutId]);
+      await clock.waitForSleepers(1);
+      await clock.advance(10_001);
+      expect(await waiting).toMatchObject([{ status: 'failed' }]);
+      expect(await store.getLatestAttempt(rolloutId)).toMatchObject({
+        status: 'timeout',
+        endTimeMs: expect.any(Number),
+      });
+    });
+
+    test('lets an attempt go on within its time', async ({ store, clock }) => {
+      const { rolloutId } = await claimOne(store, { config: { timeoutMs: 10_000 } });
+      const late = await claimOne(store, { config: { timeoutMs: 5000 } });
+      await clock.advance(9999);
+      await store.waitForRollouts([late.rolloutId]);
+      expect(await statusOf(store, rolloutId)).toBe('preparing');
+    });
+
+    test('ends an attempt that fell silent, counting from its last sign of life', async ({ store, clock }) => {
+      const config = { unresponsiveMs: 5000, maxAttempts: 2, retryCondition: ['unresponsive'] as AttemptStatus[] };
+      const { rolloutId, attempt } = await claimOne(store, { config });
+      await clock.advance(4000);
+      await store.updateAttempt(rolloutId, 'latest', { lastHeartbeatTimeMs: clock.now(), status: 'running' });
+      await clock.advance(4000);
+      await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId })]);
+      await clock.advance(5001);
+      await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
+      expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
+    });
+
+    test('gives a claimed rollout back when its runner was never heard of, which costs it no attempt', async ({
+      store,
+      clock,
+    }) => {
+      const { rolloutId } = await claimOne(store);
+      for (let lost = 1; lost <= 3; lost += 1) {
+        await clock.advance(60_001);
+        await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
+        expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'unresponsive', sequenceId: lost });
+        await claimNext(store, rolloutId);
+      }
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      expect(await statusOf(store, rolloutId)).toBe('succeeded');
+    });
+
+    test('keeps the lease of a claimed attempt that was heard of, or whose worker is', async ({ store, clock }) => {
+      const heard = await claimOne(store, {}, 'worker-1');
+      const silent = await claimOne(store, {}, 'worker-2');
+      const alive = await claimOne(store, {}, 'worker-3');
+      await store.updateAttempt(heard.rolloutId, 'latest', { lastHeartbeatTimeMs: clock.now() });
+      await clock.advance(50_000);
+      await store.updateWorker('worker-3', {});
+      await clock.advance(50_000);
+      await vi.waitFor(async () => expect(await statusOf(store, silent.rolloutId)).toBe('requeuing'));
+      expect(await statusOf(store, heard.rolloutId)).toBe('preparing');
+      expect(await statusOf(store, alive.rolloutId)).toBe('preparing');
+    });
+
+    test('does not give back what was started by hand', async ({ store, clock }) => {
+      const started = await store.startRollout({ input: 1 });
+      const claimed = await claimOne(store);
+      await clock.advance(60_001);
+      await vi.waitFor(async () => expect(await statusOf(store, claimed.rolloutId)).toBe('requeuing'));
+      expect(await statusOf(store, started.rolloutId)).toBe('preparing');
+    });
+
+    test('takes back an attempt that was given up on when it is heard of again', async ({ store, clock }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      await clock.advance(60_001);
+      await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
+      await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId })]);
+      expect(await store.getLatestAttempt(rolloutId)).toMatchObject<Partial<Attempt>>({
+        status: 'running',
+        endTimeMs: null,
+      });
+      expect(await statusOf(store, rolloutId)).toBe('running');
+      expect(await store.claimRollouts()).toEqual([]);
+    });
+
+    test('does not take back an attempt that timed out', async ({ store, clock }) => {
+      const config = { timeoutMs: 1000, maxAttempts: 2, retryCondition: ['timeout'] as AttemptStatus[] };
+      const { rolloutId, attempt } = await claimOne(store, { config });
+      await clock.advance(1001);
+      await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
+      await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId })]);
+      expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'timeout' });
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+    });
+  });
+}
