@@ -40,7 +40,7 @@ const apiPaths: readonly (readonly [string, ModelApi])[] = [
  */
 export async function readFetch(input: FetchInput, init: RequestInit | undefined): Promise<ReadFetch> {
   const url = urlOf(input);
-  const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+  const method = init?.method ?? (isRequest(input) ? input.method : 'GET');
   const found = url === null ? undefined : apiPaths.find(([path]) => url.pathname.endsWith(path));
   if (url === null || found === undefined || method.toUpperCase() !== 'POST') return { request: null, init };
   const text = await textOf(input, init);
@@ -51,6 +51,11 @@ export async function readFetch(input: FetchInput, init: RequestInit | undefined
   if (text === null || body === null || !isBodyOf(api, body)) return { request: null, init: readInit };
   const model = typeof body.model === 'string' ? body.model : null;
   return { request: { api, url, path: apiPath + url.search, body, text, model }, init: readInit };
+}
+
+/** By what it is not: frameworks put classes of their own in the place of the global `Request`. */
+export function isRequest(input: FetchInput): input is Request {
+  return typeof input !== 'string' && !(input instanceof URL);
 }
 
 function isBodyOf(api: ModelApi, body: JsonObject): boolean {
@@ -74,7 +79,7 @@ function areMessages(value: JsonObject[string] | undefined): boolean {
 }
 
 function urlOf(input: FetchInput): URL | null {
-  const text = input instanceof Request ? input.url : String(input);
+  const text = isRequest(input) ? input.url : String(input);
   return URL.canParse(text) ? new URL(text) : null;
 }
 
@@ -85,5 +90,5 @@ async function textOf(input: FetchInput, init: RequestInit | undefined): Promise
   if (body instanceof FormData || body instanceof URLSearchParams) return null;
   if (body !== undefined && body !== null) return new Response(body).text();
   // A clone, so that the request can still be sent as it is.
-  return input instanceof Request && init?.body !== null ? input.clone().text() : null;
+  return isRequest(input) && init?.body !== null ? input.clone().text() : null;
 }

@@ -64,6 +64,23 @@ test('an agent that stops reading stops the model, and what came is kept as part
   expect(sink.spans[0]?.attributes['agentlightning.partial']).toBe(true);
 });
 
+test('cancelling the body of a plain response reaches the model, with no signal involved', async () => {
+  await using model = await ScriptedModel.start([
+    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+  ]);
+  const { context, sink } = recordingContext();
+  await withRollout(context, async () => {
+    const body = JSON.stringify({ model: 'tiny', messages, stream: true });
+    const response = await traceFetch()(`${model.baseUrl}/chat/completions`, { method: 'POST', body });
+    expect(response.url).toBe(`${model.baseUrl}/chat/completions`);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+  });
+  await model.waitForDisconnects(1);
+  expect(sink.spans[0]?.attributes['agentlightning.partial']).toBe(true);
+});
+
 test('an agent that aborts ends the call, and what came is kept as partial', async () => {
   await using model = await ScriptedModel.start([
     answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),

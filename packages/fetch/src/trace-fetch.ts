@@ -6,7 +6,7 @@ import {
   systemClock,
 } from '@agentlightning/core';
 import { gatewayHeaders, gatewayUrl } from './gateway-request.ts';
-import { type ModelRequest, readFetch } from './model-request.ts';
+import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 import { OpenModelCall } from './open-model-call.ts';
 import { recordedResponse } from './recorded-response.ts';
 import { markTraced, untraced } from './untraced-fetch.ts';
@@ -78,7 +78,7 @@ interface ModelFetch {
 async function throughGateway(call: ModelFetch, endpoint: RolloutEndpoint): Promise<Response> {
   const { send, request, context, input, init } = call;
   await flushed(context);
-  const own = init?.signal ?? (input instanceof Request ? input.signal : null);
+  const own = init?.signal ?? (isRequest(input) ? input.signal : null);
   return send(gatewayUrl(request, endpoint), {
     ...init,
     method: 'POST',
@@ -108,5 +108,5 @@ async function flushed(context: RolloutContext): Promise<void> {
 }
 
 function headersOf(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): Headers {
-  return new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
+  return new Headers(init?.headers ?? (isRequest(input) ? input.headers : undefined));
 }

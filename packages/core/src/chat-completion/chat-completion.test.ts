@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../json.ts';
+import { completionBody, completionChunks, prepareAnswer } from '../testing/scripted-model-answer.ts';
+import type { ScriptedCall } from '../testing/scripted-model-request.ts';
+import type { ScriptedAnswer } from '../testing/scripted-model-step.ts';
+import { CapturedAnswer } from './captured-answer.ts';
+import { StreamedMessage } from './streamed-message.ts';
+import { untrainableReason } from './untrainable-reason.ts';
+
+const call: ScriptedCall = {
+  model: 'tiny',
+  messages: [{ role: 'user', content: 'What is 2 + 3?' }],
+  isStreamed: true,
+  includeUsage: true,
+  maxTokens: Number.POSITIVE_INFINITY,
+  choices: 2,
+  logprobs: true,
+  returnTokenIds: true,
+};
+
+const step: ScriptedAnswer = {
+  type: 'answer',
+  content: 'Größe: five apples',
+  reasoning: 'Two and three.',
+  toolCalls: [
+    { name: 'add', arguments: { a: 2, b: 3 } },
+    { name: 'say', arguments: '"broken' },
+  ],
+};
+
+function captured(...bodies: readonly JsonObject[]): CapturedAnswer {
+  const answer = new CapturedAnswer();
+  for (const body of bodies) answer.add(body);
+  return answer;
+}
+
+/** A whole answer's body, with some of its first choice changed. */
+function bodyWith(choice: JsonObject, body: JsonObject = {}): JsonObject {
+  const whole = completionBody(prepareAnswer(step, { ...call, choices: 1 }, 0));
+  const [first] = whole.choices as readonly JsonObject[];
+  return { ...whole, choices: [{ ...first, ...choice }], ...body };
+}
+
+test('the chunks of a stream make the body that would have come without streaming', () => {
+  const prepared = prepareAnswer(step, call, 0);
+  const streamed = new StreamedMessage();
+  for (const chunk of completionChunks(prepared)) streamed.add(chunk);
+  const visible = (body: JsonObject): unknown => ({
+    ...body,
+    choices: (body.choices as readonly JsonObject[]).map(({ logprobs: _l, token_ids: _t, ...choice }) => choice),
+  });
+  expect(visible(streamed.toBody())).toEqual(visible(completionBody(prepared)));
+});
+
+test('the tokens of a stream are those of the whole answer, for every choice', () => {
+  const prepared = prepareAnswer(step, call, 0);
+  const whole = captured(completionBody(prepared));
+  const streamed = captured(...completionChunks(prepared));
+  expect(streamed.choices).toHaveLength(2);
+  expect(streamed.choices).toEqual(whole.choices);
+  expect(streamed.promptTokenIds).toEqual(whole.promptTokenIds);
+  expect(streamed.usage).toEqual(whole.usage);
+  expect(streamed.responseTokens).toEqual(whole.responseTokens);
+  expect(untrainableReason(whole)).toBeNull();
+  expect(untrainableReason(streamed)).toBeNull();
+});
+
+test.each([
+  ['no prompt ids', bodyWith({}, { prompt_token_ids: null }), 'no prompt token ids'],
+  ['no response ids', bodyWith({ token_ids: null }), 'no response token ids'],
+  ['a token id that is none', bodyWith({ token_ids: [1.5] }), 'not a whole number'],
+  [
+    'fewer log-probabilities',
+    bodyWith({ logprobs: { content: [{ token: 'a', logprob: -1 }] } }),
+    '1 log-probabilities',
+  ],
+  ['no finish reason', bodyWith({ finish_reason: null }), 'without a finish reason'],
+  ['other usage', bodyWith({}, { usage: { prompt_tokens: 1, completion_tokens: 1 } }), 'but the usage says 1'],
+])('%s makes an answer one that is not trained on', (_name, body, reason) => {
+  expect(untrainableReason(captured(body))).toContain(reason);
+});
+
+test('an answer whose weights changed while it was made is not trained on', () => {
+  const answer = captured(bodyWith({}));
+  answer.addPolicyVersion(3);
+  expect(untrainableReason(answer)).toBeNull();
+  answer.addPolicyVersion(4);
+  expect(answer.policyVersion).toBe(3);
+  expect(untrainableReason(answer)).toBe('the weights changed while the answer was made');
+});
