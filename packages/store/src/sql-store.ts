@@ -50,6 +50,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   readonly #watchdog: Watchdog;
   readonly #openedAtMs: number;
   readonly #watchOutside: () => () => void;
+  readonly #waits = new Set<Promise<unknown>>();
   #forgetAtMs = 0;
 
   constructor(driver: SqlDriver, options: SqlStoreOptions) {
@@ -64,22 +65,12 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
   }
 
-  override async claimRollouts(options: SqlClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
-    const { idempotency, waitMs = 0, workerId = null, runId = null, limit = 1 } = options;
-    assertClaimLimit(limit);
-    if (options.signal?.aborted) return [];
-    const claim = (): Promise<readonly AttemptedRollout[]> =>
-      idempotency === undefined ? super.claimRollouts(options) : this.#claimOnce(idempotency, options);
-    const claimed =
-      waitMs > 0
-        ? await this.#claimLine.wait(claim, { runId, waitMs, signal: this.#untilClosed(options.signal) })
-        : await claim();
-    if (claimed.length === 0 && workerId !== null && !this.#closing.signal.aborted) await this.#noteIdle(workerId);
-    return claimed;
+  override claimRollouts(options: SqlClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
+    return this.#untilEnded(this.#claimOrWait(options));
   }
 
   waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
-    return waitForFinish(
+    const waiting = waitForFinish(
       {
         clock: this.#clock,
         feed: this.#feed,
@@ -92,6 +83,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
         signal: this.#untilClosed(options.signal),
       },
     );
+    return this.#untilEnded(waiting);
   }
 
   /**
@@ -121,6 +113,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    await Promise.allSettled(this.#waits);
     await this.#watchdog.stop();
     await this.#driver.close();
   }
@@ -132,6 +125,20 @@ export class SqlStore extends SqlStoreOperations implements Store {
     if (this.#clock.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;
     await this.runner.write((context) => forgetOldAnswers(context));
+  }
+
+  async #claimOrWait(options: SqlClaimOptions): Promise<readonly AttemptedRollout[]> {
+    const { idempotency, waitMs = 0, workerId = null, runId = null, limit = 1 } = options;
+    assertClaimLimit(limit);
+    if (options.signal?.aborted) return [];
+    const claim = (): Promise<readonly AttemptedRollout[]> =>
+      idempotency === undefined ? super.claimRollouts(options) : this.#claimOnce(idempotency, options);
+    const claimed =
+      waitMs > 0
+        ? await this.#claimLine.wait(claim, { runId, waitMs, signal: this.#untilClosed(options.signal) })
+        : await claim();
+    if (claimed.length === 0 && workerId !== null && !this.#closing.signal.aborted) await this.#noteIdle(workerId);
+    return claimed;
   }
 
   /** Claims, or reads again what the same request has claimed before. Finding nothing is no answer to keep. */
@@ -150,6 +157,16 @@ export class SqlStore extends SqlStoreOperations implements Store {
       await markWorkerDequeued(context, workerId);
       await markWorkerIdle(context, workerId);
     });
+  }
+
+  /** Remembers a wait, for closing to wait for. */
+  async #untilEnded<TResult>(wait: Promise<TResult>): Promise<TResult> {
+    this.#waits.add(wait);
+    try {
+      return await wait;
+    } finally {
+      this.#waits.delete(wait);
+    }
   }
 
   #untilClosed(signal: AbortSignal | undefined): AbortSignal {

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
+import { expect, test } from 'vitest';
+import { openStore } from '../src/index.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+test('says that it is full, keeps what was acknowledged, and half-writes nothing', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const store = await openStore(file, { maxSizeBytes: 600_000 });
+  const acknowledged: string[] = [];
+  const failure = await fill();
+  expect(failure).toMatchObject({ code: 'STORE_FULL', remedy: expect.stringContaining('space') });
+  expect(acknowledged.length).toBeGreaterThan(5);
+  expect(await idsOf(store)).toEqual(acknowledged);
+  await store.close();
+
+  const roomier = await openStore(file);
+  expect(await idsOf(roomier)).toEqual(acknowledged);
+  await roomier.enqueueRollouts([{ input: 'fits again' }]);
+  expect(await roomier.claimRollouts({ limit: 1000 })).toHaveLength(acknowledged.length + 1);
+  await roomier.close();
+
+  async function fill(): Promise<unknown> {
+    try {
+      for (;;) {
+        const batch = [1, 2, 3].map((input) => ({ input: `${input}`.repeat(8000) }));
+        acknowledged.push(...(await store.enqueueRollouts(batch)).map((rollout) => rollout.rolloutId));
+      }
+    } catch (error) {
+      expect(AgentLightningError.isInstance(error)).toBe(true);
+      return error;
+    }
+  }
+});
+
+async function idsOf(store: Awaited<ReturnType<typeof openStore>>): Promise<readonly string[]> {
+  return (await store.queryRollouts()).items.map((rollout) => rollout.rolloutId);
+}

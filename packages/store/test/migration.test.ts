@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { SqliteDriver } from '../src/drivers/sqlite.ts';
+import { openStore } from '../src/index.ts';
+import { migrate, migrations } from '../src/migrate.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const driverOptions = { durability: 'process', busyTimeoutMs: 5000, outsidePollMs: 50, maxSizeBytes: null } as const;
+
+test('opens a store again with everything that was in it', async () => {
+  await using folder = await temporaryFolder();
+  const location = `sqlite:${join(folder.path, 'deep', 'inside', 'agl.db')}`;
+  const first = await openStore(location);
+  const [rollout] = await first.enqueueRollouts([{ input: 'kept' }]);
+  await first.close();
+  const second = await openStore(location);
+  expect((await second.queryRollouts()).items).toEqual([rollout]);
+  await second.close();
+});
+
+test('refuses a store that a newer version wrote, and leaves it as it is', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  await (await openStore(file)).close();
+  execute(file, "INSERT INTO schema_migrations (version, name, time_ms) VALUES (999, 'from the future', 0)");
+  await expect(openStore(file)).rejects.toMatchObject({
+    code: 'STORE_SCHEMA',
+    message: expect.stringContaining('999'),
+  });
+  execute(file, 'DELETE FROM schema_migrations WHERE version = 999');
+  await (await openStore(file)).close();
+});
+
+test('refuses a database of something else, and a file that is no database', async () => {
+  await using folder = await temporaryFolder();
+  const foreign = join(folder.path, 'foreign.db');
+  execute(foreign, 'CREATE TABLE notes (text TEXT)');
+  await expect(openStore(foreign)).rejects.toMatchObject({
+    code: 'STORE_SCHEMA',
+    message: expect.stringContaining('notes'),
+  });
+  const text = join(folder.path, 'text.db');
+  await writeFile(text, 'this is a letter, not a database. '.repeat(200));
+  await expect(openStore(text)).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
+});
+
+test('refuses a place it cannot write to, and a kind of store there is not', async () => {
+  await using folder = await temporaryFolder();
+  await expect(openStore(folder.path)).rejects.toMatchObject({ code: 'CONFIG' });
+  await expect(openStore('mysql://localhost/agl')).rejects.toMatchObject({ code: 'VALIDATION' });
+});
+
+test('migrates once when several open a new store together', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const stores = await Promise.all(Array.from({ length: 5 }, () => openStore(file)));
+  await Promise.all(stores.map((store) => store.close()));
+  const versions = new DatabaseSync(file).prepare('SELECT version FROM schema_migrations').all();
+  expect(versions).toHaveLength(migrations.length);
+});
+
+test('applies what is new in order, and nothing of it when one part fails', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const driver = await SqliteDriver.open({ ...driverOptions, path: file });
+  await migrate(driver, { nowMs: 0 });
+  const next = migrations.length + 1;
+  const good = { version: next, name: 'good', statements: ['CREATE TABLE extra (a TEXT)'] };
+  const bad = { version: next + 1, name: 'bad', statements: ['CREATE TABLE more (a TEXT)', 'CREATE NONSENSE'] };
+  await expect(migrate(driver, { nowMs: 0, migrations: [...migrations, good, bad] })).rejects.toMatchObject({
+    code: 'INTERNAL',
+  });
+  await migrate(driver, { nowMs: 0 });
+  await migrate(driver, { nowMs: 0, migrations: [...migrations, good] });
+  const rows = await driver.read((connection) =>
+    connection.all('SELECT version FROM schema_migrations ORDER BY version'),
+  );
+  expect(rows.at(-1)).toMatchObject({ version: next });
+  await driver.close();
+});
+
+function execute(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
