@@ -1,6 +1,6 @@
 import type { AgentLightningError, AttemptStatus } from '@agentlightning/core';
 import { type AttemptEnding, outcomeMetadata } from './attempt-outcome.ts';
-import type { AttemptRun } from './run-attempt.ts';
+import type { AttemptRun } from './attempt-run.ts';
 import { patiently } from './store-patience.ts';
 
 /** Together with the waits in between, more than a minute of a store that cannot be reached. */

@@ -1,6 +1,5 @@
 import {
   AgentLightningError,
-  type AttemptedRollout,
   AttemptSpans,
   newTraceId,
   type RolloutContext,
@@ -12,20 +11,10 @@ import { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
 import { type AttemptResources, loadResources } from './attempt-resources.ts';
 import { RewardWatch } from './attempt-rewards.ts';
+import type { AttemptRun } from './attempt-run.ts';
 import { reportEnding } from './report-ending.ts';
 import { runAgent } from './run-agent.ts';
-import type { AttemptOptions } from './runner-options.ts';
-import type { RunnerServices } from './runner-services.ts';
 import { patiently } from './store-patience.ts';
-
-/** An attempt about to be run. */
-export interface AttemptRun<TTask> {
-  readonly rollout: AttemptedRollout;
-  readonly options: AttemptOptions<TTask>;
-  readonly services: RunnerServices;
-  /** Aborts when the runner stops and waits no longer. */
-  readonly hardStop: AbortSignal;
-}
 
 /**
  * Runs one claimed attempt from its start to its end in the store. Never throws: whatever goes wrong is the
