@@ -1,5 +1,11 @@
 export type { ResolvedConfig } from './config/resolve-config.ts';
-export type { EvaluationConfig, RuntimeConfig, SamplingConfig, StoreConfig, TrainConfig } from './config/train-config.ts';
+export type {
+  EvaluationConfig,
+  RuntimeConfig,
+  SamplingConfig,
+  StoreConfig,
+  TrainConfig,
+} from './config/train-config.ts';
 export { defineConfig } from './config/train-config.ts';
 export type { TrainOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';

@@ -67,7 +67,12 @@ export type TrainingEvent =
       readonly model: string;
       readonly device: string;
     }
-  | { readonly type: 'evaluated'; readonly step: number; readonly phase: EvaluationPhase; readonly summary: EvaluationSummary }
+  | {
+      readonly type: 'evaluated';
+      readonly step: number;
+      readonly phase: EvaluationPhase;
+      readonly summary: EvaluationSummary;
+    }
   | { readonly type: 'rollout-finished'; readonly phase: string; readonly finished: number; readonly total: number }
   | { readonly type: 'stepped'; readonly summary: StepSummary }
   | { readonly type: 'checkpointed'; readonly step: number; readonly uri: string }

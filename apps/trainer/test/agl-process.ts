@@ -15,6 +15,7 @@ export class AglProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   #stderr = '';
+  #output = '';
   #onEvent: () => void = () => undefined;
 
   constructor(args: readonly string[], options: { readonly cwd?: string } = {}) {
@@ -35,6 +36,11 @@ export class AglProcess implements AsyncDisposable {
   /** What it wrote to standard error so far. */
   get stderr(): string {
     return this.#stderr;
+  }
+
+  /** What it wrote to standard output so far. */
+  get output(): string {
+    return this.#output;
   }
 
   /** The processes it has started, as Linux knows them. */
@@ -76,6 +82,7 @@ export class AglProcess implements AsyncDisposable {
   }
 
   #take(line: string): void {
+    this.#output += `${line}\n`;
     this.events.push(line.startsWith('{') ? (JSON.parse(line) as AglEvent) : { event: 'text', line });
     this.#onEvent();
   }

@@ -65,7 +65,9 @@ describe('negative controls do not learn:', () => {
 
   test('advantages of other rollouts', async () => {
     const { before, after } = await train(
-      withAdvantages(({ advantages }) => advantages.map((_, index) => advantages[(index * 37 + 11) % advantages.length] ?? 0)),
+      withAdvantages(({ advantages }) =>
+        advantages.map((_, index) => advantages[(index * 37 + 11) % advantages.length] ?? 0),
+      ),
     );
     expect(after.reward - before.reward).toBeLessThan(0.2);
   }, 120_000);

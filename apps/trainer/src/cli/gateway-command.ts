@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { serveGateway } from '@agentlightning/gateway';
+import type { Command } from 'commander';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { wholeNumber } from './number-flag.ts';
 import { serverLog } from './server-log.ts';
@@ -32,7 +32,11 @@ export function addGatewayCommand(program: Command): void {
       const store = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
       const gateway = await serveGateway({
         store,
-        upstream: { baseUrl: flags.upstream, ...optional('model', flags.model), ...optional('apiKey', process.env['AGL_UPSTREAM_KEY']) },
+        upstream: {
+          baseUrl: flags.upstream,
+          ...optional('model', flags.model),
+          ...optional('apiKey', process.env['AGL_UPSTREAM_KEY']),
+        },
         host: flags.host,
         port: flags.port,
         ...optional('apiKey', process.env['AGL_GATEWAY_KEY']),

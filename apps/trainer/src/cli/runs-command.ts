@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import type { Run } from '@agentlightning/core';
+import type { Command } from 'commander';
 import { z } from 'zod';
 import { defaultStoreUrl, openExistingStore } from './store-option.ts';
 
@@ -59,7 +59,12 @@ function runTable(runs: readonly Run[]): string[] {
     ];
   });
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  return [header, ...rows].map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  return [header, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }
 
 function rewardText(reward: unknown): string {

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { type Rollout, type Span, type Store, terminalRolloutStatuses } from '@agentlightning/core';
+import type { Command } from 'commander';
 import { conversationLines } from '../trace/conversation.ts';
 import { traceLines, traceTree } from '../trace/trace-tree.ts';
 import { defaultStoreUrl, openExistingStore } from './store-option.ts';

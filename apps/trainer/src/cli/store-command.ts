@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { createStoreServer, openStore } from '@agentlightning/store';
+import type { Command } from 'commander';
 import { wholeNumber } from './number-flag.ts';
 import { serverLog } from './server-log.ts';
 import { defaultStoreUrl } from './store-option.ts';

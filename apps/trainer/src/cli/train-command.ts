@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import type { CollectedRollout } from '@agentlightning/core';
+import type { Command } from 'commander';
 import { type ConfigOverrides, defaultConfigFile, loadConfig } from '../config/load-config.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { jsonReport } from '../report/json-report.ts';
@@ -76,7 +76,8 @@ async function trainAndReport(config: ResolvedConfig, flags: TrainFlags): Promis
     ...(flags.run === undefined ? {} : { runId: flags.run }),
   });
   interrupt.release();
-  if (flags.json !== true) process.stdout.write(summaryText(summary, await loadExamples(config, summary), process.env['AGL_COMMAND']));
+  if (flags.json !== true)
+    process.stdout.write(summaryText(summary, await loadExamples(config, summary), process.env['AGL_COMMAND']));
   return summary.isImproved ? exitCodes.done : exitCodes.failed;
 }
 

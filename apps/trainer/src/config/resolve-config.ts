@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { AgentLightningError } from '@agentlightning/core';
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
+import { AgentLightningError } from '@agentlightning/core';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { nearestName } from './nearest-name.ts';
-import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
+import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
 
 /** A configuration with every default filled in and every path absolute. */
 export interface ResolvedConfig {

@@ -1,5 +1,5 @@
-import type { Agent } from '@agentlightning/runner';
 import type { AlgorithmOptions } from '@agentlightning/algorithms';
+import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
 
 /** Where training happens. */

@@ -1,3 +1,4 @@
+import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import {
   AgentLightningError,
   type BatchResult,
@@ -5,7 +6,17 @@ import {
   type StepPlan,
   type StepResult,
   type TrainableModel,
+  type TrainingBatch,
 } from '@agentlightning/core';
+
+/** What applying a plan needs. */
+export interface ApplyPlanOptions {
+  readonly model: TrainableModel;
+  /** The policy that a KL term compares with: the model as it was at the start. Asked for only when there is one. */
+  readonly reference: () => Promise<TrainableModel>;
+  /** How far trainer and sampler may disagree, in nats a token. */
+  readonly maxLogprobGap: number;
+}
 
 /** What the updates of a step did to the model. */
 export interface AppliedPlan {
@@ -20,19 +31,24 @@ export interface AppliedPlan {
  *
  * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
  */
-export async function applyPlan(model: TrainableModel, plan: StepPlan, maxLogprobGap: number): Promise<AppliedPlan> {
+export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Promise<AppliedPlan> {
   if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {} };
+  const { model } = options;
   const batches: Promise<BatchResult>[] = [];
   const steps: Promise<StepResult>[] = [];
   for (const update of plan.updates) {
-    for (const batch of update.batches) batches.push(observed(await model.forwardBackward(batch, update.loss)));
+    const isCompared = (update.loss.parameters['kl_coefficient'] ?? 0) > 0;
+    for (const batch of update.batches) {
+      const complete = isCompared ? await withReference(batch, options) : batch;
+      batches.push(observed(await model.forwardBackward(complete, update.loss)));
+    }
     steps.push(observed(await model.optimStep(update.optimizer)));
   }
   const published = observed(await model.publishWeights());
   const batchResults = await Promise.all(batches);
   const stepResults = await Promise.all(steps);
   const endpoint = await published;
-  assertAligned(batchResults[0], maxLogprobGap);
+  assertAligned(batchResults[0], options.maxLogprobGap);
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
@@ -57,6 +73,11 @@ function assertAligned(first: BatchResult | undefined, maxLogprobGap: number): v
     message: `trainer and sampler disagree on the log-probability of sampled tokens by ${gap.toFixed(3)} on average, above ${maxLogprobGap}`,
     details: { gap, maxLogprobGap },
   });
+}
+
+async function withReference(batch: TrainingBatch, { reference }: ApplyPlanOptions): Promise<TrainingBatch> {
+  const model = await reference();
+  return withReferenceLogprobs(batch, await model.logprobs(batch));
 }
 
 /** A result that is awaited later: until then a failure must not count as unhandled. */

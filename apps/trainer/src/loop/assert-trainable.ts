@@ -1,9 +1,4 @@
-import {
-  AgentLightningError,
-  type CollectedRollout,
-  modelCallFromSpan,
-  type Span,
-} from '@agentlightning/core';
+import { AgentLightningError, type CollectedRollout, modelCallFromSpan, type Span } from '@agentlightning/core';
 import { primaryReward } from '../trace/primary-reward.ts';
 import type { TrainingSession } from './training-session.ts';
 
@@ -14,10 +9,7 @@ import type { TrainingSession } from './training-session.ts';
  * @throws AgentLightningError AGENT_FAILED, NOTHING_TO_TRAIN or INVALID_REWARD; RUNTIME_UNAVAILABLE or
  *   UNREACHABLE when rollouts failed because the model could not be reached
  */
-export async function assertTrainable(
-  session: TrainingSession,
-  collected: readonly CollectedRollout[],
-): Promise<void> {
+export async function assertTrainable(session: TrainingSession, collected: readonly CollectedRollout[]): Promise<void> {
   const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded');
   if (failed.length > 0) await session.assertHealthy();
   const succeeded = collected.filter(({ rollout }) => rollout.status === 'succeeded');
@@ -63,7 +55,8 @@ function failureText(collected: CollectedRollout | undefined): string {
 }
 
 function exceptionMessage(span: Span): string | null {
-  const recorded = span.attributes['exception.message'] ?? span.events.map((event) => event.attributes['exception.message'])[0];
+  const recorded =
+    span.attributes['exception.message'] ?? span.events.map((event) => event.attributes['exception.message'])[0];
   if (recorded !== undefined) return String(recorded);
   return span.status.code === 'ERROR' ? span.status.message : null;
 }

@@ -11,7 +11,8 @@ export interface NumberedTask {
  * The tasks of a training step: the whole list is shuffled once an epoch, and steps take the next
  * ones in turn. It depends on the seed and the step alone, so a resumed run draws the same tasks.
  *
- * @param step - from 1
+ * @param options.tasks - at least one
+ * @param options.step - from 1
  */
 export function tasksOfStep(options: {
   readonly tasks: readonly JsonValue[];
@@ -25,9 +26,7 @@ export function tasksOfStep(options: {
     const position = first + offset;
     const epoch = Math.floor(position / tasks.length);
     const index = shuffledIndex({ position: position % tasks.length, count: tasks.length, seed: `${seed}/${epoch}` });
-    const input = tasks[index];
-    if (input === undefined) throw new RangeError(`task ${index} of ${tasks.length}`);
-    return { index, input };
+    return { index, input: tasks[index] ?? null };
   });
 }
 

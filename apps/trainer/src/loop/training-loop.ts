@@ -1,5 +1,5 @@
-import { type CollectedRollout, systemClock } from '@agentlightning/core';
 import { comparePairs } from '@agentlightning/algorithms';
+import { AgentLightningError, type CollectedRollout, systemClock } from '@agentlightning/core';
 import type { EvaluationPhase, StepSummary, TrainingSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
@@ -20,6 +20,9 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const { config, emit } = session;
   const startedMs = systemClock.now();
   let state = session.state;
+  if (state.checkpoint === null) {
+    state = await save(session, { ...state, ...(await saveCheckpoint(session, state, 0)) });
+  }
   if (state.before === null) {
     state = await save(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
   }
@@ -60,8 +63,9 @@ async function trainStep(options: {
     totalSteps: config.steps,
     policyVersion: (await model.state()).policyVersion,
     seed: (spreadSeed(config.seed) + step) >>> 0,
+    maxBatchTokens: session.capabilities.maxBatchTokens,
   });
-  const applied = await applyPlan(model, plan, config.maxLogprobGap);
+  const applied = await applyPlan(plan, { model, reference: session.reference, maxLogprobGap: config.maxLogprobGap });
   const checkpoint = await saveCheckpoint(session, options.state, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
   const summary: StepSummary = {
@@ -157,9 +161,13 @@ function hasReachedGoal(state: RunState, goal: number | null): boolean {
   return goal !== null && last.length === 3 && last.every((reward) => reward >= goal);
 }
 
+function unfinished(runId: string): AgentLightningError {
+  return new AgentLightningError({ code: 'INTERNAL', message: `run ${runId} ended without both evaluations` });
+}
+
 function summarise(session: TrainingSession, state: RunState, seconds: number): TrainingSummary {
   const { before, after } = state;
-  if (before === null || after === null) throw new TypeError('a finished run has both evaluations');
+  if (before === null || after === null) throw unfinished(session.run.runId);
   const comparison = comparePairs(before.rewards, after.rewards);
   const examples = pickExamples(before, after);
   return {

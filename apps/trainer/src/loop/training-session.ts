@@ -20,6 +20,8 @@ export interface TrainingSession {
   readonly state: RunState;
   readonly algorithm: Algorithm;
   readonly model: TrainableModel;
+  /** The model as it was at the start, for a KL term; made when it is first asked for. */
+  readonly reference: () => Promise<TrainableModel>;
   readonly capabilities: RuntimeCapabilities;
   readonly trainTasks: readonly JsonValue[];
   readonly heldOutTasks: readonly JsonValue[];

@@ -6,7 +6,10 @@ const blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
  * @param values - in order; more than `width` of them are averaged together
  * @param size.height - in lines; each line shows eight levels
  */
-export function rewardCurve(values: readonly number[], size: { readonly width: number; readonly height: number }): string[] {
+export function rewardCurve(
+  values: readonly number[],
+  size: { readonly width: number; readonly height: number },
+): string[] {
   const points = resample(values, size.width);
   const low = Math.min(0, ...points);
   const high = Math.max(low + Number.EPSILON, 1, ...points);
@@ -32,7 +35,8 @@ function scaleLabel(options: {
 }
 
 function resample(values: readonly number[], width: number): readonly number[] {
-  if (values.length <= width) return values.flatMap((value) => Array<number>(Math.floor(width / values.length)).fill(value));
+  if (values.length <= width)
+    return values.flatMap((value) => Array<number>(Math.floor(width / values.length)).fill(value));
   return Array.from({ length: width }, (_, column) => {
     const from = Math.floor((column * values.length) / width);
     const to = Math.max(from + 1, Math.floor(((column + 1) * values.length) / width));

@@ -41,7 +41,9 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
 function nextCommands(summary: TrainingSummary, command: string): string[] {
   const rows = [
     [`${command} runs`, 'the runs of this store'],
-    ...(summary.exampleAfter === null ? [] : [[`${command} show ${summary.exampleAfter}`, 'the trace of that rollout']]),
+    ...(summary.exampleAfter === null
+      ? []
+      : [[`${command} show ${summary.exampleAfter}`, 'the trace of that rollout']]),
     [`${command} --help`, 'everything else'],
   ];
   return rows.map(([line, meaning]) => `  ${(line ?? '').padEnd(34)} ${meaning ?? ''}`);
@@ -55,7 +57,11 @@ function evaluationLine(name: string, evaluation: EvaluationSummary): string {
 
 function exampleLines(title: string, collected: CollectedRollout | null): string[] {
   if (collected === null) return [];
-  return [`${title} (${collected.rollout.rolloutId})`, ...conversationLines(collected.spans).map((line) => `  ${line}`), ''];
+  return [
+    `${title} (${collected.rollout.rolloutId})`,
+    ...conversationLines(collected.spans).map((line) => `  ${line}`),
+    '',
+  ];
 }
 
 function pValueText(pValue: number): string {

@@ -21,7 +21,7 @@ export function terminalReport(output: TerminalOutput): TrainingListener {
   let share = 0;
   const draw = (): void => {
     const width = output.columns ?? 80;
-    output.write(eraseLine + fit(liveLine({ last, doing, share }), width - 1));
+    output.write(eraseLine + cutTo(liveLine({ last, doing, share }), width - 1));
   };
   const scroll = (text: string): void => {
     output.write(`${eraseLine}${text}\n`);
@@ -67,7 +67,11 @@ function progressShare(event: Extract<TrainingEvent, { type: 'rollout-finished' 
   return steps === 0 ? 0 : ((last?.step ?? 0) + event.finished / event.total) / steps;
 }
 
-function liveLine(state: { readonly last: StepSummary | null; readonly doing: string; readonly share: number }): string {
+function liveLine(state: {
+  readonly last: StepSummary | null;
+  readonly doing: string;
+  readonly share: number;
+}): string {
   const { last, doing, share } = state;
   const facts =
     last === null
@@ -90,6 +94,6 @@ export function bar(share: number, width: number): string {
   return filled.padEnd(width, '░');
 }
 
-function fit(text: string, width: number): string {
+function cutTo(text: string, width: number): string {
   return text.length <= width ? text : text.slice(0, Math.max(0, width));
 }

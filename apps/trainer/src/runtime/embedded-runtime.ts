@@ -38,7 +38,9 @@ export async function launchEmbeddedRuntime(options: { readonly checkpointDir: s
   const lastWords = keepLastLines(child);
   let isClosing = false;
   const ended = once(child, 'exit');
-  const died = ended.then(async () => (isClosing ? await new Promise<never>(() => undefined) : lostError(child, lastWords)));
+  const died = ended.then(async () =>
+    isClosing ? await new Promise<never>(() => undefined) : lostError(child, lastWords),
+  );
   const address = await Promise.race([readAddress(child), died, startTimeout()]);
   if (typeof address !== 'string') {
     child.kill('SIGKILL');

@@ -37,18 +37,24 @@ export async function openGateway(options: {
 async function externalGateway(url: string, upstream: InferenceEndpoint): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const check = async (): Promise<void> => {
-    try {
-      const answer = await fetch(`${root}/health`, { signal: AbortSignal.timeout(5000) });
-      if (!answer.ok) throw new RangeError(`it answered ${answer.status}`);
-    } catch (cause) {
-      throw new AgentLightningError({
-        code: 'UNREACHABLE',
-        message: `the gateway at ${root} does not answer`,
-        remedy: 'Start it again (`agl gateway`), then `agl train --resume <run>`.',
-        cause,
-      });
-    }
+    const status = await healthStatus(root);
+    if (status === 200) return;
+    throw new AgentLightningError({
+      code: 'UNREACHABLE',
+      message: `the gateway at ${root} does not answer (${status})`,
+      remedy: 'Start it again (`agl gateway`), then `agl train --resume <run>`.',
+    });
   };
   await check();
   return { baseUrl: `${root}/v1`, model: upstream.model, check, close: async () => undefined };
+}
+
+/** The HTTP status of the gateway's health page, or why there is none. */
+async function healthStatus(root: string): Promise<number | string> {
+  try {
+    return (await fetch(`${root}/health`, { signal: AbortSignal.timeout(5000) })).status;
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    return cause instanceof Error ? cause.message : String(error);
+  }
 }

@@ -10,7 +10,9 @@ export function conversationLines(spans: readonly Span[]): string[] {
   const last = calls.at(-1);
   if (last === undefined) return ['(no model call)'];
   const asked = asArray(last.request?.['messages']).map(messageLine);
-  const answers = asArray(last.response?.['choices']).map((choice) => messageLine(asObject(choice)?.['message'] ?? null));
+  const answers = asArray(last.response?.['choices']).map((choice) =>
+    messageLine(asObject(choice)?.['message'] ?? null),
+  );
   const reward = primaryReward(spans);
   return [...asked, ...answers, reward === null ? 'no reward' : `reward ${reward}`];
 }
@@ -24,7 +26,8 @@ function messageLine(message: JsonValue): string {
     return `→ ${String(called?.['name'] ?? '?')}(${String(called?.['arguments'] ?? '')})`;
   });
   const content = fields['content'];
-  const text = typeof content === 'string' ? content : content === null || content === undefined ? '' : JSON.stringify(content);
+  const text =
+    typeof content === 'string' ? content : content === null || content === undefined ? '' : JSON.stringify(content);
   return `${role} ${[text, ...calls].filter((part) => part !== '').join(' ')}`.trimEnd();
 }
 

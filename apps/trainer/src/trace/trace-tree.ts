@@ -11,7 +11,8 @@ export function traceTree(spans: readonly Span[]): readonly TraceNode[] {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   const childrenOf = new Map<string | null, Span[]>();
   for (const span of [...spans].sort((left, right) => left.sequenceId - right.sequenceId)) {
-    const parent = span.parentId !== null && ids.has(span.parentId) && span.parentId !== span.spanId ? span.parentId : null;
+    const parent =
+      span.parentId !== null && ids.has(span.parentId) && span.parentId !== span.spanId ? span.parentId : null;
     childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), span]);
   }
   const build = (parent: string | null): readonly TraceNode[] =>
@@ -32,7 +33,9 @@ function spanText(span: Span): string {
   const { startTimeMs, endTimeMs } = span;
   const duration = startTimeMs !== null && endTimeMs !== null ? `${(endTimeMs - startTimeMs).toFixed(1)} ms` : '';
   const failed = span.status.code === 'ERROR' ? `ERROR ${span.status.message ?? ''}` : '';
-  return [`#${span.sequenceId}`, span.name, ...details(span), duration, failed].filter((part) => part !== '').join('  ');
+  return [`#${span.sequenceId}`, span.name, ...details(span), duration, failed]
+    .filter((part) => part !== '')
+    .join('  ');
 }
 
 function details(span: Span): string[] {

@@ -1,0 +1,38 @@
+import path from 'node:path';
+import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
+import { connectRuntime } from '@agentlightning/runtime';
+import type { RuntimeConfig } from '../config/train-config.ts';
+import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
+
+/** A training runtime that can be talked to. */
+export interface OpenRuntime {
+  readonly runtime: TrainingRuntime;
+  /** Resolves when a process that this one started has died. */
+  readonly died: Promise<AgentLightningError>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Connects to the runtime the configuration names, or starts the embedded one.
+ *
+ * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not answer or does not come up
+ */
+export async function openRuntime(config: RuntimeConfig, dataDir: string): Promise<OpenRuntime> {
+  if (config.type === 'grpc') {
+    const { address, apiKey } = config;
+    const runtime = await connectRuntime({ address, ...(apiKey === undefined ? {} : { apiKey }) });
+    return { runtime, died: new Promise(() => undefined), close: () => runtime.close() };
+  }
+  const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: path.join(dataDir, 'checkpoints') });
+  try {
+    const runtime = await connectRuntime({ address: launched.address });
+    const close = async (): Promise<void> => {
+      await runtime.close();
+      await launched.close();
+    };
+    return { runtime, died: launched.died, close };
+  } catch (error) {
+    await launched.close();
+    throw error;
+  }
+}

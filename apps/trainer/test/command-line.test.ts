@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { AglProcess } from './agl-process.ts';
+
+const smallConfig = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-cli-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function fail(...args: string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {
+  await using agl = new AglProcess(args, { cwd: folder });
+  return { code: await agl.exitCode(), stderr: agl.stderr };
+}
+
+test('an unknown flag or command is named with the nearest one', async () => {
+  const flag = await fail('train', '--stepps', '3');
+  expect(flag.code).toBe(2);
+  expect(flag.stderr).toMatch(/unknown option '--stepps'[\s\S]*Did you mean --steps/);
+  expect((await fail('trian')).stderr).toMatch(/unknown command 'trian'[\s\S]*Did you mean train/);
+});
+
+test('a flag with a wrong value is named with what it takes', async () => {
+  const { code, stderr } = await fail('train', '--steps', 'many');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/--steps.*"many" is not a whole number/);
+});
+
+test('a missing configuration file is named with its full path', async () => {
+  const { code, stderr } = await fail('train');
+  expect(code).toBe(2);
+  expect(stderr).toContain(path.join(folder, 'agl.config.ts'));
+});
+
+test('an unknown key of the configuration is named with the nearest one', async () => {
+  writeFileSync(path.join(folder, 'agl.config.ts'), 'export default { agent: () => 1, taskz: {} };');
+  const { code, stderr } = await fail('train');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/unknown key "taskz"; did you mean "tasks"/);
+});
+
+test('a bad line of a task file is named by file and line', async () => {
+  writeFileSync(path.join(folder, 'train.jsonl'), '{"a":1}\n{"a":\n');
+  writeFileSync(
+    path.join(folder, 'agl.config.ts'),
+    "export default { agent: () => 1, tasks: { train: 'train.jsonl', test: 'train.jsonl' } };",
+  );
+  const { code, stderr } = await fail('train');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/train\.jsonl:2: not JSON/);
+});
+
+test('a runtime that is not there is named, and nothing hangs', async () => {
+  const { code, stderr } = await fail('train', smallConfig, '--runtime', '127.0.0.1:1', '--data-dir', folder);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/RUNTIME_UNAVAILABLE.*127\.0\.0\.1:1/);
+});
+
+test('a taken port is named', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const address = taken.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const { code, stderr } = await fail('store', '--db', 'sqlite:agl.db', '--port', String(port));
+  taken.close();
+  expect(code).toBe(3);
+  expect(stderr).toMatch(new RegExp(`PORT_IN_USE.*${port}`));
+});
+
+test('a store that is not there is named by commands that only read', async () => {
+  const { code, stderr } = await fail('runs');
+  expect(code).toBe(2);
+  expect(stderr).toContain('.agl/agl.db');
+});
+
+test('a store served over http holds a whole run, which runs and show can read', async () => {
+  await using store = new AglProcess(['store', '--db', `sqlite:${path.join(folder, 'agl.db')}`, '--port', '0']);
+  const url = String((await store.event('ready'))['url']);
+  await using training = new AglProcess([
+    'train',
+    smallConfig,
+    '--json',
+    '--store',
+    url,
+    '--data-dir',
+    folder,
+    '--steps',
+    '1',
+  ]);
+  const done = await training.event('done');
+  await using runs = new AglProcess(['runs', '--store', url, '--json']);
+  await runs.exitCode();
+  expect(runs.output).toContain(`"run":"${String(done['run'])}"`);
+  await using show = new AglProcess(['show', String(done['rollout_after']), '--store', url]);
+  expect(await show.exitCode()).toBe(0);
+  expect(show.output).toMatch(/agentlightning\.rollout[\s\S]*openai\.chat\.completion[\s\S]*tokens[\s\S]*policy v1/);
+});
