@@ -16,8 +16,11 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, unknown>>;
 }
 
-/** What may be imported from a package. `./protocol` is for who builds a store server or client, not for agents. */
-const publicEntries = new Set(['.', './testing', './protocol', './package.json']);
+/**
+ * What may be reached from outside a package. `./protocol` is for who builds a store server or client, not for agents;
+ * `./main` is a program to start, not to import.
+ */
+const publicEntries = new Set(['.', './testing', './protocol', './main', './package.json']);
 
 const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
 
