@@ -149,7 +149,8 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     remedy: 'Check that the agent calls the model through the gateway: `agl show <rollout>`.',
   },
   TOKEN_MISALIGNMENT: {
-    meaning: 'The trainer sees other probabilities for the sampled tokens than the sampler did: the tokens are not where they should be.',
+    meaning:
+      'The trainer sees other probabilities for the sampled tokens than the sampler did: the tokens are not where they should be.',
     remedy: 'Train on token ids as the engine returned them, at the positions and temperature they were sampled at.',
   },
   INTERNAL: {
