@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { StepPlan, TrainableModel, TrainingDatum } from '@agentlightning/core';
+import { connectRuntime } from '@agentlightning/runtime';
+import { type CpuRuntime, startCpuRuntime } from '@agentlightning/runtime-cpu';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { applyPlan } from './apply-plan.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'agl-apply-'));
+let runtime: CpuRuntime;
+beforeAll(async () => {
+  runtime = await startCpuRuntime({ checkpointDir: folder });
+});
+afterAll(async () => {
+  await runtime.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const completion = z.object({
+  prompt_token_ids: z.array(z.int()),
+  choices: z.array(
+    z.object({
+      token_ids: z.array(z.int()),
+      logprobs: z.object({ content: z.array(z.object({ logprob: z.number() })) }),
+    }),
+  ),
+});
+
+/** A model, and a sequence it sampled just now, ready to be trained on. */
+async function sampled(
+  modelId: string,
+): Promise<{ model: TrainableModel; datum: TrainingDatum; close(): Promise<void> }> {
+  const connection = await connectRuntime({ address: runtime.address });
+  const model = await connection.createModel({ baseModel: 'tiny-chat', modelId, seed: 1 });
+  const { baseUrl } = await model.endpoint();
+  const answer = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: modelId,
+      messages: [{ role: 'user', content: 'How many B4 are in stock?' }],
+      max_tokens: 12,
+      seed: 3,
+      logprobs: true,
+      return_token_ids: true,
+    }),
+  });
+  const { prompt_token_ids: prompt, choices } = completion.parse(await answer.json());
+  const [choice] = choices;
+  const tokens = choice?.token_ids ?? [];
+  const datum: TrainingDatum = {
+    tokenIds: Int32Array.from([...prompt, ...tokens]),
+    trained: [{ start: prompt.length, end: prompt.length + tokens.length }],
+    samplingLogprobs: Float32Array.from(choice?.logprobs.content ?? [], ({ logprob }) => logprob),
+    advantages: new Float32Array(tokens.length).fill(1),
+    weights: new Float32Array(tokens.length).fill(1 / tokens.length),
+    temperature: 1,
+    rolloutId: 'ro-1',
+    groupId: 'group-1',
+    minPolicyVersion: 0,
+    maxPolicyVersion: 0,
+  };
+  return { model, datum, close: () => connection.close() };
+}
+
+function planOf(datum: TrainingDatum): StepPlan {
+  const loss = { name: 'importance_sampling', parameters: {} };
+  return { updates: [{ batches: [{ data: [datum] }], loss, optimizer: { learningRate: 1e-4 } }], metrics: {} };
+}
+
+const reference = (): Promise<TrainableModel> => Promise.reject(new Error('no KL term asks for it'));
+
+test('takes the step when trainer and sampler agree on the sampled tokens', async () => {
+  const { model, datum, close } = await sampled('aligned');
+  const { metrics, trainedTokens } = await applyPlan(planOf(datum), { model, reference, maxLogprobGap: 0.1 });
+  expect(metrics['policy/logprob_gap']).toBeLessThan(1e-4);
+  expect(trainedTokens).toBe(datum.samplingLogprobs.length);
+  expect(metrics['policy/version']).toBe(1);
+  await close();
+});
+
+describe('catches an alignment that is off by one:', () => {
+  test('log-probabilities of the token before', async () => {
+    const { model, datum, close } = await sampled('late');
+    const count = datum.samplingLogprobs.length - 1;
+    const shifted = {
+      ...datum,
+      trained: datum.trained.map(({ start, end }) => ({ start: start + 1, end })),
+      samplingLogprobs: datum.samplingLogprobs.slice(0, count),
+      advantages: datum.advantages.slice(0, count),
+      weights: datum.weights.slice(0, count),
+    };
+    const applied = applyPlan(planOf(shifted), { model, reference, maxLogprobGap: 0.1 });
+    await expect(applied).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT' });
+    await close();
+  });
+
+  test('positions that begin with a token of the template', async () => {
+    const { model, datum, close } = await sampled('early');
+    const shifted = { ...datum, trained: datum.trained.map(({ start, end }) => ({ start: start - 1, end: end - 1 })) };
+    const applied = applyPlan(planOf(shifted), { model, reference, maxLogprobGap: 0.1 });
+    await expect(applied).rejects.toMatchObject({ code: 'RUNTIME_REJECTED' });
+    await close();
+  });
+});
+
+test('compares with the reference policy when the loss has a KL term', async () => {
+  const { model, datum, close } = await sampled('compared');
+  const [update] = planOf(datum).updates;
+  if (update === undefined) throw new Error('the plan has one update');
+  const loss = { name: 'importance_sampling', parameters: { kl_coefficient: 0.1 } };
+  const plan = { updates: [{ ...update, loss }], metrics: {} };
+  let asked = 0;
+  const { metrics } = await applyPlan(plan, {
+    model,
+    reference: () => {
+      asked += 1;
+      return Promise.resolve(model);
+    },
+    maxLogprobGap: 0.1,
+  });
+  expect(asked).toBe(1);
+  expect(Math.abs(metrics['policy/kl_reference'] ?? 1)).toBeLessThan(1e-6);
+  await close();
+});
