@@ -1,6 +1,5 @@
-import type { Clock } from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import { RuntimeError } from '../runtime-error.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
 
 /** How long a client goes on trying. */
@@ -28,7 +27,8 @@ export class CallPolicy {
     this.#options = options;
   }
 
-  /** @throws RuntimeError what the runtime answered, or SHUTTING_DOWN (code RUNTIME_UNAVAILABLE) when it cannot be reached */
+  /** @throws RuntimeError what the runtime answered
+   * @throws AgentLightningError RUNTIME_UNAVAILABLE when it cannot be reached */
   async run<TResult>(call: () => Promise<TResult>): Promise<TResult> {
     const { clock, signal } = this.#options;
     const outage = this.outage();
@@ -37,6 +37,8 @@ export class CallPolicy {
         return await call();
       } catch (error) {
         if (signal.aborted) throw signal.reason;
+        // Thrown on this side: somebody else has found out already.
+        if (AgentLightningError.isInstance(error)) throw error;
         const failure = classifyCallError(error);
         if (failure.kind === 'transport' || failure.error.reason === ErrorReason.INCOMPLETE) {
           await outage.pause(failure.error);
@@ -73,15 +75,15 @@ export class Outage {
 
   /**
    * Waits before the next try.
-   * @throws RuntimeError with code RUNTIME_UNAVAILABLE when it has been gone for too long
+   * @throws AgentLightningError RUNTIME_UNAVAILABLE when it has been gone for too long
    */
   async pause(cause: Error): Promise<void> {
     const { clock, reconnectTimeoutMs, address, signal } = this.#options;
     this.#startedAtMs ??= clock.now();
     const goneMs = clock.now() - this.#startedAtMs;
     if (goneMs + this.#pauseMs > reconnectTimeoutMs) {
-      throw new RuntimeError({
-        reason: ErrorReason.SHUTTING_DOWN,
+      throw new AgentLightningError({
+        code: 'RUNTIME_UNAVAILABLE',
         message: `The training runtime at ${address} cannot be reached (tried for ${Math.round(goneMs)} ms): ${cause.message}`,
         cause,
       });

@@ -79,20 +79,27 @@ export class OperationWatcher {
     const { policy, signal } = this.#link;
     const outage = policy.outage();
     for (let isFirst = true; !signal.aborted && this.#failure === undefined; isFirst = false) {
-      try {
-        if (!isFirst) await this.#checkAfterOutage();
-        await this.#readStream(() => outage.end());
-        await outage.pause(endedEarly());
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        const failure = classifyCallError(error);
-        if (failure.kind === 'answered') throw asLostState(failure.error);
-        await outage.pause(failure.error);
-      }
+      const lost = await this.#readUntilLost(isFirst, () => outage.end());
+      await outage.pause(lost);
     }
   }
 
-  async #readStream(onEvent: () => void): Promise<void> {
+  /** Reads until the connection is lost, and says how. @throws RuntimeError what the runtime answered */
+  async #readUntilLost(isFirst: boolean, onSign: () => void): Promise<Error> {
+    const { signal } = this.#link;
+    try {
+      if (!isFirst) await this.#checkAfterOutage();
+      await this.#readStream(onSign);
+      return endedEarly();
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      const failure = classifyCallError(error);
+      if (failure.kind === 'answered') throw asLostState(failure.error);
+      return failure.error;
+    }
+  }
+
+  async #readStream(onSign: () => void): Promise<void> {
     const stream = this.#link.training.watchOperations({
       modelId: this.#modelId,
       afterCursor: this.#cursor,
@@ -101,10 +108,10 @@ export class OperationWatcher {
     this.#link.signal.addEventListener('abort', cancel);
     try {
       // The answer's metadata come at once, so a model at rest is known to be followed.
-      stream.on('metadata', onEvent);
+      stream.on('metadata', onSign);
       stream.on('error', () => {});
       stream.on('data', ({ event }: WatchOperationsResponse) => {
-        onEvent();
+        onSign();
         if (event === undefined) return;
         this.#cursor = event.cursor;
         if (event.operation !== undefined) this.#settle(event.operation);

@@ -27,14 +27,27 @@ export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promi
   const answered = new AbortController();
   const settled = response.finally(() => answered.abort());
   settled.catch(() => {});
-  await write(stream, { case: 'header', value: header(link.sessionId, upload) }, answered.signal);
-  const { payload } = upload.batch;
-  for (let offset = 0; offset < payload.byteLength && !answered.signal.aborted; offset += chunkBytes) {
-    const data = payload.subarray(offset, offset + chunkBytes);
-    await write(stream, { case: 'chunk', value: { offset, data } }, answered.signal);
+  try {
+    await writeAll(stream, upload, { sessionId: link.sessionId, answered: answered.signal });
+  } catch {
+    // The answer knows better why the stream broke; if there is none yet, this makes one.
+    stream.cancel();
   }
-  if (!answered.signal.aborted) stream.end();
   return settled;
+}
+
+async function writeAll(
+  stream: ClientWritableStream<SubmitBatchRequest>,
+  upload: BatchUpload,
+  { sessionId, answered }: { readonly sessionId: string; readonly answered: AbortSignal },
+): Promise<void> {
+  await write(stream, { case: 'header', value: header(sessionId, upload) }, answered);
+  const { payload } = upload.batch;
+  for (let offset = 0; offset < payload.byteLength && !answered.aborted; offset += chunkBytes) {
+    const data = payload.subarray(offset, offset + chunkBytes);
+    await write(stream, { case: 'chunk', value: { offset, data } }, answered);
+  }
+  if (!answered.aborted) stream.end();
 }
 
 function header(

@@ -11,6 +11,7 @@ export class WireProxy {
   readonly #server: Server;
   #target: Target;
   readonly #sockets = new Set<Socket>();
+  #isFrozen = false;
   #bytesUntilCut = Number.POSITIVE_INFINITY;
   /** How often the cable was cut. */
   cuts = 0;
@@ -47,6 +48,11 @@ export class WireProxy {
     this.#bytesUntilCut = bytes;
   }
 
+  /** Lets nothing through any more, and tells nobody: as when a machine hangs or a cable is pulled. */
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
   /** Leads new connections to another address. */
   redirect(address: string): void {
     this.#target = targetOf(address);
@@ -72,22 +78,31 @@ export class WireProxy {
         to.destroy();
       });
     }
-    runtime.pipe(client);
+    runtime.on('data', (data) => {
+      if (!this.#isFrozen) send(data, runtime, client);
+    });
     client.on('data', (data) => {
+      if (this.#isFrozen) return;
       this.#bytesUntilCut -= data.byteLength;
       if (this.#bytesUntilCut < 0) {
         this.#bytesUntilCut = Number.POSITIVE_INFINITY;
         this.cut();
-      } else if (!runtime.write(data)) {
-        client.pause();
-        runtime.once('drain', () => client.resume());
+      } else {
+        send(data, client, runtime);
       }
     });
     client.on('end', () => runtime.end());
+    runtime.on('end', () => client.end());
   }
 }
 
 function targetOf(address: string): Target {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
+function send(data: Buffer, from: Socket, to: Socket): void {
+  if (to.write(data)) return;
+  from.pause();
+  to.once('drain', () => from.resume());
 }

@@ -30,12 +30,16 @@ const statusOfReason: Readonly<Record<ErrorReason, status>> = {
   [ErrorReason.INCOMPLETE]: status.ABORTED,
 };
 
-/** Statuses that gRPC itself gives when there is no connection; the same call may be tried again. */
+/**
+ * Statuses that gRPC itself gives, without our trailer, when a connection is not there or breaks: a stream that is
+ * reset in the middle is INTERNAL to it. The same call may be tried again.
+ */
 const transportStatuses: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
   status.UNKNOWN,
   status.CANCELLED,
+  status.INTERNAL,
 ]);
 
 /** Any thrown value as grpc-js sends it: status, message and the whole failure in the trailer. */

@@ -6,6 +6,24 @@ import { vocabSize } from './bag-policy.ts';
 
 const everyLoss = { entropy_coefficient: 0, kl_coefficient: 0, kl_estimator: 3 };
 
+/** What the test engine can do. */
+export const bagCapabilities: EngineCapabilities = {
+  runtimeVersion: '1.0.0-test',
+  device: 'cpu',
+  models: [{ name: 'bag', maxContext: 256, vocabSize }],
+  losses: [
+    { name: 'cross_entropy', version: 1, defaults: everyLoss },
+    { name: 'importance_sampling', version: 1, defaults: everyLoss },
+    {
+      name: 'ppo',
+      version: 1,
+      defaults: { ...everyLoss, clip_low: 0.2, clip_high: 0.2, dual_clip: 3 },
+    },
+    { name: 'cispo', version: 1, defaults: { ...everyLoss, clip_low: 1, clip_high: 3 } },
+  ],
+  maxBatchTokens: 1_000_000,
+};
+
 /** An engine of test policies, with checkpoints in a directory and an endpoint of its own. */
 export class BagEngine implements RuntimeEngine {
   readonly #models: Map<string, BagModel>;
@@ -24,22 +42,7 @@ export class BagEngine implements RuntimeEngine {
   }
 
   capabilities(): EngineCapabilities {
-    return {
-      runtimeVersion: '1.0.0-test',
-      device: 'cpu',
-      models: [{ name: 'bag', maxContext: 256, vocabSize }],
-      losses: [
-        { name: 'cross_entropy', version: 1, defaults: everyLoss },
-        { name: 'importance_sampling', version: 1, defaults: everyLoss },
-        {
-          name: 'ppo',
-          version: 1,
-          defaults: { ...everyLoss, clip_low: 0.2, clip_high: 0.2, dual_clip: 3 },
-        },
-        { name: 'cispo', version: 1, defaults: { ...everyLoss, clip_low: 1, clip_high: 3 } },
-      ],
-      maxBatchTokens: 1_000_000,
-    };
+    return bagCapabilities;
   }
 
   async createModel(options: CreateModelOptions): Promise<EngineModel> {

@@ -1,0 +1,83 @@
+import type { BatchResult, CreateModelOptions, TrainingBatch } from '@agentlightning/core';
+import type { EngineCapabilities, EngineModelState, ResolvedLoss, RuntimeEngine } from '../../src/index.ts';
+import { bagCapabilities } from './bag-engine.ts';
+import { BagModel } from './bag-model.ts';
+
+/** The test policy behind a gate, and with faults on request. */
+export class GatedEngine implements RuntimeEngine {
+  /** Set to make every next pass over a batch fail with it. */
+  fault: Error | null = null;
+  /** Set to make every next making of a model fail with it. */
+  creationFault: Error | null = null;
+  isCorrupted = false;
+  isClosed = false;
+  /** Batches that have been started. */
+  started = 0;
+  readonly #directory: string;
+  #gate: Promise<void> = Promise.resolve();
+  #open: () => void = () => {};
+  #whenStarted: (() => void)[] = [];
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Makes batches wait when they start. */
+  shut(): void {
+    this.#gate = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  open(): void {
+    this.#open();
+  }
+
+  /** Resolves when a batch has been started and waits at the gate. */
+  nextStart(): Promise<void> {
+    return new Promise((resolve) => this.#whenStarted.push(resolve));
+  }
+
+  async pass(): Promise<void> {
+    this.started += 1;
+    for (const resolve of this.#whenStarted.splice(0)) resolve();
+    await this.#gate;
+    if (this.fault !== null) throw this.fault;
+  }
+
+  capabilities(): EngineCapabilities {
+    return bagCapabilities;
+  }
+
+  async createModel(options: CreateModelOptions): Promise<GatedModel> {
+    if (this.creationFault !== null) throw this.creationFault;
+    return new GatedModel(options, this, this.#directory);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}
+
+class GatedModel extends BagModel {
+  readonly #engine: GatedEngine;
+
+  constructor(options: CreateModelOptions, engine: GatedEngine, directory: string) {
+    super(options, { directory, baseUrl: 'http://127.0.0.1:1/v1' });
+    this.#engine = engine;
+  }
+
+  override state(): EngineModelState {
+    return { ...super.state(), isCorrupted: this.#engine.isCorrupted };
+  }
+
+  override async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
+    await this.#engine.pass();
+    return super.forwardBackward(batch, loss);
+  }
+
+  override async loadCheckpoint(uri: string): ReturnType<BagModel['loadCheckpoint']> {
+    this.#engine.isCorrupted = false;
+    return super.loadCheckpoint(uri);
+  }
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { aBatch, WireProxy } from '../src/testing/index.ts';
+import { serveGatedRuntime } from './serving-a-runtime.ts';
+
+const loss = { name: 'importance_sampling', parameters: {} };
+const batch = aBatch([1, 2]);
+
+describe('a client', () => {
+  it('leaves nobody waiting when the runtime falls silent without a word', async () => {
+    const { engine, server, connect, model: makeModel } = await serveGatedRuntime();
+    const proxy = await WireProxy.open(server.address);
+    onTestFinished(() => proxy.close());
+    const options = { address: proxy.address, keepaliveMs: 100, reconnectTimeoutMs: 300, callTimeoutMs: 200 };
+    const model = await makeModel(await connect(options));
+    engine.shut();
+    const pending = await model.forwardBackward(batch, loss);
+    proxy.freeze();
+    await expect(pending.result).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    await expect(pending.result).rejects.toThrow(proxy.address);
+  });
+
+  it('sends more operations than the window holds, in order', async () => {
+    const { model: makeModel } = await serveGatedRuntime({ limits: { reorderWindow: 3 } });
+    const model = await makeModel();
+    const sent = await Promise.all(Array.from({ length: 40 }, () => model.publishWeights()));
+    const versions = await Promise.all(sent.map(async ({ result }) => (await result).policyVersion));
+    expect(versions).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
+  });
+
+  it('rejects what is pending when it is closed, and the runtime goes on', async () => {
+    const { engine, connect, model: makeModel } = await serveGatedRuntime();
+    const runtime = await connect();
+    const model = await makeModel(runtime);
+    engine.shut();
+    const pending = await model.forwardBackward(batch, loss);
+    await runtime.close();
+    await expect(pending.result).rejects.toMatchObject({ code: 'CANCELLED' });
+    engine.open();
+    const again = await makeModel();
+    expect(await (await again.optimStep({ learningRate: 0.1 })).result).toMatchObject({ step: 1 });
+  });
+
+  it('gives the same model object when it is asked twice', async () => {
+    const { connect, model: makeModel } = await serveGatedRuntime();
+    const runtime = await connect();
+    const [first, second] = [await makeModel(runtime), await makeModel(runtime)];
+    expect(second).toBe(first);
+  });
+
+  it.each([-1, 1.5, 2 ** 32])('refuses the seed %d', async (seed) => {
+    const { connect } = await serveGatedRuntime();
+    const runtime = await connect();
+    const making = runtime.createModel({ baseModel: 'bag', modelId: 'model', seed });
+    await expect(making).rejects.toMatchObject({ code: 'VALIDATION' });
+  });
+
+  it('refuses a datum that cannot be encoded before it takes a number', async () => {
+    const { model: makeModel } = await serveGatedRuntime();
+    const model = await makeModel();
+    const sending = model.forwardBackward(aBatch([1], { minPolicyVersion: -1 }), loss);
+    await expect(sending).rejects.toMatchObject({ code: 'VALIDATION' });
+    expect((await model.forwardBackward(batch, loss)).sequence).toBe(1);
+  });
+});

@@ -1,0 +1,209 @@
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { ManualClock } from '@agentlightning/core/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ErrorReason } from '../src/gen/agentlightning/runtime/v1/error_pb.ts';
+import { OperationState } from '../src/gen/agentlightning/runtime/v1/operation_pb.ts';
+import { connectRuntime, serveRuntime } from '../src/index.ts';
+import { aBatch } from '../src/testing/index.ts';
+import { refusalOf } from '../src/testing/raw-client.ts';
+import { GatedEngine } from './bag/gated-engine.ts';
+import { serveGatedRuntime } from './serving-a-runtime.ts';
+
+const loss = { name: 'importance_sampling', parameters: {} };
+const batch = aBatch([1, 2]);
+const noDirectory = 'never-written';
+
+describe('listening', () => {
+  it('says when the port is taken', async () => {
+    const { server } = await serveGatedRuntime();
+    const second = serveRuntime({ engine: new GatedEngine(noDirectory), port: server.port });
+    await expect(second).rejects.toMatchObject({ code: 'PORT_IN_USE' });
+    await expect(second).rejects.toThrow(String(server.port));
+  });
+
+  it.each([
+    ['a key', {}],
+    ['TLS', { apiKey: 'secret' }],
+  ])('does not listen beyond this machine without %s', async (missing, options) => {
+    const serving = serveRuntime({ engine: new GatedEngine(noDirectory), host: '0.0.0.0', ...options });
+    await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
+    await expect(serving).rejects.toThrow(missing);
+  });
+
+  it('encrypts when it is given a certificate, and is then reached beyond this machine', async () => {
+    const certificate = await readFile(new URL('./tls/test-only-certificate.pem', import.meta.url), 'utf8');
+    const privateKey = await readFile(new URL('./tls/test-only-key.pem', import.meta.url), 'utf8');
+    const tls = { certificate, privateKey };
+    const { server, connect } = await serveGatedRuntime({ host: '0.0.0.0', apiKey: 'secret', tls });
+    const options = { address: `localhost:${server.port}`, apiKey: 'secret', reconnectTimeoutMs: 200 };
+    const runtime = await connect({ ...options, tls: true, rootCertificates: certificate });
+    expect((await runtime.capabilities()).device).toBe('cpu');
+    const untrusting = connectRuntime({ ...options, tls: true });
+    await expect(untrusting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+  });
+
+  it('does not send a key unencrypted over a network', async () => {
+    const connecting = connectRuntime({ address: '192.0.2.1:50051', apiKey: 'secret', tls: false });
+    await expect(connecting).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+
+  it('waits for a runtime that is still starting', async () => {
+    const placeholder = createServer().listen(0, '127.0.0.1');
+    const port = await new Promise<number>((resolve) => {
+      placeholder.once('listening', () => {
+        const address = placeholder.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : 0);
+      });
+    });
+    await new Promise((resolve) => placeholder.close(resolve));
+    const connecting = connectRuntime({ address: `127.0.0.1:${port}` });
+    const server = await serveRuntime({ engine: new GatedEngine(noDirectory), port });
+    onTestFinished(() => server.close());
+    const runtime = await connecting;
+    expect((await runtime.capabilities()).models[0]?.name).toBe('bag');
+    await runtime.close();
+  });
+});
+
+describe('a full queue', () => {
+  const limits = { maxInflightBytes: 500 };
+
+  it('refuses a batch without taking its number, and takes it later', async () => {
+    const { engine, rawModel } = await serveGatedRuntime({ limits });
+    const model = await rawModel();
+    engine.shut();
+    const started = engine.nextStart();
+    await model.send(model.upload(1, batch));
+    await started;
+    const early = await refusalOf(model.send(model.upload(3, batch)));
+    expect(early).toMatchObject({ reason: ErrorReason.QUEUE_FULL, code: 'RESOURCE_EXHAUSTED' });
+    expect(early.retryAfterMs).toBeGreaterThan(0);
+    const { model: info } = await model.client.training.getModel({ modelId: model.modelId });
+    expect(info?.nextSeq).toBe(2);
+  });
+
+  it('lets the batch in that everything waits for', async () => {
+    const { engine, rawModel } = await serveGatedRuntime({ limits });
+    const model = await rawModel();
+    engine.shut();
+    await model.send(model.upload(1, batch));
+    const { operation } = await model.send(model.upload(2, batch));
+    expect(operation?.state).toBe(OperationState.STAGED);
+  });
+
+  it('is waited for by the client', async () => {
+    const { model: makeModel } = await serveGatedRuntime({ limits });
+    const model = await makeModel();
+    const sent = await Promise.all(Array.from({ length: 8 }, () => model.forwardBackward(batch, loss)));
+    const results = await Promise.all(sent.map(({ result }) => result));
+    expect(results).toHaveLength(8);
+    expect(await (await model.optimStep({ learningRate: 0.1 })).result).toMatchObject({ step: 1 });
+  });
+});
+
+describe('time', () => {
+  it('ends a session of which nothing is heard', async () => {
+    const clock = new ManualClock();
+    const { rawModel } = await serveGatedRuntime({ clock, limits: { sessionTtlMs: 1_000 } });
+    const { client, sessionId } = await rawModel();
+    await clock.advance(900);
+    await client.runtime.heartbeat({ sessionId });
+    await clock.advance(900);
+    await client.runtime.heartbeat({ sessionId });
+    await clock.advance(1_100);
+    const refusal = await refusalOf(client.runtime.heartbeat({ sessionId }));
+    expect(refusal.reason).toBe(ErrorReason.SESSION_EXPIRED);
+  });
+
+  it('forgets results after a while, and says so', async () => {
+    const clock = new ManualClock();
+    const { rawModel } = await serveGatedRuntime({ clock, limits: { resultTtlMs: 1_000 } });
+    const model = await rawModel();
+    const { training } = model.client;
+    const { modelId } = model;
+    await model.send(model.upload(1, batch));
+    await model.ended(1);
+    await clock.advance(1_100);
+    await training.publishSamplerWeights({ key: model.key(2) });
+    const asking = await refusalOf(training.getOperation({ modelId, seq: 1 }));
+    expect(asking).toMatchObject({ reason: ErrorReason.RESULT_EXPIRED, code: 'NOT_FOUND' });
+    const again = await refusalOf(model.send(model.upload(1, batch)));
+    expect(again.reason).toBe(ErrorReason.RESULT_EXPIRED);
+    expect((await model.ended(2)).state).toBe(OperationState.SUCCEEDED);
+  });
+});
+
+describe('an engine that fails', () => {
+  it('fails the batch with its words, and the step behind it', async () => {
+    const { engine, model: makeModel } = await serveGatedRuntime();
+    const model = await makeModel();
+    engine.fault = new TypeError('the matrix is upside down');
+    const pending = await model.forwardBackward(batch, loss);
+    const step = await model.optimStep({ learningRate: 0.1 });
+    await expect(pending.result).rejects.toMatchObject({ code: 'INTERNAL' });
+    await expect(pending.result).rejects.toThrow('the matrix is upside down');
+    await expect(step.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+  });
+
+  it('lets a corrupted model do nothing but load a checkpoint', async () => {
+    const { engine, model: makeModel } = await serveGatedRuntime();
+    const model = await makeModel();
+    const saved = await (await model.saveCheckpoint('sound', {})).result;
+    engine.isCorrupted = true;
+    expect(await model.state()).toMatchObject({ isCorrupted: true });
+    for (const pending of await Promise.all([
+      model.forwardBackward(batch, loss),
+      model.publishWeights(),
+      model.saveCheckpoint('broken', {}),
+    ])) {
+      await expect(pending.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+    }
+    await (await model.loadCheckpoint(saved.uri)).result;
+    await (await model.publishWeights()).result;
+    expect(await model.state()).toMatchObject({ isCorrupted: false, policyVersion: 1 });
+  });
+
+  it('can make a model at the second try', async () => {
+    const { engine, connect, model: makeModel } = await serveGatedRuntime();
+    const runtime = await connect();
+    engine.creationFault = new TypeError('no such file');
+    await expect(makeModel(runtime)).rejects.toThrow('no such file');
+    engine.creationFault = null;
+    expect(await (await makeModel(runtime)).state()).toMatchObject({ step: 0 });
+  });
+});
+
+describe('stopping', () => {
+  it('finishes what runs, refuses what waits, and closes the engine', async () => {
+    const { engine, server, connect, model: makeModel } = await serveGatedRuntime();
+    const model = await makeModel(await connect({ reconnectTimeoutMs: 300 }));
+    engine.shut();
+    const started = engine.nextStart();
+    const running = await model.forwardBackward(batch, loss);
+    const waiting = await model.forwardBackward(batch, loss);
+    await started;
+    const closed = server.close();
+    await expect(waiting.result).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    engine.open();
+    expect((await running.result).trainedTokens).toBe(12);
+    await closed;
+    expect(engine).toMatchObject({ started: 1, isClosed: true });
+    await expect(model.publishWeights()).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+  });
+
+  it('does not cancel what runs', async () => {
+    const { engine, model: makeModel } = await serveGatedRuntime();
+    const model = await makeModel();
+    engine.shut();
+    const started = engine.nextStart();
+    const running = await model.forwardBackward(batch, loss);
+    const waiting = await model.forwardBackward(batch, loss);
+    await started;
+    await model.cancel(waiting.sequence);
+    await expect(waiting.result).rejects.toMatchObject({ code: 'CANCELLED' });
+    await expect(model.cancel(running.sequence)).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+    engine.open();
+    expect((await running.result).trainedTokens).toBe(12);
+  });
+});
