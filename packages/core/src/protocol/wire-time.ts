@@ -7,7 +7,10 @@ export function secondsFromMs(timeMs: number): number {
  * Milliseconds from seconds, to the microsecond: finer than that, a float of Unix seconds holds only noise.
  */
 export function msFromSeconds(seconds: number): number {
-  return Math.round(seconds * 1_000_000) / 1000;
+  // In two parts, so that the multiplication does not round a second time.
+  const whole = Math.trunc(seconds);
+  const microseconds = whole * 1_000_000 + Math.round((seconds - whole) * 1_000_000);
+  return microseconds / 1000;
 }
 
 /** {@link secondsFromMs}, or null. */

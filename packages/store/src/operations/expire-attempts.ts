@@ -17,7 +17,7 @@ export async function findExpiredAttempts(context: OperationContext): Promise<re
   // A worker that still sends heartbeats for the attempt keeps its lease: it prepares something slow.
   const rows = await context.db.all(
     `SELECT * FROM (
-       SELECT a.rollout_id, a.attempt_id, a.start_time_ms, CASE
+       SELECT a.rollout_id, a.attempt_id, a.sequence_id, a.start_time_ms, r.position, CASE
          WHEN a.start_time_ms + r.timeout_ms < ? THEN 'timeout'
          WHEN coalesce(a.last_heartbeat_time_ms, a.start_time_ms) + r.unresponsive_ms < ? THEN 'unresponsive'
          WHEN a.status = 'preparing' AND a.last_heartbeat_time_ms IS NULL
@@ -28,7 +28,7 @@ export async function findExpiredAttempts(context: OperationContext): Promise<re
        JOIN rollouts AS r ON r.rollout_id = a.rollout_id
        LEFT JOIN workers AS w ON w.worker_id = a.worker_id AND w.current_attempt_id = a.attempt_id
        WHERE a.status IN ('preparing', 'running')
-     ) AS expired WHERE reason IS NOT NULL ORDER BY start_time_ms`,
+     ) AS expired WHERE reason IS NOT NULL ORDER BY start_time_ms, position, sequence_id`,
     [context.nowMs, context.nowMs, context.nowMs, context.nowMs],
   );
   return rows.map((row) => ({

@@ -39,7 +39,7 @@ export class OpenConnections {
 
   #closeIdle(): void {
     for (const socket of this.#open) {
-      if (!this.#busy.has(socket)) socket.destroy();
+      if (!this.#busy.has(socket)) socket.destroySoon();
     }
   }
 }

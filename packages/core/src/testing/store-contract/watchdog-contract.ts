@@ -42,15 +42,19 @@ export function describeWatchdog(test: StoreTest): void {
       store,
       clock,
     }) => {
-      const { rolloutId } = await claimOne(store);
+      const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
+      const { rolloutId } = await claimOne(store, { config });
       for (let lost = 1; lost <= 3; lost += 1) {
         await clock.advance(60_001);
         await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
         expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'unresponsive', sequenceId: lost });
         await claimNext(store, rolloutId);
       }
-      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
-      expect(await statusOf(store, rolloutId)).toBe('succeeded');
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+      await claimNext(store, rolloutId);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('failed');
     });
 
     test('keeps the lease of a claimed attempt that was heard of, or whose worker is', async ({ store, clock }) => {
