@@ -1,0 +1,42 @@
+import { outputSize, vocabularySize } from '../text/vocabulary.ts';
+
+/** The shape of a model: a decoder-only transformer in Llama's manner (RMSNorm, rotary positions, SwiGLU). */
+export interface ModelConfig {
+  /** Width of the residual stream. A multiple of `heads`. */
+  readonly width: number;
+  /** Number of transformer blocks. */
+  readonly layers: number;
+  /** Attention heads in a block; each is `width / heads` wide, an even number. */
+  readonly heads: number;
+  /** Width of the feed-forward part of a block. */
+  readonly hidden: number;
+  /** Longest sequence in tokens, prompt and response together. */
+  readonly maxContext: number;
+  /** Base of the rotary frequencies. */
+  readonly ropeBase: number;
+  /** Added to the mean square in RMSNorm. */
+  readonly normEpsilon: number;
+  /** Whether tokens are read with the same table they are written with: fewer parameters, less freedom. */
+  readonly isTied: boolean;
+  /** Standard deviation of the initial weights. Large on purpose: small models explore better from it. */
+  readonly initialDeviation: number;
+  /** Tokens the model reads. */
+  readonly vocabularySize: number;
+  /** Tokens the model writes, the first of the vocabulary. A multiple of 4. */
+  readonly outputSize: number;
+}
+
+/** The shape of the models this package ships: about 115,000 parameters. */
+export const tinyModelConfig: ModelConfig = {
+  width: 64,
+  layers: 2,
+  heads: 4,
+  hidden: 160,
+  maxContext: 512,
+  ropeBase: 10_000,
+  normEpsilon: 1e-5,
+  isTied: true,
+  initialDeviation: 0.08,
+  vocabularySize,
+  outputSize,
+};

@@ -1,0 +1,79 @@
+import type { Random } from '../random.ts';
+import type { ModelConfig } from './model-config.ts';
+
+/** One weight tensor's place in the flat parameter vector. Matrices are stored output × input, row by row. */
+export interface TensorPlace {
+  readonly name: string;
+  readonly shape: readonly number[];
+  /** First element in the flat vector. */
+  readonly offset: number;
+  /** Number of elements. */
+  readonly size: number;
+}
+
+/** Where every tensor lies in a model's flat float32 vector; gradients and Adam's moments use the same places. */
+export interface ParameterLayout {
+  readonly tensors: readonly TensorPlace[];
+  /** Number of parameters. */
+  readonly size: number;
+}
+
+/** The names of a block's tensors. */
+export const blockTensors = [
+  'attention_norm',
+  'query',
+  'key',
+  'value',
+  'attention_output',
+  'feed_forward_norm',
+  'gate',
+  'up',
+  'down',
+] as const;
+
+/** The layout of a model of this shape. */
+export function parameterLayout(config: ModelConfig): ParameterLayout {
+  const { width, hidden } = config;
+  const shapes: [name: string, shape: readonly number[]][] = [['embedding', [config.vocabularySize, width]]];
+  const blockShapes: Record<(typeof blockTensors)[number], readonly number[]> = {
+    attention_norm: [width],
+    query: [width, width],
+    key: [width, width],
+    value: [width, width],
+    attention_output: [width, width],
+    feed_forward_norm: [width],
+    gate: [hidden, width],
+    up: [hidden, width],
+    down: [width, hidden],
+  };
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const name of blockTensors) shapes.push([`block_${layer}.${name}`, blockShapes[name]]);
+  }
+  shapes.push(['final_norm', [width]]);
+  if (!config.isTied) shapes.push(['unembedding', [config.outputSize, width]]);
+  let offset = 0;
+  const tensors = shapes.map(([name, shape]) => {
+    const place = { name, shape, offset, size: shape.reduce((product, length) => product * length, 1) };
+    offset += place.size;
+    return place;
+  });
+  return { tensors, size: offset };
+}
+
+/** Random weights: normal matrices of the config's deviation, norms of one. The same random state, the same weights. */
+export function initialParameters(config: ModelConfig, random: Random): Float32Array {
+  const layout = parameterLayout(config);
+  const values = new Float32Array(layout.size);
+  for (const { shape, offset, size } of layout.tensors) {
+    for (let i = offset; i < offset + size; i++) {
+      values[i] = shape.length === 1 ? 1 : random.nextNormal() * config.initialDeviation;
+    }
+  }
+  return values;
+}
+
+/** The tensors of a flat vector by name, as views on it. */
+export function tensorViews(config: ModelConfig, values: Float32Array): Readonly<Record<string, Float32Array>> {
+  const { tensors } = parameterLayout(config);
+  return Object.fromEntries(tensors.map(({ name, offset, size }) => [name, values.subarray(offset, offset + size)]));
+}
