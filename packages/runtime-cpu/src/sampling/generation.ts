@@ -1,0 +1,143 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { type Deferred, defer } from '../deferred.ts';
+import { Random } from '../random.ts';
+import { decodeTokens } from '../text/tokenizer.ts';
+import { specialToken } from '../text/vocabulary.ts';
+import { KeyValueCache } from './key-value-cache.ts';
+import type { SampleRequest, SampleResult } from './sample-request.ts';
+import type { ServedWeights } from './served-weights.ts';
+import { chooseToken, type TokenChoice } from './token-choice.ts';
+
+/**
+ * One response being sampled. Iterate over it for the tokens as they come, or await {@link result}. It keeps
+ * the weights it started with, so a response comes from exactly one version.
+ */
+export class Generation implements AsyncIterable<TokenChoice> {
+  /** Settles when the response is complete. */
+  readonly result: Promise<SampleResult>;
+  /** The weight version that serves this response. */
+  readonly weightVersion: number;
+  readonly #request: SampleRequest;
+  readonly #served: ServedWeights;
+  readonly #random: Random;
+  readonly #sequence: number[];
+  readonly #choices: TokenChoice[] = [];
+  readonly #completion: Deferred<SampleResult> = defer<SampleResult>();
+  #cache: KeyValueCache | undefined;
+  #cachedTokens = 0;
+  #progress: Deferred<void> = defer<void>();
+  #state: 'running' | 'finished' | 'failed' = 'running';
+
+  constructor(request: SampleRequest, served: ServedWeights, seed: number) {
+    this.#request = request;
+    this.#served = served;
+    this.#random = Random.fromSeed(seed);
+    this.#sequence = [...request.promptTokens];
+    this.weightVersion = served.version;
+    this.result = this.#completion.promise;
+    // Whoever only iterates sees the failure there; it must not count as unhandled here.
+    this.result.catch(() => {});
+  }
+
+  get isRunning(): boolean {
+    return this.#state === 'running';
+  }
+
+  /** Samples the next token; the first call reads the prompt. Gives the number of tokens that were computed. */
+  step(): number {
+    if (this.#request.signal?.aborted) {
+      this.abort('The request was cancelled by the caller');
+      return 0;
+    }
+    try {
+      return this.#advance();
+    } catch (error) {
+      this.#fail(error);
+      return 0;
+    }
+  }
+
+  /** Ends the response with an error. */
+  abort(reason: string): void {
+    if (this.isRunning) this.#fail(new AgentLightningError({ code: 'CANCELLED', message: reason }));
+  }
+
+  #advance(): number {
+    const input = this.#nextInput();
+    const logits = this.#served.decoder.append(input, this.#openCache());
+    if (this.#choices.length === 0) this.#served.prefixes.insert(this.#request.promptTokens, this.#openCache());
+    const choice = chooseToken(logits, this.#request, this.#random.nextUniform());
+    this.#choices.push(choice);
+    this.#sequence.push(choice.token);
+    this.#finishIfDone(choice.token);
+    this.#announce();
+    return input.length;
+  }
+
+  #fail(error: unknown): void {
+    this.#state = 'failed';
+    this.#completion.reject(error);
+    this.#announce();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<TokenChoice> {
+    let next = 0;
+    for (;;) {
+      const progress = this.#progress.promise;
+      while (next < this.#choices.length) yield this.#choices[next++] as TokenChoice;
+      if (this.#state === 'failed') await this.result;
+      if (this.#state === 'finished' && next === this.#choices.length) return;
+      if (this.isRunning && next === this.#choices.length) await progress;
+    }
+  }
+
+  #nextInput(): readonly number[] {
+    const { promptTokens } = this.#request;
+    if (this.#choices.length > 0) return this.#sequence.slice(-1);
+    // The last token of the prompt is always computed: its logits are needed.
+    const match = this.#served.prefixes.find(promptTokens.slice(0, -1));
+    if (match) this.#openCache().copyPrefix(match.source, match.length);
+    this.#cachedTokens = match?.length ?? 0;
+    return promptTokens.slice(this.#cachedTokens);
+  }
+
+  #openCache(): KeyValueCache {
+    const { promptTokens, maxTokens } = this.#request;
+    this.#cache ??= new KeyValueCache(this.#served.decoder.config, promptTokens.length + Math.min(maxTokens, 32));
+    return this.#cache;
+  }
+
+  #finishIfDone(token: number): void {
+    const { maxTokens, stop } = this.#request;
+    const { maxContext } = this.#served.decoder.config;
+    const stopString = stop.length > 0 ? this.#stopStringIn(stop) : undefined;
+    const isFull = this.#sequence.length >= maxContext || this.#choices.length >= maxTokens;
+    if (token === specialToken.end) this.#finish('stop');
+    else if (stopString !== undefined) this.#finish('stop', stopString);
+    else if (isFull) this.#finish('length');
+  }
+
+  #stopStringIn(stop: readonly string[]): string | undefined {
+    const text = decodeTokens(this.#choices.map((choice) => choice.token));
+    return stop.find((candidate) => candidate !== '' && text.includes(candidate));
+  }
+
+  #finish(finishReason: 'stop' | 'length', stopString?: string): void {
+    this.#state = 'finished';
+    // The last token was sampled but not computed; what lies before it can serve the next turn.
+    this.#served.prefixes.insert(this.#sequence.slice(0, -1), this.#openCache());
+    this.#completion.resolve({
+      promptTokens: this.#request.promptTokens,
+      choices: this.#choices,
+      finishReason,
+      weightVersion: this.#served.version,
+      cachedTokens: this.#cachedTokens,
+      ...(stopString !== undefined && { stopString }),
+    });
+  }
+
+  #announce(): void {
+    this.#progress.resolve();
+    this.#progress = defer<void>();
+  }
+}

@@ -1,0 +1,110 @@
+import type { KeyValueCache } from './key-value-cache.ts';
+
+/** The longest known beginning of a sequence. */
+export interface PrefixMatch {
+  /** Holds the keys and values of the matched tokens, and perhaps more. */
+  readonly source: KeyValueCache;
+  /** How many tokens match, at least 1. */
+  readonly length: number;
+}
+
+interface Node {
+  /** The tokens between the parent and this node. */
+  edge: readonly number[];
+  /** A sequence that begins with all tokens from the root to this node. */
+  source: KeyValueCache;
+  children: Map<number, Node>;
+}
+
+interface Generation {
+  readonly children: Map<number, Node>;
+  /** The sequences held, for counting what they cost. */
+  readonly sources: Set<KeyValueCache>;
+  tokens: number;
+}
+
+/**
+ * Finds the sequence that shares the longest beginning with a prompt: a radix tree over token ids. One cache
+ * serves one version of the weights. It keeps two generations: when the younger is full, the older is dropped,
+ * so what is in use stays and memory is bounded.
+ */
+export class PrefixCache {
+  readonly #maxTokens: number;
+  #young: Generation = emptyGeneration();
+  #old: Generation = emptyGeneration();
+
+  /** @param maxTokens Tokens of one generation; two are held at most. */
+  constructor(maxTokens: number) {
+    this.#maxTokens = maxTokens;
+  }
+
+  /** The longest beginning of `tokens` that is known, if any token is. */
+  find(tokens: readonly number[]): PrefixMatch | undefined {
+    const young = longestMatch(this.#young.children, tokens);
+    const old = longestMatch(this.#old.children, tokens);
+    return (old?.length ?? 0) > (young?.length ?? 0) ? old : young;
+  }
+
+  /** Remembers that `source` holds the keys and values of `tokens`. */
+  insert(tokens: readonly number[], source: KeyValueCache): void {
+    if (!this.#young.sources.has(source)) {
+      if (this.#young.tokens + tokens.length > this.#maxTokens) {
+        this.#old = this.#young;
+        this.#young = emptyGeneration();
+      }
+      this.#young.sources.add(source);
+      this.#young.tokens += tokens.length;
+    }
+    insertInto(this.#young.children, tokens, source);
+  }
+}
+
+function emptyGeneration(): Generation {
+  return { children: new Map(), sources: new Set(), tokens: 0 };
+}
+
+function sharedLength(edge: readonly number[], tokens: readonly number[], from: number): number {
+  const limit = Math.min(edge.length, tokens.length - from);
+  let length = 0;
+  while (length < limit && edge[length] === tokens[from + length]) length += 1;
+  return length;
+}
+
+function longestMatch(roots: Map<number, Node>, tokens: readonly number[]): PrefixMatch | undefined {
+  let children = roots;
+  let match: PrefixMatch | undefined;
+  let depth = 0;
+  while (depth < tokens.length) {
+    const node = children.get(tokens[depth] as number);
+    if (node === undefined) break;
+    const shared = sharedLength(node.edge, tokens, depth);
+    depth += shared;
+    match = { source: node.source, length: depth };
+    if (shared < node.edge.length) break;
+    children = node.children;
+  }
+  return match;
+}
+
+function insertInto(roots: Map<number, Node>, tokens: readonly number[], source: KeyValueCache): void {
+  let children = roots;
+  let depth = 0;
+  while (depth < tokens.length) {
+    const first = tokens[depth] as number;
+    const node = children.get(first);
+    if (node === undefined) {
+      children.set(first, { edge: tokens.slice(depth), source, children: new Map() });
+      return;
+    }
+    const shared = sharedLength(node.edge, tokens, depth);
+    if (shared < node.edge.length) splitEdge(node, shared);
+    depth += shared;
+    children = node.children;
+  }
+}
+
+function splitEdge(node: Node, at: number): void {
+  const rest: Node = { edge: node.edge.slice(at), source: node.source, children: node.children };
+  node.edge = node.edge.slice(0, at);
+  node.children = new Map([[rest.edge[0] as number, rest]]);
+}

@@ -1,0 +1,120 @@
+import { setImmediate } from 'node:timers/promises';
+import { ContextLengthError } from '../errors/context-length-error.ts';
+import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import type { ModelConfig } from '../model/model-config.ts';
+import type { Random } from '../random.ts';
+import { Decoder } from './decoder.ts';
+import { Generation } from './generation.ts';
+import { PrefixCache } from './prefix-cache.ts';
+import type { SampleRequest } from './sample-request.ts';
+import type { ServedWeights } from './served-weights.ts';
+
+/** Most tokens computed before the event loop gets a turn: about 8 ms. */
+const tokensBetweenYields = 160;
+
+/** Tokens of prompts and responses kept for reuse, twice over: about 32 MB each at the tiny size. */
+const prefixCacheTokens = 32_768;
+
+/** How a sampler is made. */
+export interface SamplerOptions {
+  readonly config: ModelConfig;
+  readonly parameters: Float32Array;
+  /** The weight version of `parameters`. */
+  readonly version: number;
+  /** Gives the seeds of requests that bring none. */
+  readonly random: Random;
+}
+
+/**
+ * Serves a model: any number of responses at the same time, each advancing by a token in turn. A request joins
+ * at the next turn. What a response says depends on its prompt, seed and weights only, never on its company.
+ */
+export class Sampler {
+  readonly #config: ModelConfig;
+  readonly #random: Random;
+  #served: ServedWeights;
+  #active: Generation[] = [];
+  #idle: Promise<void> = Promise.resolve();
+
+  constructor(options: SamplerOptions) {
+    this.#config = options.config;
+    this.#random = options.random;
+    this.#served = serve(options.config, options.parameters, options.version);
+  }
+
+  /** The weight version that new requests get. */
+  get weightVersion(): number {
+    return this.#served.version;
+  }
+
+  /** How many responses are being sampled. */
+  get activeCount(): number {
+    return this.#active.length;
+  }
+
+  /** Settles when no response is being sampled. */
+  get whenIdle(): Promise<void> {
+    return this.#idle;
+  }
+
+  /** Serves other weights from the next request on; responses in progress end with those they started with. */
+  publish(parameters: Float32Array, version: number): void {
+    this.#served = serve(this.#config, parameters, version);
+  }
+
+  /** Starts a response. */
+  sample(request: SampleRequest): Generation {
+    this.#check(request);
+    const seed = request.seed ?? this.#random.nextUint32();
+    const generation = new Generation(request, this.#served, seed);
+    this.#active.push(generation);
+    if (this.#active.length === 1) this.#idle = this.#run();
+    return generation;
+  }
+
+  /** Ends all responses in progress with an error. */
+  abortAll(reason: string): void {
+    for (const generation of this.#active) generation.abort(reason);
+  }
+
+  async #run(): Promise<void> {
+    while (this.#active.length > 0) {
+      // A turn of the event loop after every round, so that tokens go out and requests come in one by one.
+      await setImmediate();
+      let computed = 0;
+      for (const generation of [...this.#active]) {
+        if (generation.isRunning) computed += generation.step();
+        if (computed < tokensBetweenYields) continue;
+        computed = 0;
+        await setImmediate();
+      }
+      this.#active = this.#active.filter((generation) => generation.isRunning);
+    }
+  }
+
+  #check(request: SampleRequest): void {
+    const { promptTokens, maxTokens, temperature, topP } = request;
+    const { maxContext, vocabularySize } = this.#config;
+    if (promptTokens.length === 0) throw new RejectedRequestError('The prompt has no tokens');
+    if (promptTokens.length >= maxContext) throw new ContextLengthError(promptTokens.length, maxContext);
+    const unknown = promptTokens.find((token) => !Number.isInteger(token) || token < 0 || token >= vocabularySize);
+    if (unknown !== undefined) throw new RejectedRequestError(`The prompt holds the unknown token ${unknown}`);
+    if (!Number.isInteger(maxTokens) || maxTokens < 1) {
+      throw new RejectedRequestError(`max_tokens is ${maxTokens}; it must be a whole number of at least 1`);
+    }
+    if (!(temperature >= 0 && temperature <= 100)) {
+      throw new RejectedRequestError(`temperature is ${temperature}; it must lie between 0 and 100`);
+    }
+    if (!(topP > 0 && topP <= 1)) {
+      throw new RejectedRequestError(`top_p is ${topP}; it must be above 0 and at most 1`);
+    }
+  }
+}
+
+function serve(config: ModelConfig, parameters: Float32Array, version: number): ServedWeights {
+  return {
+    version,
+    decoder: new Decoder(config, parameters),
+    prefixes: new PrefixCache(prefixCacheTokens),
+  };
+}
