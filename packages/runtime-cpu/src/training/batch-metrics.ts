@@ -1,0 +1,82 @@
+import type { ResolvedLoss } from './loss-spec.ts';
+
+/** One trained token after the forward pass. Log-probabilities are natural, at the sampling temperature. */
+export interface ScoredToken {
+  readonly logprob: number;
+  readonly entropy: number;
+  readonly samplingLogprob: number;
+  /** Absent when the datum has no reference. */
+  readonly referenceLogprob?: number | undefined;
+  readonly advantage: number;
+}
+
+/** Sums over trained tokens from which the metrics of a batch are made. */
+export class BatchMetrics {
+  readonly #loss: ResolvedLoss;
+  #tokens = 0;
+  #references = 0;
+  #clipped = 0;
+  #maxRatio = 0;
+  #maxGap = 0;
+  readonly #sums = { logprob: 0, entropy: 0, kl: 0, referenceKl: 0, gap: 0, ratio: 0, squaredRatio: 0 };
+
+  constructor(loss: ResolvedLoss) {
+    this.#loss = loss;
+  }
+
+  /** Counts one trained token. */
+  add(token: ScoredToken): void {
+    const difference = token.logprob - token.samplingLogprob;
+    const ratio = Math.exp(Math.min(20, Math.max(-20, difference)));
+    const sums = this.#sums;
+    this.#tokens += 1;
+    sums.logprob += token.logprob;
+    sums.entropy += token.entropy;
+    sums.kl -= difference;
+    sums.gap += Math.abs(difference);
+    sums.ratio += ratio;
+    sums.squaredRatio += ratio * ratio;
+    this.#maxRatio = Math.max(this.#maxRatio, ratio);
+    this.#maxGap = Math.max(this.#maxGap, Math.abs(difference));
+    if (this.#isClipped(ratio, token.advantage)) this.#clipped += 1;
+    if (token.referenceLogprob === undefined) return;
+    const toReference = token.logprob - token.referenceLogprob;
+    this.#references += 1;
+    sums.referenceKl += Math.exp(-toReference) + toReference - 1;
+  }
+
+  /** How many tokens were counted. */
+  get trainedTokens(): number {
+    return this.#tokens;
+  }
+
+  /** Means over trained tokens, by the names of the runtime contract; nothing when there was no token. */
+  summary(): Readonly<Record<string, number>> {
+    const count = this.#tokens;
+    if (count === 0) return {};
+    const { logprob, entropy, kl, gap, ratio, squaredRatio, referenceKl } = this.#sums;
+    return {
+      'policy/logprob': logprob / count,
+      'policy/entropy': entropy / count,
+      'policy/kl_sampler': kl / count,
+      'policy/logprob_gap': gap / count,
+      'policy/logprob_gap_max': this.#maxGap,
+      'policy/ratio_mean': ratio / count,
+      'policy/ratio_max': this.#maxRatio,
+      'policy/clip_fraction': this.#clipped / count,
+      /** 1 when every token counts the same, towards 1/n when one outweighs all others (Kish 1965). */
+      'policy/effective_sample_fraction': (ratio * ratio) / (count * squaredRatio),
+      ...(this.#references > 0 && { 'policy/kl_reference': referenceKl / this.#references }),
+    };
+  }
+
+  /** Whether the clip takes part: for `ppo` only where it changes the loss, for `cispo` wherever it bounds the ratio. */
+  #isClipped(ratio: number, advantage: number): boolean {
+    const { clip_low: low, clip_high: high } = this.#loss.parameters;
+    if (low === undefined || high === undefined) return false;
+    const isAbove = ratio > 1 + high;
+    const isBelow = ratio < 1 - low;
+    if (this.#loss.name === 'ppo') return advantage > 0 ? isAbove : advantage < 0 && isBelow;
+    return isAbove || isBelow;
+  }
+}

@@ -1,0 +1,116 @@
+import { init, type numpy as np, tree } from '@jax-js/jax';
+import { accumulate } from '../accumulate.ts';
+import type { ModelConfig } from '../model/model-config.ts';
+import { parameterLayout, tensorViews } from '../model/parameters.ts';
+import { embeddedTokens, parameterArrays, programInput } from './device-arrays.ts';
+import type { ResolvedLoss } from './loss-spec.ts';
+import type { MicroBatch } from './micro-batch.ts';
+import { padColumns } from './padded-columns.ts';
+import type { ProgramCache } from './program-cache.ts';
+import type { ParameterArrays } from './transformer.ts';
+
+/** A micro-batch after the forward pass, rows × outputs each. */
+export interface ScoredMicroBatch {
+  readonly loss: number;
+  readonly logprobs: Float32Array;
+  readonly entropies: Float32Array;
+}
+
+/** What a pass works with. The parameters must not change while it lasts. */
+export interface GradientPassOptions {
+  readonly config: ModelConfig;
+  readonly parameters: Float32Array;
+  readonly programs: ProgramCache;
+  readonly loss: ResolvedLoss;
+}
+
+/** One batch's way through the model, micro-batch by micro-batch, with the sum of its gradients. */
+export class GradientPass {
+  /** In the parameters' order. */
+  readonly gradients: Float32Array;
+  readonly loss: ResolvedLoss;
+  readonly #options: GradientPassOptions;
+  readonly #embedding: Float32Array;
+  #arrays: ParameterArrays | undefined;
+
+  constructor(options: GradientPassOptions) {
+    this.#options = options;
+    this.loss = options.loss;
+    this.gradients = new Float32Array(options.parameters.length);
+    this.#embedding = tensorViews(options.config, options.parameters).embedding as Float32Array;
+  }
+
+  /** Adds a micro-batch's gradients. */
+  async forwardBackward(microBatch: MicroBatch): Promise<ScoredMicroBatch> {
+    const { config, programs } = this.#options;
+    const context = { config, shape: microBatch.shape };
+    const columns = padColumns(microBatch);
+    const program = programs.gradient(context, this.loss.name);
+    const output = program(
+      await this.#parameterArrays(),
+      embeddedTokens(this.#embedding, columns.tokens, context),
+      programInput(columns, this.loss, context),
+    );
+    this.#addTokenGradients(columns.tokens, await floats(output.embeddingGradients));
+    await this.#addParameterGradients(output.parameterGradients);
+    const [loss] = await floats(output.loss);
+    return {
+      loss: loss ?? 0,
+      logprobs: await floats(output.logprobs),
+      entropies: await floats(output.entropies),
+    };
+  }
+
+  /** Scores a micro-batch without gradients. */
+  async score(microBatch: MicroBatch): Promise<ScoredMicroBatch> {
+    const { config, programs } = this.#options;
+    const context = { config, shape: microBatch.shape };
+    const columns = padColumns(microBatch);
+    const output = programs.score(context)(
+      await this.#parameterArrays(),
+      embeddedTokens(this.#embedding, columns.tokens, context),
+      programInput(columns, this.loss, context),
+    );
+    return {
+      loss: 0,
+      logprobs: await floats(output.logprobs),
+      entropies: await floats(output.entropies),
+    };
+  }
+
+  /** Frees what the pass holds in jax-js. */
+  dispose(): void {
+    tree.dispose(this.#arrays);
+    this.#arrays = undefined;
+  }
+
+  async #parameterArrays(): Promise<ParameterArrays> {
+    if (this.#arrays === undefined) {
+      await init('wasm');
+      this.#arrays = parameterArrays(this.#options.config, this.#options.parameters);
+    }
+    return tree.ref(this.#arrays);
+  }
+
+  #addTokenGradients(tokens: Int32Array, gradients: Float32Array): void {
+    const { width } = this.#options.config;
+    // The embedding comes first in the layout.
+    for (const [index, token] of tokens.entries()) {
+      const row = this.gradients.subarray(token * width, (token + 1) * width);
+      accumulate(row, gradients.subarray(index * width, (index + 1) * width));
+    }
+  }
+
+  async #addParameterGradients(arrays: ParameterArrays): Promise<void> {
+    for (const { name, offset, size } of parameterLayout(this.#options.config).tensors) {
+      const array = arrays[name];
+      if (array === undefined) continue;
+      accumulate(this.gradients.subarray(offset, offset + size), await floats(array));
+    }
+  }
+}
+
+/** An array's values; gives the array up. All arrays here are float32. */
+async function floats(array: np.Array): Promise<Float32Array> {
+  return (await array.data()) as Float32Array;
+}

@@ -1,0 +1,99 @@
+import { jit, nn, numpy as np, tree, valueAndGrad } from '@jax-js/jax';
+import type { ModelConfig } from '../model/model-config.ts';
+import { type LossInput, type LossName, type LossScalars, lossSum } from './losses.ts';
+import {
+  type ParameterArrays,
+  type TransformerInput,
+  type TransformerShape,
+  transformerLogits,
+} from './transformer.ts';
+
+/** The arrays that say what to score and how to weigh it, all rows × outputs but the temperatures (rows). */
+export type ScoringInput = Omit<LossInput, 'logprobs' | 'entropies'> & {
+  /** int32 */
+  targets: np.Array;
+  temperatures: np.Array;
+  scalars: LossScalars;
+};
+
+/** Everything a program reads beside parameters and embeddings. */
+export type ProgramInput = { model: Omit<TransformerInput, 'embedded'>; scoring: ScoringInput };
+
+/** What a program gives back, rows × outputs each, and the gradients. */
+export interface ProgramOutput {
+  readonly loss: np.Array;
+  readonly logprobs: np.Array;
+  readonly entropies: np.Array;
+  readonly parameterGradients: ParameterArrays;
+  /** rows × length × width */
+  readonly embeddingGradients: np.Array;
+}
+
+/** Runs the forward and backward pass of one shape and loss. Takes ownership of its arguments. */
+export type GradientProgram = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput) => ProgramOutput;
+
+/** Scores without gradients. Takes ownership of its arguments. */
+export type ScoreProgram = (
+  parameters: ParameterArrays,
+  embedded: np.Array,
+  input: ProgramInput,
+) => Pick<ProgramOutput, 'logprobs' | 'entropies'>;
+
+/** What a program is compiled for. */
+export interface ProgramContext {
+  readonly config: ModelConfig;
+  readonly shape: TransformerShape;
+}
+
+/** Compiles the forward and backward pass for one shape and loss; the first call does the compiling. */
+export function compileGradient(context: ProgramContext, loss: LossName): GradientProgram {
+  const objective = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput): Scored => {
+    const { targets, temperatures, scalars, ...rest } = input.scoring;
+    const scored = score(parameters, { ...input.model, embedded }, { targets, temperatures, context });
+    const sum = lossSum(loss, { ...rest, logprobs: scored.logprobs.ref, entropies: scored.entropies.ref }, scalars);
+    tree.dispose(scalars);
+    return [sum, scored];
+  };
+  const compiled = jit(valueAndGrad(objective, { argnums: [0, 1], hasAux: true }));
+  return (parameters, embedded, input) => {
+    // The types of valueAndGrad do not say that with hasAux the first element is the pair [value, aux].
+    const [[sum, scored], [parameterGradients, embeddingGradients]] = compiled(
+      parameters,
+      embedded,
+      input,
+    ) as unknown as [Scored, [ParameterArrays, np.Array]];
+    return { loss: sum, ...scored, parameterGradients, embeddingGradients };
+  };
+}
+
+/** Compiles the forward pass for one shape. */
+export function compileScore(context: ProgramContext): ScoreProgram {
+  return jit((parameters: ParameterArrays, embedded: np.Array, input: ProgramInput) => {
+    const { targets, temperatures, ...unused } = input.scoring;
+    tree.dispose(unused);
+    return score(parameters, { ...input.model, embedded }, { targets, temperatures, context });
+  });
+}
+
+type Scored = [loss: np.Array, scored: { logprobs: np.Array; entropies: np.Array }];
+
+interface ScoreContext {
+  readonly targets: np.Array;
+  readonly temperatures: np.Array;
+  readonly context: ProgramContext;
+}
+
+/** Log-probability of each target and entropy of its distribution, at the row's temperature. */
+function score(
+  parameters: ParameterArrays,
+  model: TransformerInput,
+  { targets, temperatures, context }: ScoreContext,
+): { logprobs: np.Array; entropies: np.Array } {
+  const { config, shape } = context;
+  const logits = transformerLogits(parameters, model, context);
+  const scaled = logits.div(temperatures.reshape([shape.rows, 1, 1]));
+  const all = nn.logSoftmax(scaled, -1);
+  const logprobs = all.ref.mul(nn.oneHot(targets, config.outputSize)).sum(-1);
+  const entropies = np.exp(all.ref).mul(all).sum(-1).neg();
+  return { logprobs, entropies };
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { lossDefinitions, resolveLoss } from './loss-spec.ts';
+
+test('defaults are filled in under what was given', () => {
+  expect(resolveLoss({ name: 'ppo', parameters: { clip_high: 0.28 } }).parameters).toEqual({
+    clip_low: 0.2,
+    clip_high: 0.28,
+    dual_clip: 3,
+    entropy_coefficient: 0,
+    kl_coefficient: 0,
+    kl_estimator: 3,
+  });
+});
+
+test('an unknown loss is refused with the list of known ones', () => {
+  const names = lossDefinitions.map(({ name }) => name).join(', ');
+  expect(() => resolveLoss({ name: 'dro', parameters: {} })).toThrow(names);
+});
+
+test('an unknown parameter is refused with the list of accepted ones', () => {
+  const spec = { name: 'cispo', parameters: { epsilon: 0.2 } };
+  expect(() => resolveLoss(spec)).toThrow(/"epsilon".*clip_low, clip_high/);
+});
+
+test.each([
+  ['clip_low', -0.1],
+  ['entropy_coefficient', Number.NaN],
+  ['kl_estimator', 4],
+])('%s of %d is refused', (key, value) => {
+  expect(() => resolveLoss({ name: 'ppo', parameters: { [key]: value } })).toThrow(key);
+});

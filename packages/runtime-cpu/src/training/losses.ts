@@ -1,0 +1,96 @@
+import { lax, numpy as np } from '@jax-js/jax';
+
+/** The names of the losses. */
+export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo';
+
+/** What a loss is computed from: one element a trained token; padding has `isTrained` false. */
+export type LossInput = {
+  /** Log-probability under the weights being trained, at the sampling temperature. The gradient flows here. */
+  logprobs: np.Array;
+  /** Entropy in nats of the distribution the token was scored under. The gradient flows here too. */
+  entropies: np.Array;
+  /** Log-probability when the token was sampled. */
+  samplingLogprobs: np.Array;
+  /** Log-probability under the reference policy. */
+  referenceLogprobs: np.Array;
+  advantages: np.Array;
+  /** Weight of the token in the sum. */
+  weights: np.Array;
+  /** False where there is no trained token: the gradient there is exactly zero, whatever the values are. */
+  isTrained: np.Array;
+};
+
+/** A loss's parameters as scalars, so that other values need no new compilation. */
+export type LossScalars = Record<string, np.Array>;
+
+/** The loss of each token, minimised, before weighting. Takes ownership of what it uses. */
+type TokenLoss = (input: PolicyTerms, scalars: LossScalars) => np.Array;
+
+type PolicyTerms = { logprobs: np.Array; ratio: np.Array; advantages: np.Array };
+
+/** Log-ratios are held in ±20 before exponentiation (as verl does), so that one stray token cannot overflow. */
+const maxLogRatio = 20;
+
+/** The token losses by name. `r` is exp(logprob − sampling logprob), `A` the advantage, `lp` the log-probability. */
+const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
+  /** −lp */
+  cross_entropy: ({ logprobs, ratio, advantages }) => {
+    ratio.dispose();
+    advantages.dispose();
+    return logprobs.neg();
+  },
+  /** −r·A */
+  importance_sampling: ({ logprobs, ratio, advantages }) => {
+    logprobs.dispose();
+    return ratio.mul(advantages).neg();
+  },
+  /** max(−r·A, −clip(r, 1−low, 1+high)·A), for A < 0 at most −dual·A when dual > 0 */
+  ppo: ({ logprobs, ratio, advantages }, scalars) => {
+    logprobs.dispose();
+    const clipped = clipRatio(ratio.ref, scalars);
+    const unbounded = np.maximum(ratio.mul(advantages.ref).neg(), clipped.mul(advantages.ref).neg());
+    const dual = scalar(scalars, 'dual_clip');
+    const bound = advantages.ref.mul(dual.ref).neg();
+    const isBounded = np.where(advantages.less(0), dual.greater(0), false);
+    return np.where(isBounded, np.minimum(unbounded.ref, bound), unbounded);
+  },
+  /** −stop_gradient(clip(r, 1−low, 1+high))·A·lp */
+  cispo: ({ logprobs, ratio, advantages }, scalars) =>
+    lax.stopGradient(clipRatio(ratio, scalars)).mul(advantages).mul(logprobs).neg(),
+};
+
+/**
+ * The plain sum over trained tokens of weight × (token loss − entropy_coefficient × entropy + kl_coefficient ×
+ * KL estimate). Normalisation is the caller's, through the weights. Takes ownership of its arguments.
+ */
+export function lossSum(name: LossName, input: LossInput, scalars: LossScalars): np.Array {
+  const isTrained = input.isTrained;
+  // Selecting, not multiplying: 0 × NaN is NaN, and so would the gradient be.
+  const trained = (values: np.Array): np.Array => np.where(isTrained.ref, values, 0);
+  const logprobs = trained(input.logprobs);
+  const logRatio = np.clip(logprobs.ref.sub(trained(input.samplingLogprobs)), -maxLogRatio, maxLogRatio);
+  const terms = { logprobs: logprobs.ref, ratio: np.exp(logRatio), advantages: trained(input.advantages) };
+  const policy = tokenLosses[name](terms, scalars);
+  const entropy = trained(input.entropies).mul(scalar(scalars, 'entropy_coefficient'));
+  const kl = klEstimate(logprobs.sub(trained(input.referenceLogprobs)), scalar(scalars, 'kl_estimator'));
+  const total = policy.sub(entropy).add(kl.mul(scalar(scalars, 'kl_coefficient')));
+  const weighted = total.mul(trained(input.weights));
+  return np.where(isTrained, weighted, 0).sum();
+}
+
+/** k1 = d, k2 = d²/2, k3 = exp(−d) + d − 1, of d = lp − ref (Schulman 2020). */
+function klEstimate(difference: np.Array, estimator: np.Array): np.Array {
+  const bounded = np.clip(difference.ref, -maxLogRatio, maxLogRatio);
+  const k2 = np.square(difference.ref).mul(0.5);
+  const k3 = np.exp(bounded.ref.neg()).add(bounded).sub(1);
+  return np.where(estimator.ref.equal(1), difference, np.where(estimator.equal(2), k2, k3));
+}
+
+function clipRatio(ratio: np.Array, scalars: LossScalars): np.Array {
+  const low = np.subtract(1, scalar(scalars, 'clip_low'));
+  return np.minimum(np.maximum(ratio, low), scalar(scalars, 'clip_high').add(1));
+}
+
+function scalar(scalars: LossScalars, name: string): np.Array {
+  return (scalars[name] as np.Array).ref;
+}

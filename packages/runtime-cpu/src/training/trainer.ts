@@ -1,0 +1,173 @@
+import { setImmediate } from 'node:timers/promises';
+import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core';
+import { accumulate } from '../accumulate.ts';
+import { PreconditionError } from '../errors/precondition-error.ts';
+import type { ModelConfig } from '../model/model-config.ts';
+import { BatchMetrics } from './batch-metrics.ts';
+import { GradientPass, type ScoredMicroBatch } from './gradient-pass.ts';
+import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
+import { planMicroBatches } from './micro-batch.ts';
+import { type AdamState, adamStep, globalNorm, resolveAdam } from './optimizer.ts';
+import type { ProgramCache } from './program-cache.ts';
+import { toTrainingExample } from './training-example.ts';
+
+/** What a forward-backward pass found. */
+export interface BatchOutcome {
+  /** The weighted loss sum. */
+  readonly loss: number;
+  /** Tokens of weight other than 0. */
+  readonly trainedTokens: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** The log-probability of each trained token, an array for each datum. */
+  readonly logprobs: readonly Float32Array[];
+}
+
+/** What an optimizer step did. */
+export interface StepOutcome {
+  /** Steps taken so far. */
+  readonly step: number;
+  /** Global norm of the gradients before clipping. */
+  readonly gradientNorm: number;
+  /** Global norm of the change of the parameters; 0 for a skipped step. */
+  readonly updateNorm: number;
+  /** True when a gradient was not finite: weights and moments are as before, the gradients are gone. */
+  readonly isSkipped: boolean;
+}
+
+/** What a trainer works on: it changes the parameters and the state in place. */
+export interface TrainerOptions {
+  readonly config: ModelConfig;
+  readonly parameters: Float32Array;
+  readonly adam: AdamState;
+  readonly programs: ProgramCache;
+}
+
+/**
+ * Accumulates gradients of batches and takes optimizer steps. Calls must not overlap; between micro-batches
+ * other work of the process gets its turn.
+ */
+export class Trainer {
+  readonly #config: ModelConfig;
+  readonly #parameters: Float32Array;
+  readonly #programs: ProgramCache;
+  readonly #gradients: Float32Array;
+  #adam: AdamState;
+  #hasPendingGradients = false;
+
+  constructor(options: TrainerOptions) {
+    this.#config = options.config;
+    this.#parameters = options.parameters;
+    this.#programs = options.programs;
+    this.#adam = options.adam;
+    this.#gradients = new Float32Array(options.parameters.length);
+  }
+
+  /** Adam's moments and step count. The arrays are the trainer's own. */
+  get adam(): AdamState {
+    return this.#adam;
+  }
+
+  /** Whether gradients wait for a step. */
+  get hasPendingGradients(): boolean {
+    return this.#hasPendingGradients;
+  }
+
+  /** The accumulated gradients, in the parameters' order; a copy. */
+  pendingGradients(): Float32Array {
+    return Float32Array.from(this.#gradients);
+  }
+
+  /** Adds a batch's gradients to those accumulated. A batch that is refused leaves them alone. */
+  async forwardBackward(data: readonly TrainingDatum[], spec: LossSpec): Promise<BatchOutcome> {
+    const pass = this.#pass(resolveLoss(spec));
+    const outcome = await this.#run(data, pass, (microBatch) => pass.forwardBackward(microBatch));
+    accumulate(this.#gradients, pass.gradients);
+    this.#hasPendingGradients = true;
+    return outcome;
+  }
+
+  /** The log-probabilities and metrics of a batch, with no gradients; the loss is 0. */
+  async forward(data: readonly TrainingDatum[]): Promise<BatchOutcome> {
+    const pass = this.#pass(resolveLoss({ name: 'importance_sampling', parameters: {} }));
+    return this.#run(data, pass, (microBatch) => pass.score(microBatch));
+  }
+
+  /** Uses the accumulated gradients and clears them. */
+  optimStep(parameters: AdamParameters): StepOutcome {
+    const adam = resolveAdam(parameters);
+    if (!this.#hasPendingGradients) {
+      throw new PreconditionError(
+        'There are no gradients to take a step with',
+        'Send a forward-backward batch before the optimizer step.',
+      );
+    }
+    const gradientNorm = globalNorm(this.#gradients);
+    if (!Number.isFinite(gradientNorm)) {
+      this.discardGradients();
+      return { step: this.#adam.step, gradientNorm, updateNorm: 0, isSkipped: true };
+    }
+    const outcome = adamStep(this.#parameters, this.#gradients, { state: this.#adam, adam });
+    this.#adam = { ...this.#adam, step: this.#adam.step + 1 };
+    this.discardGradients();
+    return { step: this.#adam.step, ...outcome, isSkipped: false };
+  }
+
+  /** Forgets the accumulated gradients. */
+  discardGradients(): void {
+    this.#gradients.fill(0);
+    this.#hasPendingGradients = false;
+  }
+
+  #pass(loss: ResolvedLoss): GradientPass {
+    return new GradientPass({
+      config: this.#config,
+      parameters: this.#parameters,
+      programs: this.#programs,
+      loss,
+    });
+  }
+
+  async #run(
+    data: readonly TrainingDatum[],
+    pass: GradientPass,
+    compute: (microBatch: ReturnType<typeof planMicroBatches>[number]) => Promise<ScoredMicroBatch>,
+  ): Promise<BatchOutcome> {
+    const examples = data.map((datum, index) => toTrainingExample(datum, index, this.#config));
+    const logprobs = examples.map(({ trainedPositions }) => new Float32Array(trainedPositions.length));
+    const metrics = new BatchMetrics(pass.loss);
+    let loss = 0;
+    try {
+      for (const microBatch of planMicroBatches(examples)) {
+        const scored = await compute(microBatch);
+        loss += scored.loss;
+        collect(microBatch, scored, { logprobs, metrics });
+        await setImmediate();
+      }
+    } finally {
+      pass.dispose();
+    }
+    return { loss, trainedTokens: metrics.trainedTokens, metrics: metrics.summary(), logprobs };
+  }
+}
+
+function collect(
+  { shape, examples }: ReturnType<typeof planMicroBatches>[number],
+  scored: ScoredMicroBatch,
+  into: { readonly logprobs: readonly Float32Array[]; readonly metrics: BatchMetrics },
+): void {
+  for (const [row, { index, datum, trainedPositions }] of examples.entries()) {
+    for (const at of trainedPositions.keys()) {
+      const logprob = scored.logprobs[row * shape.outputs + at] as number;
+      const target = into.logprobs[index];
+      if (target) target[at] = logprob;
+      if (datum.weights[at] === 0) continue;
+      into.metrics.add({
+        logprob,
+        entropy: scored.entropies[row * shape.outputs + at] as number,
+        samplingLogprob: datum.samplingLogprobs[at] as number,
+        referenceLogprob: datum.referenceLogprobs?.[at],
+        advantage: datum.advantages[at] as number,
+      });
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { TrainingDatum } from '@agentlightning/core';
+import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import type { ModelConfig } from '../model/model-config.ts';
+
+/** A checked datum, cut after its last trained token and with a position for each trained token. */
+export interface TrainingExample {
+  /** Its place in the batch. */
+  readonly index: number;
+  readonly datum: TrainingDatum;
+  /** Tokens the model must read: all before the last trained one. */
+  readonly inputLength: number;
+  /** Positions in `tokenIds` of the trained tokens, ascending, none of them 0. */
+  readonly trainedPositions: readonly number[];
+}
+
+/** Checks a datum and finds its trained positions; a fault names the datum's place in the batch. */
+export function toTrainingExample(datum: TrainingDatum, index: number, config: ModelConfig): TrainingExample {
+  const reject = (what: string): never => {
+    throw new RejectedRequestError(`Datum ${index} of the batch: ${what}`, { datumIndex: index });
+  };
+  const positions: number[] = [];
+  for (const { start, end } of datum.trained) {
+    if (!(start >= 1 && start < end && end <= datum.tokenIds.length && start > (positions.at(-1) ?? 0))) {
+      reject(`the trained interval [${start}, ${end}) is empty, out of order or out of bounds`);
+    }
+    for (let position = start; position < end; position++) positions.push(position);
+  }
+  if (datum.tokenIds.length > config.maxContext) {
+    reject(`it has ${datum.tokenIds.length} tokens; the model's context holds ${config.maxContext}`);
+  }
+  const foreign = datum.tokenIds.find((token) => token < 0 || token >= config.vocabularySize);
+  if (foreign !== undefined) reject(`the token ${foreign} is not in the vocabulary of ${config.vocabularySize}`);
+  const unsayable = positions.find((position) => (datum.tokenIds[position] ?? 0) >= config.outputSize);
+  if (unsayable !== undefined) reject(`the token at position ${unsayable} can be read but not generated`);
+  if (!(datum.temperature > 0 && Number.isFinite(datum.temperature))) {
+    reject(`the temperature is ${datum.temperature}; it must be above 0`);
+  }
+  checkColumns(datum, positions.length, reject);
+  return { index, datum, inputLength: positions.at(-1) ?? 0, trainedPositions: positions };
+}
+
+function checkColumns(datum: TrainingDatum, count: number, reject: (what: string) => never): void {
+  const columns = { samplingLogprobs: datum.samplingLogprobs, advantages: datum.advantages };
+  const optional = datum.referenceLogprobs && { referenceLogprobs: datum.referenceLogprobs };
+  if (datum.weights.length !== count) reject(`weights has ${datum.weights.length} values for ${count} tokens`);
+  if (!datum.weights.every(Number.isFinite)) reject('weights holds a value that is not finite');
+  for (const [name, values] of Object.entries({ ...columns, ...optional })) {
+    if (values.length !== count) reject(`${name} has ${values.length} values for ${count} trained tokens`);
+    const bad = values.findIndex((value, at) => datum.weights[at] !== 0 && !Number.isFinite(value));
+    if (bad >= 0) reject(`${name}[${bad}] is ${values[bad]}; only a token of weight 0 may have such a value`);
+  }
+}
