@@ -1,0 +1,136 @@
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sampledDatum, sampleRequest, smallConfig } from '../test/small-model.ts';
+import { readCheckpoint } from './checkpoint/model-checkpoint.ts';
+import { tinyModelConfig } from './model/model-config.ts';
+import { ModelEngine } from './model-engine.ts';
+import { ProgramCache } from './training/program-cache.ts';
+
+const programs = new ProgramCache();
+const loss = { name: 'importance_sampling', parameters: {} };
+
+async function temporaryDirectory() {
+  const path = await mkdtemp(join(tmpdir(), 'agl-engine-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+function makeEngine(seed: number): ModelEngine {
+  return ModelEngine.random(smallConfig, seed, { programs });
+}
+
+/** One round of training: sample without a seed, reward some tokens, step, publish. */
+async function trainRound(engine: ModelEngine): Promise<string> {
+  const { seed: _, ...unseeded } = sampleRequest({ maxTokens: 6 });
+  const results = await Promise.all(Array.from({ length: 4 }, () => engine.sample(unseeded).result));
+  const data = results.map((result, index) =>
+    sampledDatum(result, { advantages: new Float32Array(result.choices.length).fill(index - 1.5) }),
+  );
+  await engine.forwardBackward(data, loss);
+  await engine.optimStep({ learningRate: 0.01 });
+  await engine.publishWeights();
+  return JSON.stringify(results.map(({ choices }) => choices));
+}
+
+test.each([0.5, 1, 1.7])(
+  'trainer and sampler give the same log-probabilities at temperature %d',
+  async (temperature) => {
+    const engine = ModelEngine.random(tinyModelConfig, 3, { programs });
+    const request = sampleRequest({ maxTokens: 24, temperature });
+    const results = await Promise.all([1, 2, 3].map((seed) => engine.sample({ ...request, seed }).result));
+    const data = results.map((result) => sampledDatum(result, { temperature }));
+    const { metrics, trainedTokens } = await engine.forward(data);
+    expect(trainedTokens).toBeGreaterThan(30);
+    expect(metrics['policy/logprob_gap_max']).toBeLessThan(1e-4);
+    const wrong = await engine.forward(data.map((each) => ({ ...each, temperature: temperature * 1.5 })));
+    expect(wrong.metrics['policy/logprob_gap']).toBeGreaterThan(1e-3);
+  },
+);
+
+test('a reward for a token makes it likelier', async () => {
+  const engine = makeEngine(1);
+  const before = await engine.sample(sampleRequest({ maxTokens: 1 })).result;
+  const data = [sampledDatum(before)];
+  await engine.forwardBackward(data, loss);
+  await engine.optimStep({ learningRate: 0.02 });
+  const [after] = (await engine.forward(data)).logprobs;
+  expect(after?.[0]).toBeGreaterThan((before.choices[0]?.logprob ?? 0) + 0.5);
+});
+
+test('a loaded checkpoint goes on exactly as if nothing had happened', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.safetensors');
+  const engine = makeEngine(2);
+  await trainRound(engine);
+  const saved = await engine.saveCheckpoint(path, new TextEncoder().encode('{"epoch":1}'));
+  const expected = [await trainRound(engine), await trainRound(engine)];
+  const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path), { programs });
+  expect(resumed).toMatchObject({ step: 1, weightVersion: 1 });
+  expect([await trainRound(resumed), await trainRound(resumed)]).toEqual(expected);
+  expect(resumed.parameters()).toEqual(engine.parameters());
+  expect(await readdir(directory.path)).toEqual(['a.safetensors']);
+  expect(saved).toMatchObject({ step: 1, weightVersion: 1, sizeBytes: (await readFile(path)).length });
+});
+
+test('a running engine takes its state back from a checkpoint, and what the client stored with it', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.safetensors');
+  const engine = makeEngine(2);
+  await engine.saveCheckpoint(path, Uint8Array.of(1, 2, 3));
+  const expected = await trainRound(engine);
+  expect([...(await engine.loadCheckpoint(path))]).toEqual([1, 2, 3]);
+  expect(engine).toMatchObject({ step: 0, weightVersion: 0 });
+  expect(await trainRound(engine)).toBe(expected);
+});
+
+test('gradients that wait for a step keep a checkpoint from being written', async () => {
+  await using directory = await temporaryDirectory();
+  const engine = makeEngine(1);
+  await engine.forwardBackward([sampledDatum(await engine.sample(sampleRequest({})).result)], loss);
+  const path = join(directory.path, 'a.safetensors');
+  await expect(engine.saveCheckpoint(path, new Uint8Array())).rejects.toThrow(/gradients/);
+  expect(await readdir(directory.path)).toEqual([]);
+});
+
+test('a damaged, a foreign and a missing checkpoint are told apart', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.safetensors');
+  const engine = makeEngine(1);
+  await engine.saveCheckpoint(path, new Uint8Array());
+  const before = engine.parameters();
+  await truncate(path, (await readFile(path)).length - 5);
+  await expect(engine.loadCheckpoint(path)).rejects.toThrow(/cut off/);
+  await writeFile(path, 'text');
+  await expect(engine.loadCheckpoint(path)).rejects.toMatchObject({ code: 'VALIDATION' });
+  await expect(engine.loadCheckpoint(`${path}.no`)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await ModelEngine.random(tinyModelConfig, 1).saveCheckpoint(path, new Uint8Array());
+  await expect(engine.loadCheckpoint(path)).rejects.toThrow(/another shape/);
+  expect(engine.parameters()).toEqual(before);
+});
+
+test('two models trained in turn become what each becomes alone', async () => {
+  const run = async (seed: number) => {
+    const engine = makeEngine(seed);
+    return [await trainRound(engine), await trainRound(engine), engine.parameters()];
+  };
+  const alone = [await run(1), await run(2)];
+  expect(await Promise.all([run(1), run(2)])).toEqual(alone);
+});
+
+test('training leaves the event loop its turns', async () => {
+  const engine = makeEngine(1);
+  const result = await engine.sample(sampleRequest({})).result;
+  let turns = 0;
+  const ticking = setInterval(() => {
+    turns += 1;
+  }, 0);
+  const filler = Array<number>(40).fill(65);
+  const long = { ...result, promptTokens: [...result.promptTokens, ...filler] };
+  await engine.forwardBackward(
+    Array.from({ length: 256 }, () => sampledDatum(long)),
+    loss,
+  );
+  clearInterval(ticking);
+  expect(turns).toBeGreaterThan(3);
+});

@@ -1,0 +1,213 @@
+import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core';
+import { type ModelCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoint/model-checkpoint.ts';
+import { PreconditionError } from './errors/precondition-error.ts';
+import { RejectedRequestError } from './errors/rejected-request-error.ts';
+import type { ModelConfig } from './model/model-config.ts';
+import { initialParameters } from './model/parameters.ts';
+import { Random } from './random.ts';
+import type { Generation } from './sampling/generation.ts';
+import type { SampleRequest } from './sampling/sample-request.ts';
+import { Sampler } from './sampling/sampler.ts';
+import { initialAdamState } from './training/optimizer.ts';
+import { ProgramCache } from './training/program-cache.ts';
+import { type BatchOutcome, type StepOutcome, Trainer } from './training/trainer.ts';
+
+/** A checkpoint that was written. */
+export interface SavedCheckpoint {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly step: number;
+  readonly weightVersion: number;
+}
+
+/** What an engine may share with others in the process. */
+export interface EngineOptions {
+  /** Compiled programs; models of the same shape then compile once. @default its own */
+  readonly programs?: ProgramCache;
+}
+
+/**
+ * One model that trains and samples in this process. Training operations run one after the other in the order
+ * they were called; sampling goes on beside them, with the weights last published.
+ *
+ * @example
+ * ```ts
+ * const engine = ModelEngine.random(tinyModelConfig, 7);
+ * await engine.forwardBackward(data, { name: 'importance_sampling', parameters: {} });
+ * await engine.optimStep({ learningRate: 2e-3 });
+ * await engine.publishWeights();
+ * ```
+ */
+export class ModelEngine {
+  readonly config: ModelConfig;
+  readonly #programs: ProgramCache;
+  readonly #random: Random;
+  #parameters: Float32Array;
+  #trainer: Trainer;
+  #sampler: Sampler;
+  #lastOperation: Promise<unknown> = Promise.resolve();
+
+  private constructor(checkpoint: ModelCheckpoint, options: EngineOptions = {}) {
+    this.config = checkpoint.config;
+    this.#programs = options.programs ?? new ProgramCache();
+    this.#random = Random.fromState(checkpoint.random);
+    this.#parameters = Float32Array.from(checkpoint.parameters);
+    this.#trainer = this.#makeTrainer(checkpoint);
+    this.#sampler = new Sampler({
+      config: this.config,
+      parameters: this.#parameters,
+      version: checkpoint.weightVersion,
+      random: this.#random,
+    });
+  }
+
+  /** A model with random weights; the same seed gives the same weights and, later, the same samples. */
+  static random(config: ModelConfig, seed: number, options?: EngineOptions): ModelEngine {
+    const random = Random.fromSeed(seed);
+    const parameters = initialParameters(config, random);
+    const state = { config, parameters, weightVersion: 0, random: random.state, clientState: new Uint8Array() };
+    return new ModelEngine(state, options);
+  }
+
+  /** A model that goes on from a checkpoint: weights, optimizer, versions and random state. */
+  static fromCheckpoint(checkpoint: ModelCheckpoint, options?: EngineOptions): ModelEngine {
+    return new ModelEngine(checkpoint, options);
+  }
+
+  /** A fresh model with the weights of a checkpoint: no steps taken, weight version 0, random state from the seed. */
+  static fromWeights(checkpoint: ModelCheckpoint, seed: number, options?: EngineOptions): ModelEngine {
+    const { config, parameters } = checkpoint;
+    const random = Random.fromSeed(seed).state;
+    const state = { config, parameters, weightVersion: 0, random, clientState: new Uint8Array() };
+    return new ModelEngine(state, options);
+  }
+
+  /** Optimizer steps taken. */
+  get step(): number {
+    return this.#trainer.adam.step;
+  }
+
+  /** The version of the weights being served; every publish raises it by one. */
+  get weightVersion(): number {
+    return this.#sampler.weightVersion;
+  }
+
+  /** Whether gradients wait for a step. */
+  get hasPendingGradients(): boolean {
+    return this.#trainer.hasPendingGradients;
+  }
+
+  /** How many responses are being sampled. */
+  get activeSamples(): number {
+    return this.#sampler.activeCount;
+  }
+
+  /** The weights being trained; a copy, in the order of `parameterLayout`. */
+  parameters(): Float32Array {
+    return Float32Array.from(this.#parameters);
+  }
+
+  /** The gradients accumulated so far; a copy, in the order of `parameterLayout`. */
+  pendingGradients(): Float32Array {
+    return this.#trainer.pendingGradients();
+  }
+
+  /** Adds a batch's gradients to those accumulated. */
+  forwardBackward(data: readonly TrainingDatum[], loss: LossSpec): Promise<BatchOutcome> {
+    return this.#inOrder(() => this.#trainer.forwardBackward(data, loss));
+  }
+
+  /** The log-probabilities of a batch's trained tokens under the weights being trained. */
+  forward(data: readonly TrainingDatum[]): Promise<BatchOutcome> {
+    return this.#inOrder(() => this.#trainer.forward(data));
+  }
+
+  /** Takes a step with the accumulated gradients and clears them; skips it when one is not finite. */
+  optimStep(adam: AdamParameters): Promise<StepOutcome> {
+    return this.#inOrder(() => this.#trainer.optimStep(adam));
+  }
+
+  /** Forgets the accumulated gradients. */
+  discardGradients(): Promise<void> {
+    return this.#inOrder(() => this.#trainer.discardGradients());
+  }
+
+  /** Serves the weights as they are now under the next version, and gives it. */
+  publishWeights(): Promise<number> {
+    return this.#inOrder(() => {
+      this.#sampler.publish(this.#parameters, this.weightVersion + 1);
+      return this.weightVersion;
+    });
+  }
+
+  /** Starts a response with the weights being served. */
+  sample(request: SampleRequest): Generation {
+    return this.#sampler.sample(request);
+  }
+
+  /** Settles when no response is being sampled. */
+  whenIdle(): Promise<void> {
+    return this.#sampler.whenIdle;
+  }
+
+  /** Ends all responses in progress with an error of code `CANCELLED`. */
+  abortSamples(reason: string): void {
+    this.#sampler.abortAll(reason);
+  }
+
+  /** Writes the whole state to a file, whole or not at all. Not while gradients wait for a step. */
+  saveCheckpoint(path: string, clientState: Uint8Array): Promise<SavedCheckpoint> {
+    return this.#inOrder(async () => {
+      if (this.hasPendingGradients) {
+        throw new PreconditionError(
+          'A checkpoint cannot hold gradients that wait for a step',
+          'Take the optimizer step, or discard the gradients, before saving.',
+        );
+      }
+      const { step, weightVersion } = this;
+      const sizeBytes = await writeCheckpoint(path, this.#state(clientState));
+      return { path, sizeBytes, step, weightVersion };
+    });
+  }
+
+  /** Goes on from a checkpoint file of a model of the same shape; gives what the client stored in it. */
+  loadCheckpoint(path: string): Promise<Uint8Array> {
+    return this.#inOrder(async () => {
+      const checkpoint = await readCheckpoint(path);
+      if (JSON.stringify(checkpoint.config) !== JSON.stringify(this.config)) {
+        throw new RejectedRequestError(`The checkpoint ${path} is of a model of another shape`);
+      }
+      this.#parameters = Float32Array.from(checkpoint.parameters);
+      this.#trainer = this.#makeTrainer(checkpoint);
+      this.#random.restore(checkpoint.random);
+      this.#sampler.publish(this.#parameters, checkpoint.weightVersion);
+      return checkpoint.clientState;
+    });
+  }
+
+  #state(clientState: Uint8Array): ModelCheckpoint {
+    return {
+      config: this.config,
+      parameters: this.#parameters,
+      adam: this.#trainer.adam,
+      weightVersion: this.weightVersion,
+      random: this.#random.state,
+      clientState,
+    };
+  }
+
+  #makeTrainer(checkpoint: ModelCheckpoint): Trainer {
+    return new Trainer({
+      config: this.config,
+      parameters: this.#parameters,
+      adam: checkpoint.adam ?? initialAdamState(this.#parameters.length),
+      programs: this.#programs,
+    });
+  }
+
+  #inOrder<T>(operation: () => T | Promise<T>): Promise<T> {
+    const run = this.#lastOperation.then(operation);
+    this.#lastOperation = run.catch(() => {});
+    return run;
+  }
+}
