@@ -1,0 +1,43 @@
+import { fileURLToPath } from 'node:url';
+import { writeCheckpoint } from '../src/checkpoint/model-checkpoint.ts';
+import { tinyModelConfig } from '../src/model/model-config.ts';
+import { ModelEngine } from '../src/model-engine.ts';
+import { Random } from '../src/random.ts';
+import { CorpusBatches } from './corpus-batches.ts';
+
+/** The recipe of the committed start checkpoint. Change it and run `pnpm gen:model`. */
+const recipe = { seed: 1, steps: 700, batchSize: 32, learningRate: 3e-3, warmupSteps: 20, decayFraction: 0.4 };
+
+const target = fileURLToPath(new URL('../models/tiny-chat.safetensors', import.meta.url));
+
+/** Linear warm-up, then constant, then linear to zero. */
+function learningRate(step: number): number {
+  const warmup = Math.min(1, (step + 1) / recipe.warmupSteps);
+  const decay = Math.min(1, (recipe.steps - step) / (recipe.steps * recipe.decayFraction));
+  return recipe.learningRate * warmup * decay;
+}
+
+/** Trains the start checkpoint from random weights; prints the mean token loss every 50 steps. */
+async function pretrain(): Promise<void> {
+  const engine = ModelEngine.random(tinyModelConfig, recipe.seed);
+  const batches = new CorpusBatches(Random.fromSeed(recipe.seed + 1), recipe.batchSize);
+  let recentLoss = 0;
+  for (let step = 0; step < recipe.steps; step++) {
+    const { loss } = await engine.forwardBackward(batches.next(), { name: 'cross_entropy', parameters: {} });
+    await engine.optimStep({ learningRate: learningRate(step), beta2: 0.98 });
+    recentLoss += loss / 50;
+    if ((step + 1) % 50 !== 0) continue;
+    process.stdout.write(`step ${step + 1}/${recipe.steps}  loss ${recentLoss.toFixed(3)} nats a token\n`);
+    recentLoss = 0;
+  }
+  const sizeBytes = await writeCheckpoint(target, {
+    config: engine.config,
+    parameters: engine.parameters(),
+    weightVersion: 0,
+    random: Random.fromSeed(recipe.seed).state,
+    clientState: new Uint8Array(),
+  });
+  process.stdout.write(`wrote models/tiny-chat.safetensors, ${sizeBytes} bytes\n`);
+}
+
+await pretrain();
