@@ -1,4 +1,4 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
 import { type ResolvedConfig, resolveConfig } from './config/resolve-config.ts';
 import type { TrainConfig } from './config/train-config.ts';
 import { openSession } from './loop/open-session.ts';
@@ -11,6 +11,8 @@ export interface TrainOptions {
   readonly resume?: string;
   /** The id of a new run, also the model's name in the runtime; `[A-Za-z0-9_-]{1,64}`. @default a random one */
   readonly runId?: string;
+  /** A store that is open already, instead of the configured one; it stays open. */
+  readonly store?: Store;
   /** Told everything that happens. */
   readonly onEvent?: TrainingListener;
   /** Stops after the work under way; the run can be resumed. */
@@ -56,6 +58,7 @@ export async function trainWith(config: ResolvedConfig, options: TrainOptions = 
     config,
     runId: options.runId ?? null,
     resume: options.resume ?? null,
+    store: options.store ?? null,
     emit,
     signal,
   });

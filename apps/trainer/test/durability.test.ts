@@ -4,7 +4,9 @@ import path from 'node:path';
 import type { Store } from '@agentlightning/core';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Trainer } from '../src/index.ts';
 import { AglProcess } from './agl-process.ts';
+import smallConfig from './fixtures/small.config.ts';
 
 const config = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
 const rolloutsPerStep = 24;
@@ -107,5 +109,18 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   const secondUrl = String((await secondGateway.event('ready'))['url']);
   await using resumed = train('--runtime', address, '--gateway', secondUrl, '--resume', runId);
   await resumed.event('done');
+  await expectWholeRun(runId);
+});
+
+test('a run whose disk is full stops with a clear message and goes on when there is room', async () => {
+  const file = path.join(folder, 'agl.db');
+  const trainer = new Trainer({ ...smallConfig, dataDir: folder });
+  const small = await openStore(file, { maxSizeBytes: 600_000 });
+  const ended = trainer.train({ store: small, runId: 'full' });
+  await expect(ended).rejects.toMatchObject({ code: 'STORE_FULL' });
+  await small.close();
+  const roomy = await openStore(file);
+  const { runId } = await trainer.train({ store: roomy, resume: 'full' });
+  await roomy.close();
   await expectWholeRun(runId);
 });

@@ -16,6 +16,8 @@ import type { TrainingSession } from './training-session.ts';
 
 /** What opening a session needs. */
 export interface OpenSessionOptions extends RunChoice {
+  /** A store that is open already and stays open; null opens the configured one. */
+  readonly store: Store | null;
   readonly emit: TrainingListener;
   readonly signal: AbortSignal;
 }
@@ -47,8 +49,8 @@ async function build(options: OpenSessionOptions, closers: (() => Promise<void>)
   const { config, emit, signal } = options;
   const trainTasks = await loadTasks(config.tasks.train, config.taskSchema);
   const heldOutTasks = await loadTasks(config.tasks.test, config.taskSchema);
-  const store = await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey });
-  closers.push(() => store.close());
+  const store = options.store ?? (await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey }));
+  if (options.store === null) closers.push(() => store.close());
   const { run, state } = await findOrBeginRun(store, options);
 
   const connection = await openRuntime(config.runtime, state.dataDir);

@@ -19,6 +19,16 @@ export function startRunner(options: {
 }): StartedRunner {
   const { config, store, run, emit } = options;
   const controller = new AbortController();
+  let reportFull: (error: AgentLightningError) => void = () => undefined;
+  // The runner waits for room by itself; a person has to make some, so the run stops and says so.
+  const full = new Promise<AgentLightningError>((resolve) => {
+    reportFull = resolve;
+  });
+  const onError = (error: unknown): void => {
+    const known = asRunnerError(error);
+    if (known.code === 'STORE_FULL') reportFull(known);
+    else emit({ type: 'warning', message: known.message });
+  };
   const done = runRollouts({
     store,
     agent: config.agent,
@@ -26,14 +36,14 @@ export function startRunner(options: {
     concurrency: config.concurrency,
     signal: controller.signal,
     graceMs: 0,
-    events: { onError: (error) => emit({ type: 'warning', message: error.message }) },
+    events: { onError, onSpanFailure: ({ error }) => onError(error) },
   });
-  const failed = done.then(
+  const broken = done.then(
     () => new Promise<never>(() => undefined),
     (error: unknown) => asRunnerError(error),
   );
   return {
-    failed,
+    failed: Promise.race([broken, full]),
     stop: async () => {
       controller.abort();
       await done.catch(() => undefined);
