@@ -38,6 +38,7 @@ export async function runStep(step: Step, output: NodeJS.WriteStream): Promise<F
   const context: StepContext = {
     report: (line) => {
       clear();
+      flashed = '';
       output.write(`    ${styleText('dim', line)}\n`);
       draw();
     },
