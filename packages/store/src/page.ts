@@ -2,13 +2,16 @@ import { type Page, type PageOptions, ValidationError } from '@agentlightning/co
 import type { OperationContext } from './operation.ts';
 import { readInteger } from './row-value.ts';
 import type { SqlCondition } from './sql-dialect.ts';
-import type { SqlRow, SqlValue } from './sql-driver.ts';
+import type { SqlRow } from './sql-driver.ts';
+import type { SqlValue } from './sql-value.ts';
 
 /** How a list is read from the database. */
 export interface ListPlan<TItem, TSortField extends string> {
   readonly columns: string;
   /** The table, or the join. */
   readonly from: string;
+  /** The part of `from` that is enough to count. @default `from` */
+  readonly countFrom?: string;
   readonly conditions: readonly SqlCondition[];
   /** Columns by the sort field they stand for. */
   readonly sortColumns: Readonly<Record<TSortField, string>>;
@@ -32,7 +35,7 @@ export async function readPage<TItem, TSortField extends string>(
   const { limit, offset, orderBy } = pageClauses(plan);
   const where = allOf(plan.conditions);
   const [counted] = await context.db.all(
-    `SELECT count(*) AS total FROM ${plan.from} WHERE ${where.sql}`,
+    `SELECT count(*) AS total FROM ${plan.countFrom ?? plan.from} WHERE ${where.sql}`,
     where.parameters,
   );
   const total = counted === undefined ? 0 : readInteger(counted, 'total');

@@ -1,7 +1,5 @@
 import type { SqlDialect } from './sql-dialect.ts';
-
-/** A value that goes into or comes out of a statement. Lists and objects travel as JSON text. */
-export type SqlValue = string | number | null;
+import type { SqlValue } from './sql-value.ts';
 
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;

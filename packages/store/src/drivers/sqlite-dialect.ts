@@ -1,6 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { SqlDialect } from '../sql-dialect.ts';
-import type { SqlValue } from '../sql-driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 
 /** How SQLite writes what databases write differently. */
 export const sqliteDialect: SqlDialect = {

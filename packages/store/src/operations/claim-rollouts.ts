@@ -1,7 +1,7 @@
 import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
-import type { SqlValue } from '../sql-driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { loadAttempt, openAttempt } from './attempt-record.ts';
 import { loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
 import { markWorkerDequeued } from './worker-record.ts';

@@ -32,6 +32,7 @@ export function queryRollouts(
   return readPage(context, {
     columns: rolloutWithAttempt.columns,
     from: rolloutWithAttempt.from,
+    countFrom: 'rollouts AS r',
     conditions: conditionsOf(context, query),
     sortColumns: {
       startTimeMs: 'r.start_time_ms',

@@ -1,7 +1,7 @@
 import type { Attempt, AttemptPatch } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
-import type { SqlValue } from '../sql-driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { loadRollout } from './rollout-record.ts';
 

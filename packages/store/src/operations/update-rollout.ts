@@ -2,7 +2,7 @@ import { isTerminalRolloutStatus, type Rollout, type RolloutPatch } from '@agent
 import type { OperationContext } from '../operation.ts';
 import type { RolloutRecord } from '../row.ts';
 import { toJson } from '../row-value.ts';
-import type { SqlValue } from '../sql-driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { closeOpenAttempts } from './attempt-record.ts';
 import { completeConfig } from './complete-config.ts';
 import { loadResources } from './read-resources.ts';

@@ -15,13 +15,6 @@ import { addSpanRoutes } from './routes/span-routes.ts';
 import { addWaitRoutes } from './routes/wait-routes.ts';
 import { addWorkerRoutes } from './routes/worker-routes.ts';
 
-/** What routes work with. */
-export interface StoreRouteOptions {
-  readonly store: SqlStore;
-  /** Ends a wait when the client goes away or the server closes. */
-  readonly untilClosed: (context: Context) => AbortSignal;
-}
-
 /** What the application is made of. */
 export interface StoreAppOptions {
   readonly store: SqlStore;

@@ -14,7 +14,7 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readOptionalBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 const startAttemptSchema = z.object({ worker_id: z.string().nullish() });
 const notNull = ['status', 'worker_id', 'last_heartbeat_time', 'metadata'];

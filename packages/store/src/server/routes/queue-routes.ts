@@ -8,7 +8,7 @@ import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
 import { readBody, readOptionalBody } from '../request-body.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Into the queue and out of it. */
 export function addQueueRoutes(app: Hono, { store, untilClosed }: StoreRouteOptions): void {

@@ -11,7 +11,7 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Resources: add, list, read, write the next version. */
 export function addResourceRoutes(app: Hono, { store }: StoreRouteOptions): void {

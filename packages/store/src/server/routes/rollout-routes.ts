@@ -14,7 +14,7 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Rollouts: start, list, read, change. */
 export function addRolloutRoutes(app: Hono, { store }: StoreRouteOptions): void {

@@ -13,7 +13,7 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 const pageSchema = z.object({ limit: z.int().optional(), offset: z.int().optional() });
 

@@ -15,7 +15,7 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 const spanBatchSchema = z.object({ spans: z.array(wireSpanSchema) });
 const sequenceIdBatchSchema = z.object({ attempts: z.array(wireSequenceIdRequestSchema) });

@@ -2,7 +2,7 @@ import { rolloutToWire, wireWaitRequestSchema } from '@agentlightning/core/proto
 import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { readBody } from '../request-body.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Waiting for rollouts to end. */
 export function addWaitRoutes(app: Hono, { store, untilClosed }: StoreRouteOptions): void {

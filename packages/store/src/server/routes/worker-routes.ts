@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { answerJson } from '../answer.ts';
 import { readBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import type { StoreRouteOptions } from '../store-app.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
 
 const heartbeatSchema = z.object({ heartbeat_stats: z.record(z.string(), z.json()).optional() });
 
