@@ -19,6 +19,22 @@ describe('a client', () => {
     await expect(pending.result).rejects.toThrow(proxy.address);
   });
 
+  it('does not take the result of another runtime that has come in the place of the first', async () => {
+    const [first, second] = [await serveGatedRuntime(), await serveGatedRuntime()];
+    const proxy = await WireProxy.open(first.server.address);
+    onTestFinished(() => proxy.close());
+    const model = await first.model(await first.connect({ address: proxy.address }));
+    first.engine.shut();
+    const pending = await model.forwardBackward(batch, loss);
+    const strangers = await (await second.model()).forwardBackward(batch, loss);
+    await strangers.result;
+    expect(strangers.sequence).toBe(pending.sequence);
+    proxy.redirect(second.server.address);
+    proxy.cut();
+    await expect(pending.result).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    await expect(pending.result).rejects.toThrow(/session/i);
+  });
+
   it('sends more operations than the window holds, in order', async () => {
     const { model: makeModel } = await serveGatedRuntime({ limits: { reorderWindow: 3 } });
     const model = await makeModel();

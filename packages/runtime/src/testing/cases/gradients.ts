@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
 import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
+import { refusalOf } from '../raw-client.ts';
 
 /** float32's range ends below the product of two of these. */
 const huge = 3e38;
@@ -91,6 +92,15 @@ export function describeGradients(bench: Bench): void {
       expect((await model.ended(3)).state).toBe(OperationState.FAILED);
       const { model: info } = await training.getModel({ modelId: model.modelId });
       expect(info).toMatchObject({ step: 0, hasPendingGradients: false });
+    });
+
+    it('refuses a step after a failed batch even when the step does not ask for it', async () => {
+      const model = await bench.rawModel();
+      const { training } = model.client;
+      await refusalOf(model.send(model.upload(1, aBatch([1], { temperature: 0 }))));
+      await model.send(model.upload(2, batchOfFour));
+      await training.optimStep({ key: model.key(3), adam: { learningRate: 0.1 }, requiresSeqs: [2] });
+      expect((await model.ended(3)).state).toBe(OperationState.FAILED);
     });
 
     it('keeps what is not finite out of the weights, and goes on', async () => {

@@ -38,6 +38,8 @@ export function describeServing(bench: Bench): void {
       const after = await sample(model, 1);
       expect(after.policyVersion).toBe(1);
       expect(await trainerGap(model, after, 1)).toBeLessThan(1e-4);
+      await trainOnce(model, batchOfFour);
+      expect(await trainerGap(model, await sample(model, 1), 1)).toBeGreaterThan(1e-4);
     });
 
     it('serves the weights of a checkpoint that was loaded', async () => {
