@@ -1,15 +1,11 @@
 import { Command } from 'commander';
 import { addGatewayCommand } from './gateway-command.ts';
+import type { ProgramOptions } from './program-options.ts';
 import { addRunsCommand } from './runs-command.ts';
 import { addRuntimeCommand } from './runtime-command.ts';
 import { addShowCommand } from './show-command.ts';
 import { addStoreCommand } from './store-command.ts';
 import { addTrainCommand } from './train-command.ts';
-
-/** How a command tells its outcome. */
-export interface ProgramOptions {
-  readonly setExitCode: (code: number) => void;
-}
 
 /** The `agl` command with all its sub-commands. */
 export function buildProgram(options: ProgramOptions): Command {

@@ -11,7 +11,7 @@ import { trainWith } from '../trainer.ts';
 import type { TrainingListener, TrainingSummary } from '../training-event.ts';
 import { exitCodes } from './exit-code.ts';
 import { wholeNumber } from './number-flag.ts';
-import type { ProgramOptions } from './program.ts';
+import type { ProgramOptions } from './program-options.ts';
 
 interface TrainFlags {
   readonly resume?: string;
