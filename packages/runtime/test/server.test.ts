@@ -4,9 +4,13 @@ import { ManualClock } from '@agentlightning/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorReason } from '../src/gen/agentlightning/runtime/v1/error_pb.ts';
 import { OperationState } from '../src/gen/agentlightning/runtime/v1/operation_pb.ts';
+import {
+  type HealthCheckResponse,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from '../src/gen/grpc/health/v1/health_pb.ts';
 import { connectRuntime, serveRuntime } from '../src/index.ts';
 import { aBatch } from '../src/testing/index.ts';
-import { refusalOf } from '../src/testing/raw-client.ts';
+import { openRawClient, refusalOf } from '../src/testing/raw-client.ts';
 import { GatedEngine } from './bag/gated-engine.ts';
 import { serveGatedRuntime } from './serving-a-runtime.ts';
 
@@ -192,6 +196,19 @@ describe('stopping', () => {
     await expect(model.publishWeights()).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
   });
 
+  it('tells those who watch its health', async () => {
+    const { server } = await serveGatedRuntime();
+    const client = openRawClient(server.address);
+    onTestFinished(() => client.close());
+    const stream: AsyncIterable<HealthCheckResponse> = client.health.watch({ service: '' });
+    const seen: number[] = [];
+    for await (const { status } of stream) {
+      seen.push(status);
+      if (status === ServingStatus.SERVING) await server.close();
+    }
+    expect(seen).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
+  });
+
   it('does not cancel what runs', async () => {
     const { engine, model: makeModel } = await serveGatedRuntime();
     const model = await makeModel();
@@ -205,5 +222,24 @@ describe('stopping', () => {
     await expect(model.cancel(running.sequence)).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
     engine.open();
     expect((await running.result).trainedTokens).toBe(12);
+  });
+});
+
+describe('unloading', () => {
+  it('cancels what waits, lets what runs finish, and frees the id', async () => {
+    const { engine, connect, model: makeModel } = await serveGatedRuntime();
+    const runtime = await connect();
+    const model = await makeModel(runtime);
+    engine.shut();
+    const started = engine.nextStart();
+    const running = await model.forwardBackward(batch, loss);
+    const waiting = await model.forwardBackward(batch, loss);
+    await started;
+    const unloaded = model.unload();
+    await expect(waiting.result).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    engine.open();
+    await unloaded;
+    expect((await running.result).trainedTokens).toBe(12);
+    expect(await (await makeModel(runtime)).state()).toMatchObject({ nextSequence: 1, hasPendingGradients: false });
   });
 });

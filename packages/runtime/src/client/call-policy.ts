@@ -51,6 +51,23 @@ export class CallPolicy {
     }
   }
 
+  /**
+   * Like {@link CallPolicy.run} for a call that removes something: that it is not there any more when the answer to an
+   * earlier try was lost, is success.
+   */
+  async runRemoval(call: () => Promise<unknown>): Promise<void> {
+    let tries = 0;
+    try {
+      await this.run(() => {
+        tries += 1;
+        return call();
+      });
+    } catch (error) {
+      const isGone = AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND';
+      if (tries === 1 || !isGone) throw error;
+    }
+  }
+
   /** Starts to keep track of a connection that may be lost. */
   outage(): Outage {
     return new Outage(this.#options);

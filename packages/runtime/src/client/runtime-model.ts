@@ -150,7 +150,7 @@ export class GrpcModel implements RuntimeModel {
   async deleteCheckpoint(uri: string): Promise<void> {
     const { training, policy, sessionId, soon } = this.#link;
     const { modelId } = this;
-    await policy.run(() => training.deleteCheckpoint({ sessionId, modelId, uri }, soon()));
+    await policy.runRemoval(() => training.deleteCheckpoint({ sessionId, modelId, uri }, soon()));
   }
 
   async endpoint(): Promise<InferenceEndpoint> {
@@ -184,7 +184,7 @@ export class GrpcModel implements RuntimeModel {
   async unload(): Promise<void> {
     const { training, policy, sessionId } = this.#link;
     const { modelId } = this;
-    await policy.run(() => training.unloadModel({ sessionId, modelId }));
+    await policy.runRemoval(() => training.unloadModel({ sessionId, modelId }));
     this.#watcher.fail(new RuntimeError({ reason: ErrorReason.NOT_FOUND, message: `Model "${modelId}" was unloaded` }));
   }
 

@@ -56,10 +56,10 @@ export interface InferenceState {
 }
 
 /**
- * One model in an engine. The server calls everything but {@link EngineModel.state},
- * {@link EngineModel.endpoint}, {@link EngineModel.pause} and {@link EngineModel.resume} one at a
- * time in the whole engine, in the model's order, with data it has validated: lengths fit, intervals are in
- * bounds, ids are in the vocabulary, numbers are finite.
+ * One model in an engine. The operations (`forwardBackward` to `loadCheckpoint`) are called one at a time in the whole
+ * engine, in the model's order, with data that was validated: lengths fit, intervals are in bounds, ids are in the
+ * vocabulary, numbers are finite. The others may be called while an operation runs, but
+ * `unload`, which comes last.
  *
  * Throw `AgentLightningError` with code `RUNTIME_REJECTED`, `NOT_FOUND`, `CONFLICT`, `NON_FINITE`,
  * `RESOURCE_EXHAUSTED` or `PRECONDITION_FAILED`; anything else reaches the client as `INTERNAL`.

@@ -82,6 +82,11 @@ export class HostedModel {
     }
   }
 
+  /** @throws RuntimeError why the model was ended, if it was */
+  assertLiving(): void {
+    if (this.#endReason !== null) throw this.#endReason;
+  }
+
   /** @throws RuntimeError SESSION_SUPERSEDED when another session owns the model */
   assertOwner(sessionId: string): void {
     if (this.#owner === sessionId) return;
@@ -118,7 +123,7 @@ export class HostedModel {
 
   /** Takes an operation in, or finds it when it came before. */
   accept(seq: number, work: OperationWork): OperationRecord {
-    if (this.#endReason !== null) throw this.#endReason;
+    this.assertLiving();
     this.#forgetOldResults();
     const known = this.findOrRefuse(seq, work.fingerprint);
     if (known !== undefined) {
@@ -157,7 +162,7 @@ export class HostedModel {
 
   /** Takes nothing more in, cancels what waits and lets what runs finish. */
   async end(reason: RuntimeError): Promise<void> {
-    this.#endReason = reason;
+    this.#endReason ??= reason;
     for (const record of this.#records.values()) {
       if (record.state === OperationState.STAGED) this.#cancel(record, reason);
     }

@@ -95,20 +95,24 @@ export class RuntimeHost {
         remedy: 'Choose another model id, or the same base and seed.',
       });
     }
+    model.assertLiving();
     model.takeOver(sessionId);
     return model.operation(0);
   }
 
-  /** Cancels what waits, lets what runs finish, and frees the model. */
+  /** Cancels what waits, lets what runs finish, and frees the model. Its id is free when this resolves. */
   async unloadModel(model: HostedModel): Promise<void> {
-    this.#models.delete(model.modelId);
     await model.end(
       new RuntimeError({
         reason: ErrorReason.NOT_FOUND,
         message: `Model "${model.modelId}" was unloaded`,
       }),
     );
-    await model.engine?.unload();
+    // Who asked twice waits for the same end, and frees once.
+    if (this.#models.get(model.modelId) !== model) return;
+    this.#models.delete(model.modelId);
+    // In its turn, so that a new model of the same id is made after the old one is gone.
+    await this.#turns.run(async () => model.engine?.unload());
   }
 
   /** Takes nothing more in, lets what runs finish, and ends the engine. */

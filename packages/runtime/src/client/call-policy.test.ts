@@ -1,0 +1,92 @@
+import { ManualClock } from '@agentlightning/core/testing';
+import { Metadata, status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
+import { toServiceError } from '../wire/grpc-error.ts';
+import { CallPolicy } from './call-policy.ts';
+
+const lost = Object.assign(new Error('14 UNAVAILABLE'), {
+  code: status.UNAVAILABLE,
+  details: 'connection refused',
+  metadata: new Metadata(),
+});
+
+const answered = (reason: ErrorReason, retryAfterMs?: number): unknown =>
+  toServiceError(new RuntimeError({ reason, message: 'as it is', retryAfterMs }));
+
+/** A call that fails in these ways, one after the other, then gives what the rest says. */
+function failing(...ways: readonly unknown[]): { call: () => Promise<string>; tries: () => number } {
+  let tries = 0;
+  const call = async (): Promise<string> => {
+    const way = ways[tries];
+    tries += 1;
+    if (way !== undefined) throw way;
+    return 'done';
+  };
+  return { call, tries: () => tries };
+}
+
+function policyOn(clock: ManualClock, signal: AbortSignal = new AbortController().signal): CallPolicy {
+  return new CallPolicy({ address: 'host:1', clock, reconnectTimeoutMs: 1_000, signal });
+}
+
+describe('a call policy', () => {
+  it('tries again over a lost connection, until it is back', async () => {
+    const clock = new ManualClock();
+    const { call, tries } = failing(lost, lost, lost);
+    const running = policyOn(clock).run(call);
+    await clock.advance(500);
+    expect(await running).toBe('done');
+    expect(tries()).toBe(4);
+  });
+
+  it('gives up after the time to reconnect, and names the address', async () => {
+    const clock = new ManualClock();
+    const running = policyOn(clock).run(() => Promise.reject(lost));
+    const outcome = expect(running).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    await clock.advance(1_000);
+    await outcome;
+    await expect(running).rejects.toThrow('host:1');
+  });
+
+  it('waits for a full queue as long as it is told, beyond any time to reconnect', async () => {
+    const clock = new ManualClock();
+    const full = answered(ErrorReason.QUEUE_FULL, 900);
+    const { call, tries } = failing(full, full, full);
+    const running = policyOn(clock).run(call);
+    await clock.advance(899);
+    expect(tries()).toBe(1);
+    await clock.advance(2_000);
+    expect(await running).toBe('done');
+  });
+
+  it.each([ErrorReason.INVALID, ErrorReason.PRECONDITION, ErrorReason.SEQUENCE_REUSED, ErrorReason.INTERNAL])(
+    'does not repeat what was refused for reason %d',
+    async (reason) => {
+      const { call, tries } = failing(answered(reason));
+      await expect(policyOn(new ManualClock()).run(call)).rejects.toMatchObject({ reason });
+      expect(tries()).toBe(1);
+    },
+  );
+
+  it('takes what is gone at the second try for removed, at the first for never there', async () => {
+    const clock = new ManualClock();
+    const gone = answered(ErrorReason.NOT_FOUND);
+    const removing = policyOn(clock).runRemoval(failing(lost, gone).call);
+    await clock.advance(100);
+    await expect(removing).resolves.toBeUndefined();
+    const never = policyOn(clock).runRemoval(failing(gone).call);
+    await expect(never).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('stops waiting when the connection is closed', async () => {
+    const clock = new ManualClock();
+    const closing = new AbortController();
+    const running = policyOn(clock, closing.signal).run(() => Promise.reject(lost));
+    const outcome = expect(running).rejects.toThrow('closed by hand');
+    await clock.waitForSleepers(1);
+    closing.abort(new TypeError('closed by hand'));
+    await outcome;
+  });
+});

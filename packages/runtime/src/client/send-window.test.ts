@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { SendWindow } from './send-window.ts';
+
+it('lets everything through in the end, and never too far ahead of the oldest without an answer', async () => {
+  const scenario = fc.record({
+    width: fc.integer({ min: 1, max: 5 }),
+    count: fc.integer({ min: 1, max: 20 }),
+    picks: fc.array(fc.nat(), { minLength: 1, maxLength: 20 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ width, count, picks }) => {
+      const window = new SendWindow(width);
+      const sent: number[] = [];
+      const unanswered = new Set(Array.from({ length: count }, (_, at) => at + 1));
+      for (const seq of [...unanswered]) void window.enter(seq).then(() => sent.push(seq));
+      for (let turn = 0; unanswered.size > 0; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        const oldest = Math.min(...unanswered);
+        const open = sent.filter((seq) => unanswered.has(seq));
+        expect(Math.max(...open)).toBeLessThan(oldest + width);
+        // Answers come in any order.
+        const answered = open[(picks[turn % picks.length] ?? 0) % open.length] ?? 0;
+        unanswered.delete(answered);
+        window.leave(answered);
+      }
+      expect(sent.toSorted((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
+    }),
+  );
+});
