@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
 import { SerialQueue } from '../serial-queue.ts';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
+import { EventLoopTurn } from './event-loop-turn.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { isBusy, storeErrorFrom } from './sqlite-error.ts';
 
@@ -29,6 +30,7 @@ export class SqliteDriver implements SqlDriver {
   readonly #options: SqliteDriverOptions;
   readonly #database: DatabaseSync;
   readonly #queue = new SerialQueue();
+  readonly #turn = new EventLoopTurn();
   readonly #statements = new Map<string, StatementSync>();
   readonly #listeners = new Set<() => void>();
   readonly #connection: SqlConnection;
@@ -107,6 +109,7 @@ export class SqliteDriver implements SqlDriver {
 
   #transaction<TResult>(begin: string, work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
     return this.#queue.run(async () => {
+      await this.#turn.give();
       this.#assertOpen();
       try {
         await this.#whenFree(() => this.#statement(begin).run());
