@@ -30,12 +30,17 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     '',
     ...exampleLines('One held-out rollout before', examples.before),
     ...exampleLines('The same task after', examples.after),
-    `Everything is in ${summary.storeUrl} (run ${summary.runId}); checkpoints are in ${summary.dataDir}.`,
+    `Everything is in ${nearPath(summary.storeUrl)} (run ${summary.runId}); checkpoints are in ${nearPath(summary.dataDir)}.`,
     '',
     'Try next',
     ...nextCommands(summary, command),
     '',
   ].join('\n');
+}
+
+/** Paths below the current folder read better without it. */
+function nearPath(place: string): string {
+  return place.replaceAll(`${process.cwd()}/`, '');
 }
 
 function nextCommands(summary: TrainingSummary, command: string): string[] {
