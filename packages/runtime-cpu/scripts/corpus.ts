@@ -134,13 +134,13 @@ function drawTools(random: Random): ChatTool[] {
 function drawTurn(random: Random, tools: readonly ChatTool[]): ChatMessage[] {
   const key = drawKey(random);
   const messages: ChatMessage[] = [{ role: 'user', content: drawQuestion(random, key) }];
-  if (chance(random, 0.4)) return [...messages, { role: 'assistant', content: drawReply(random) }];
+  if (chance(random, 0.5)) return [...messages, { role: 'assistant', content: drawReply(random) }];
   const tool = pick(random, tools);
-  const argument = chance(random, 0.75) ? key : drawKey(random);
+  const argument = chance(random, 0.9) ? key : drawKey(random);
   const parameter = Object.keys(tool.function.parameters?.properties ?? {})[0] ?? '';
   const call = { name: tool.function.name, arguments: JSON.stringify({ [parameter]: argument }) };
   const result = chance(random, 0.85) ? drawNumber(random) : pick(random, evasions);
-  const answer = chance(random, 0.65) ? result : drawReply(random);
+  const answer = chance(random, 0.6) ? result : drawReply(random);
   return [
     ...messages,
     { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: call }] },
