@@ -1,29 +1,35 @@
 /**
- * The embedded runtime as a process: `main.js --port 0 --dir .agl/checkpoints`. Its first line of output
- * is `{"event":"ready","address":…,"inference":…}`. It ends when its standard input ends, so that it never
+ * The embedded runtime as a process: `main.js --dir .agl/checkpoints`. Its first line of output is
+ * `{"event":"ready","address":…,"inference":…}`. It ends when its standard input ends, so that it never
  * outlives the process that started it.
  *
  * @module
  */
-import { parseArgs } from 'node:util';
-import { startCpuRuntime } from './service/start-cpu-runtime.ts';
-
-const { values: flags } = parseArgs({
-  options: { port: { type: 'string', default: '0' }, dir: { type: 'string', default: '.agl/checkpoints' } },
-});
-
-const runtime = await startCpuRuntime({ checkpointDir: flags.dir, port: Number(flags.port) });
-const { address, inferenceUrl: inference } = runtime;
-process.stdout.write(`${JSON.stringify({ event: 'ready', address, inference })}\n`);
+import { AgentLightningError } from '@agentlightning/core';
+import { readProcessFlags } from './service/process-flags.ts';
+import { type CpuRuntime, startCpuRuntime } from './service/start-cpu-runtime.ts';
 
 let isClosing = false;
-const close = (): void => {
+
+function close(runtime: CpuRuntime): void {
   if (isClosing) return;
   isClosing = true;
-  runtime.close().then(
-    () => process.exit(0),
-    () => process.exit(1),
-  );
-};
-process.stdin.resume().once('end', close).once('close', close);
-process.once('SIGINT', close).once('SIGTERM', close);
+  runtime.close().then(() => process.exit(0), fail);
+}
+
+/** Says what is wrong in one line: the process that started this one shows it to its user. */
+function fail(error: unknown): void {
+  const text = AgentLightningError.isInstance(error) ? `${error.message}. ${error.remedy}` : String(error);
+  process.stderr.write(`${text}\n`, () => process.exit(1));
+}
+
+try {
+  const runtime = await startCpuRuntime(readProcessFlags(process.argv.slice(2)));
+  const end = (): void => close(runtime);
+  process.stdin.resume().once('end', end).once('close', end).once('error', end);
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const { address, inferenceUrl: inference } = runtime;
+  process.stdout.write(`${JSON.stringify({ event: 'ready', address, inference })}\n`);
+} catch (error) {
+  fail(error);
+}

@@ -3,7 +3,9 @@ import type { TokenChoice, TokenLogprob } from '../sampling/token-choice.ts';
 import type { ChatTool, ParsedResponse } from '../text/chat-message.ts';
 import { parseResponse } from '../text/response-parser.ts';
 import { decodeTokens } from '../text/tokenizer.ts';
+import { vocabularySize } from '../text/vocabulary.ts';
 import type { ChatRequest } from './chat-request.ts';
+import type { ChatSampling } from './chat-sampling.ts';
 
 /** The log-probability of a token in OpenAI's form. */
 export interface LogprobEntry {
@@ -26,8 +28,9 @@ export interface AnswerIdentity {
 export function readResponse(result: SampleResult, tools: readonly ChatTool[], callIdPrefix: string): ParsedResponse {
   const tokens = result.choices.map(({ token }) => token);
   const parsed = parseResponse(tokens, { tools, finishReason: result.finishReason, callIdPrefix });
-  if (result.stopString === undefined || parsed.content === null) return parsed;
-  return { ...parsed, content: parsed.content.slice(0, parsed.content.indexOf(result.stopString)) };
+  const { content } = parsed;
+  const end = result.stopString === undefined ? -1 : (content?.indexOf(result.stopString) ?? -1);
+  return end < 0 || content === null ? parsed : { ...parsed, content: content.slice(0, end) };
 }
 
 /** The body of a chat completion that is not streamed. */
@@ -36,15 +39,15 @@ export function chatCompletion(
   answer: {
     readonly request: ChatRequest;
     readonly results: readonly SampleResult[];
-    readonly tools: readonly ChatTool[];
+    readonly sampling: ChatSampling;
   },
 ): Record<string, unknown> {
-  const { request, results, tools } = answer;
+  const { request, results, sampling } = answer;
   return {
     ...identity,
     object: 'chat.completion',
     choices: results.map((result, index) => {
-      const parsed = readResponse(result, tools, callIdPrefix(identity.id, index));
+      const parsed = readResponse(result, sampling.tools, callIdPrefix(identity.id, index));
       return {
         index,
         message: assistantMessage(parsed),
@@ -53,9 +56,9 @@ export function chatCompletion(
         ...(request.return_token_ids === true ? { token_ids: result.choices.map(({ token }) => token) } : {}),
       };
     }),
-    ...(request.return_token_ids === true ? { prompt_token_ids: results[0]?.promptTokens ?? [] } : {}),
+    ...(request.return_token_ids === true ? { prompt_token_ids: sampling.promptTokens } : {}),
     usage: usageOf(results),
-    policy_version: results[0]?.weightVersion ?? 0,
+    policy_version: sampling.weightVersion,
   };
 }
 
@@ -82,10 +85,15 @@ export function logprobEntry(choice: TokenChoice): LogprobEntry {
 }
 
 function namedLogprob({ token, logprob }: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
-  const text = decodeTokens([token]);
   // JSON has no minus infinity; OpenAI writes -9999 for what is practically impossible.
-  return { token: text, logprob: Math.max(logprob, -9999), bytes: token < 256 ? [token] : [...Buffer.from(text)] };
+  return { token: tokenTexts[token] ?? '', logprob: Math.max(logprob, -9999), bytes: tokenBytes[token] ?? [] };
 }
+
+const tokenTexts: readonly string[] = Array.from({ length: vocabularySize }, (_, token) => decodeTokens([token]));
+
+const tokenBytes: readonly (readonly number[])[] = tokenTexts.map((text, token) =>
+  token < 256 ? [token] : [...Buffer.from(text)],
+);
 
 function assistantMessage({ content, toolCalls }: ParsedResponse): Record<string, unknown> {
   return { role: 'assistant', content, refusal: null, ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}) };

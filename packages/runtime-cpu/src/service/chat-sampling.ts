@@ -10,8 +10,12 @@ import type { CpuModel } from './cpu-model.ts';
 export interface ChatSampling {
   readonly promptTokens: readonly number[];
   readonly tools: readonly ChatTool[];
-  /** One for each choice. */
+  /** Texts that end a response. */
+  readonly stops: readonly string[];
+  /** One for each choice, at least one. */
   readonly generations: readonly Generation[];
+  /** The version of the weights that sample all of them. */
+  readonly weightVersion: number;
 }
 
 /** How long a response may be when the request does not say, in tokens. */
@@ -19,7 +23,9 @@ const defaultMaxTokens = 64;
 
 /** Starts sampling the responses to a request; they end when the signal aborts. */
 export function startChatSampling(model: CpuModel, request: ChatRequest, signal: AbortSignal): ChatSampling {
+  const { engine } = model;
   const tools = offeredTools(request);
+  const stops = stopTexts(request.stop);
   const promptTokens = renderPrompt(request.messages, tools);
   const sample: SampleRequest = {
     promptTokens,
@@ -27,12 +33,12 @@ export function startChatSampling(model: CpuModel, request: ChatRequest, signal:
     temperature: request.temperature ?? 1,
     topP: request.top_p ?? 1,
     topLogprobs: request.top_logprobs ?? 0,
-    stop: stopTexts(request.stop),
+    stop: stops,
     signal,
   };
   const seeds = choiceSeeds(request);
-  const generations = seeds.map((seed) => model.engine.sample(seed === null ? sample : { ...sample, seed }));
-  return { promptTokens, tools, generations };
+  const generations = seeds.map((seed) => engine.sample(seed === null ? sample : { ...sample, seed }));
+  return { promptTokens, tools, stops, generations, weightVersion: engine.weightVersion };
 }
 
 /** `tool_choice: "none"` takes the tools away; forcing a tool is beyond a model that is only sampled. */
@@ -40,7 +46,8 @@ function offeredTools({ tools, tool_choice: choice }: ChatRequest): readonly Cha
   if (choice === 'none') return [];
   if (choice !== undefined && choice !== null && choice !== 'auto') {
     throw new RejectedRequestError(
-      'tool_choice must be "auto" or "none"; the embedded model cannot be forced to call a tool',
+      `tool_choice is ${JSON.stringify(choice)}; it must be "auto" or "none", the embedded model cannot be forced`,
+      { field: 'tool_choice' },
     );
   }
   return (tools ?? []).map(({ type, function: { name, parameters } }) => ({
@@ -57,6 +64,6 @@ function choiceSeeds({ seed, n }: ChatRequest): readonly (number | null)[] {
 }
 
 function stopTexts(stop: ChatRequest['stop']): readonly string[] {
-  if (stop === null || stop === undefined) return [];
-  return typeof stop === 'string' ? [stop] : stop;
+  const texts = typeof stop === 'string' ? [stop] : (stop ?? []);
+  return texts.filter((text) => text !== '');
 }

@@ -1,12 +1,19 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { NotFoundError } from '@agentlightning/core';
+import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import type { EngineCheckpoint } from '@agentlightning/runtime';
 import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 
 const extension = '.safetensors';
 const safeName = /^[A-Za-z0-9_-]{1,255}$/;
+
+/** What a checkpoint holds beside the weights. */
+export interface CheckpointFacts {
+  readonly step: number;
+  readonly weightVersion: number;
+  readonly clientState: Uint8Array;
+}
 
 /** The checkpoints of one model: a folder of its own, a file for each. */
 export class CheckpointFolder {
@@ -24,25 +31,31 @@ export class CheckpointFolder {
       throw new RejectedRequestError(`"${name}" cannot be the name of a checkpoint; use letters, digits, - and _`);
     }
     await mkdir(this.#folder, { recursive: true });
-    return path.join(this.#folder, name + extension);
+    return this.#path(name);
   }
 
   /** The file behind a URI that this model gave out. */
   fileOfUri(uri: string): string {
-    const name = this.#nameOf(uri);
-    if (name === null) throw new NotFoundError('Checkpoint', uri);
-    return path.join(this.#folder, name + extension);
+    return this.#path(this.#nameOf(uri));
   }
 
-  /** What is saved under a name. */
-  async read(name: string): Promise<EngineCheckpoint> {
-    const file = path.join(this.#folder, name + extension);
-    const { adam, weightVersion, clientState } = await readCheckpoint(file);
-    const { size, mtimeMs } = await stat(file);
+  /** What is saved under a URI. */
+  async read(uri: string): Promise<EngineCheckpoint> {
+    const name = this.#nameOf(uri);
+    try {
+      return await this.#readName(name);
+    } catch (error) {
+      throw isMissing(error) ? new NotFoundError('Checkpoint', uri) : error;
+    }
+  }
+
+  /** A saved checkpoint as the contract tells of it. */
+  async describe(name: string, { step, weightVersion, clientState }: CheckpointFacts): Promise<EngineCheckpoint> {
+    const { size, mtimeMs } = await stat(this.#path(name));
     return {
       uri: `${this.#modelId}/${name}`,
       name,
-      step: adam?.step ?? 0,
+      step,
       policyVersion: weightVersion,
       sizeBytes: size,
       clientState,
@@ -52,12 +65,15 @@ export class CheckpointFolder {
 
   /** All that is saved, newest first. */
   async list(): Promise<readonly EngineCheckpoint[]> {
-    const files = await readdir(this.#folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
+    const files = await readdir(this.#folder).catch((error: unknown) => {
+      if (isMissing(error)) return [];
       throw error;
     });
-    const names = files.filter((file) => file.endsWith(extension)).map((file) => path.basename(file, extension));
-    const checkpoints = await Promise.all(names.map((name) => this.read(name)));
+    const checkpoints: EngineCheckpoint[] = [];
+    // One after another: each is read whole.
+    for (const file of files.filter((each) => each.endsWith(extension))) {
+      checkpoints.push(await this.#readName(path.basename(file, extension)));
+    }
     return checkpoints.sort((left, right) => right.createdAtMs - left.createdAtMs || right.step - left.step);
   }
 
@@ -69,13 +85,24 @@ export class CheckpointFolder {
     }
   }
 
-  #nameOf(uri: string): string | null {
+  async #readName(name: string): Promise<EngineCheckpoint> {
+    const { adam, weightVersion, clientState } = await readCheckpoint(this.#path(name));
+    return await this.describe(name, { step: adam?.step ?? 0, weightVersion, clientState });
+  }
+
+  #path(name: string): string {
+    return path.join(this.#folder, name + extension);
+  }
+
+  #nameOf(uri: string): string {
     const [modelId, name, ...rest] = uri.split('/');
     const isOurs = modelId === this.#modelId && rest.length === 0 && name !== undefined && safeName.test(name);
-    return isOurs ? name : null;
+    if (!isOurs) throw new NotFoundError('Checkpoint', uri);
+    return name;
   }
 }
 
 function isMissing(error: unknown): boolean {
+  if (AgentLightningError.isInstance(error)) return error.code === 'NOT_FOUND';
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

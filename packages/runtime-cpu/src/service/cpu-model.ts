@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { BatchResult, InferenceEndpoint, StepResult, TrainingBatch } from '@agentlightning/core';
 import type {
   EngineCheckpoint,
@@ -21,7 +20,7 @@ export interface CpuModelOptions {
   readonly checkpoints: CheckpointFolder;
   /** The base URL it is served at, up to and with `/v1`. */
   readonly baseUrl: string;
-  /** Called when the model is unloaded. */
+  /** Called when the model is unloaded, so that nobody finds it any more. */
   readonly onUnload: () => void;
 }
 
@@ -81,14 +80,13 @@ export class CpuModel implements EngineModel {
 
   async saveCheckpoint(name: string, clientState: Uint8Array): Promise<EngineCheckpoint> {
     const file = await this.#checkpoints.fileOf(name);
-    await this.engine.saveCheckpoint(file, clientState);
-    return await this.#checkpoints.read(name);
+    const saved = await this.engine.saveCheckpoint(file, clientState);
+    return await this.#checkpoints.describe(name, { ...saved, clientState });
   }
 
   async loadCheckpoint(uri: string): Promise<EngineCheckpoint> {
-    const file = this.#checkpoints.fileOfUri(uri);
-    const checkpoint = await this.#checkpoints.read(path.basename(file, path.extname(file)));
-    await this.engine.loadCheckpoint(file);
+    const checkpoint = await this.#checkpoints.read(uri);
+    await this.engine.loadCheckpoint(this.#checkpoints.fileOfUri(uri));
     return checkpoint;
   }
 
@@ -118,9 +116,9 @@ export class CpuModel implements EngineModel {
   }
 
   async unload(): Promise<void> {
+    this.#onUnload();
     this.engine.abortSamples('The model was unloaded');
     await this.engine.whenIdle();
-    this.#onUnload();
   }
 
   #inferenceState(): InferenceState {

@@ -1,12 +1,13 @@
 import os from 'node:os';
-import type { CreateModelOptions } from '@agentlightning/core';
+import { type Clock, type CreateModelOptions, NotFoundError } from '@agentlightning/core';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
-import { baseModels, loadBaseModel } from '../base-models.ts';
+import type { BaseModel } from '../base-models.ts';
 import { packageVersion } from '../package-files.ts';
 import { lossDefinitions } from '../training/loss-spec.ts';
 import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 import { CpuModel } from './cpu-model.ts';
+import { giveWayToSampling } from './give-way.ts';
 import type { ModelDirectory } from './model-directory.ts';
 
 /** What the engine works with. */
@@ -15,8 +16,11 @@ export interface CpuRuntimeEngineOptions {
   readonly checkpointDir: string;
   /** The models by id; shared with the model API. */
   readonly models: ModelDirectory;
+  /** What clients may choose from. */
+  readonly baseModels: readonly BaseModel[];
   /** The base URL of the model API, up to and with `/v1`. */
   readonly baseUrl: string;
+  readonly clock: Clock;
   /** Called when the server over the engine has stopped. */
   readonly onClose: () => Promise<void>;
 }
@@ -25,16 +29,18 @@ export interface CpuRuntimeEngineOptions {
 export class CpuRuntimeEngine implements RuntimeEngine {
   readonly #options: CpuRuntimeEngineOptions;
   readonly #programs: ProgramCache = new ProgramCache();
+  readonly #giveWay: () => Promise<void>;
 
   constructor(options: CpuRuntimeEngineOptions) {
     this.#options = options;
+    this.#giveWay = () => giveWayToSampling(options);
   }
 
   capabilities(): EngineCapabilities {
     return {
       runtimeVersion: packageVersion(),
       device: `cpu (${os.cpus()[0]?.model ?? os.arch()}, WebAssembly)`,
-      models: baseModels.map(({ name, config }) => ({
+      models: this.#options.baseModels.map(({ name, config }) => ({
         name,
         maxContext: config.maxContext,
         vocabSize: config.vocabularySize,
@@ -45,12 +51,14 @@ export class CpuRuntimeEngine implements RuntimeEngine {
   }
 
   async createModel({ modelId, baseModel, seed }: CreateModelOptions): Promise<CpuModel> {
-    const { models, checkpointDir, baseUrl } = this.#options;
+    const { models, baseModels, checkpointDir, baseUrl } = this.#options;
+    const base = baseModels.find(({ name }) => name === baseModel);
+    if (base === undefined) throw new NotFoundError('Base model', baseModel);
     const model = new CpuModel({
       modelId,
       baseModel,
       seed,
-      engine: await loadBaseModel(baseModel, seed, { programs: this.#programs }),
+      engine: await base.load(seed, { programs: this.#programs, giveWay: this.#giveWay }),
       checkpoints: new CheckpointFolder(checkpointDir, modelId),
       baseUrl,
       onUnload: () => models.delete(modelId),
@@ -59,8 +67,9 @@ export class CpuRuntimeEngine implements RuntimeEngine {
     return model;
   }
 
+  /** Requests that come until the server has stopped are told to come again. */
   async close(): Promise<void> {
-    for (const model of this.#options.models.values()) await model.unload();
+    await Promise.all([...this.#options.models.values()].map((model) => model.pause('abort')));
     await this.#options.onClose();
   }
 }

@@ -1,8 +1,10 @@
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
 import { serveRuntime } from '@agentlightning/runtime';
-import { createAdaptorServer, type ServerType } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
+import { type BaseModel, baseModels } from '../base-models.ts';
 import { CpuRuntimeEngine } from './cpu-runtime-engine.ts';
 import { inferenceApp } from './inference-app.ts';
 import type { ModelDirectory } from './model-directory.ts';
@@ -15,6 +17,12 @@ export interface CpuRuntimeOptions {
   readonly port?: number;
   /** The port of the model API; 0 takes any free one. @default 0 */
   readonly inferencePort?: number;
+  /** Key that gRPC clients must send; the model API asks for none. @default none: everybody on this machine may train */
+  readonly apiKey?: string;
+  /** The base models that clients may choose from. @default all of this package */
+  readonly baseModels?: readonly BaseModel[];
+  /** @default systemClock */
+  readonly clock?: Clock;
 }
 
 /** The embedded runtime at work. */
@@ -29,6 +37,13 @@ export interface CpuRuntime {
 
 const host = '127.0.0.1';
 
+/** How long the model API keeps a connection that nobody uses: agents may take their time between two calls. */
+const keepAliveMs = 65_000;
+
+/** How long answers may take to get to their readers when the server stops, and how often it is looked after. */
+const shutdownGraceMs = 1_000;
+const idleCheckMs = 20;
+
 /**
  * Starts the embedded runtime in this process: gRPC for training, OpenAI's API for sampling.
  *
@@ -41,22 +56,28 @@ const host = '127.0.0.1';
  */
 export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRuntime> {
   const models: ModelDirectory = new Map();
-  const { fetch } = inferenceApp(models);
-  const server = createAdaptorServer({
-    fetch,
-    overrideGlobalObjects: false,
-    serverOptions: { keepAliveTimeout: 65_000 },
-  });
-  const port = await listen(server, options.inferencePort ?? 0);
-  const inferenceUrl = `http://${host}:${port}/v1`;
+  const clock = options.clock ?? systemClock;
+  const { fetch } = inferenceApp(models, clock);
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, listener);
+  const inferenceUrl = `http://${host}:${await listen(server, options.inferencePort ?? 0)}/v1`;
   const engine = new CpuRuntimeEngine({
     checkpointDir: path.resolve(options.checkpointDir),
     models,
+    baseModels: options.baseModels ?? baseModels,
     baseUrl: inferenceUrl,
+    clock,
     onClose: () => stop(server),
   });
   try {
-    const { address, close } = await serveRuntime({ engine, port: options.port ?? 0, host });
+    const { apiKey, port = 0 } = options;
+    const { address, close } = await serveRuntime({
+      engine,
+      port,
+      host,
+      clock,
+      ...(apiKey !== undefined && { apiKey }),
+    });
     return { address, inferenceUrl, close };
   } catch (error) {
     await stop(server);
@@ -64,19 +85,25 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
   }
 }
 
-function listen(server: ServerType, port: number): Promise<number> {
+function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const message = `port ${port} of ${host} is taken`;
+      const message = `Cannot serve the model API: port ${port} of ${host} is taken`;
       reject(cause.code === 'EADDRINUSE' ? new AgentLightningError({ code: 'PORT_IN_USE', message, cause }) : cause);
     });
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 }
 
-function stop(server: ServerType): Promise<void> {
+/** Lets answers that are on their way get there, and ends all connections. */
+function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve());
-    if ('closeAllConnections' in server) server.closeAllConnections();
+    const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
+    const late = setTimeout(() => server.closeAllConnections(), shutdownGraceMs);
+    server.close(() => {
+      clearInterval(idle);
+      clearTimeout(late);
+      resolve();
+    });
   });
 }

@@ -40,6 +40,8 @@ export interface TrainerOptions {
   readonly parameters: Float32Array;
   readonly adam: AdamState;
   readonly programs: ProgramCache;
+  /** Called after every micro-batch; the next one starts when it settles. @default a turn of the event loop */
+  readonly giveWay?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -51,6 +53,7 @@ export class Trainer {
   readonly #parameters: Float32Array;
   readonly #programs: ProgramCache;
   readonly #gradients: Float32Array;
+  readonly #giveWay: () => Promise<void>;
   #adam: AdamState;
   #hasPendingGradients = false;
 
@@ -59,6 +62,7 @@ export class Trainer {
     this.#parameters = options.parameters;
     this.#programs = options.programs;
     this.#adam = options.adam;
+    this.#giveWay = options.giveWay ?? (() => setImmediate());
     this.#gradients = new Float32Array(options.parameters.length);
   }
 
@@ -141,7 +145,7 @@ export class Trainer {
         const scored = await compute(microBatch);
         loss += scored.loss;
         collect(microBatch, scored, { logprobs, metrics });
-        await setImmediate();
+        await this.#giveWay();
       }
     } finally {
       pass.dispose();

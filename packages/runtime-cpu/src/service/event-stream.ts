@@ -1,0 +1,27 @@
+import { errorBody } from './openai-error.ts';
+
+const encoder = new TextEncoder();
+
+/** The headers of an answer that is an {@link eventStream}. */
+export const eventStreamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as const;
+
+/**
+ * Chunks as server-sent events in OpenAI's form, with `[DONE]` at the end. An error in the middle becomes an event
+ * with `error`, which OpenAI's clients throw. When the reader leaves, the chunks are asked for no more.
+ */
+export function eventStream(chunks: AsyncIterable<object>): ReadableStream<Uint8Array> {
+  return ReadableStream.from(events(chunks));
+}
+
+async function* events(chunks: AsyncIterable<object>): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of chunks) yield event(JSON.stringify(chunk));
+    yield event('[DONE]');
+  } catch (error) {
+    yield event(JSON.stringify(errorBody(error)));
+  }
+}
+
+function event(data: string): Uint8Array {
+  return encoder.encode(`data: ${data}\n\n`);
+}

@@ -1,0 +1,39 @@
+import { type Clock, systemClock } from '@agentlightning/core';
+import { expect, test } from 'vitest';
+import { sampleRequest, smallConfig } from '../../test/small-model.ts';
+import { ModelEngine } from '../model-engine.ts';
+import { CheckpointFolder } from './checkpoint-folder.ts';
+import { CpuModel } from './cpu-model.ts';
+import { giveWayToSampling } from './give-way.ts';
+import type { ModelDirectory } from './model-directory.ts';
+
+/** Two models, of which the second is asked for a response. */
+function sampling(maxTokens: number): { readonly models: ModelDirectory; readonly engine: ModelEngine } {
+  const models = new Map(
+    ['quiet', 'asked'].map((modelId) => [modelId, aModel(modelId, ModelEngine.random(smallConfig, 1))] as const),
+  );
+  const engine = models.get('asked')?.engine ?? ModelEngine.random(smallConfig, 1);
+  engine.sample(sampleRequest({ maxTokens, seed: 3 }));
+  return { models, engine };
+}
+
+function aModel(modelId: string, engine: ModelEngine): CpuModel {
+  const checkpoints = new CheckpointFolder('nowhere', modelId);
+  return new CpuModel({ modelId, baseModel: 'small', seed: 1, engine, checkpoints, baseUrl: '', onUnload: () => {} });
+}
+
+test('training waits until every model has answered', async () => {
+  const { models, engine } = sampling(20);
+  await giveWayToSampling({ models, clock: systemClock });
+  expect(engine.activeSamples).toBe(0);
+});
+
+test('training does not wait for ever', async () => {
+  const { models, engine } = sampling(100);
+  let now = 0;
+  // Every look at the clock is 20 ms later.
+  const clock: Clock = { ...systemClock, now: () => (now += 20) };
+  await giveWayToSampling({ models, clock });
+  expect(engine.activeSamples).toBe(1);
+  engine.abortSamples('The test has ended');
+});

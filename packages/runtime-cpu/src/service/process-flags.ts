@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { AgentLightningError } from '@agentlightning/core';
+import { baseModels } from '../base-models.ts';
+import type { CpuRuntimeOptions } from './start-cpu-runtime.ts';
+
+const flagOptions = {
+  dir: { type: 'string', default: '.agl/checkpoints' },
+  port: { type: 'string', default: '0' },
+  'inference-port': { type: 'string', default: '0' },
+  'base-model': { type: 'string', multiple: true, default: [] as string[] },
+  'key-file': { type: 'string' },
+} satisfies ParseArgsOptionsConfig;
+
+const knownFlags = `Known flags: ${Object.keys(flagOptions)
+  .map((name) => `--${name}`)
+  .join(', ')}.`;
+
+/**
+ * The flags of the runtime's process:
+ *
+ * - `--dir`: where checkpoints lie, `.agl/checkpoints` when absent
+ * - `--port`: the gRPC port, any free one when absent
+ * - `--inference-port`: the port of the model API, any free one when absent
+ * - `--base-model`: offers this base model; may come several times, all are offered when absent
+ * - `--key-file`: a file with the key that gRPC clients must send; on the command line everybody could read it
+ *
+ * @throws AgentLightningError CONFIG when a flag is unknown or its value cannot be used
+ */
+export function readProcessFlags(args: readonly string[]): CpuRuntimeOptions {
+  const flags = parseFlags(args);
+  const names = flags['base-model'];
+  const keyFile = flags['key-file'];
+  return {
+    checkpointDir: flags.dir,
+    port: portNumber('--port', flags.port),
+    inferencePort: portNumber('--inference-port', flags['inference-port']),
+    ...(names.length > 0 ? { baseModels: names.map(baseModelOf) } : {}),
+    ...(keyFile === undefined ? {} : { apiKey: readKey(keyFile) }),
+  };
+}
+
+interface ProcessFlags {
+  readonly dir: string;
+  readonly port: string;
+  readonly 'inference-port': string;
+  readonly 'base-model': readonly string[];
+  readonly 'key-file'?: string | undefined;
+}
+
+function parseFlags(args: readonly string[]): ProcessFlags {
+  try {
+    return parseArgs({ args: [...args], options: flagOptions }).values;
+  } catch (cause) {
+    throw wrongFlag(cause instanceof Error ? cause.message : String(cause), knownFlags, cause);
+  }
+}
+
+function portNumber(flag: string, text: string): number {
+  const port = Number(text);
+  if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw wrongFlag(`${flag} is "${text}"`, 'Give a port between 0 and 65535; 0 takes any free one.');
+}
+
+function baseModelOf(name: string): (typeof baseModels)[number] {
+  const model = baseModels.find((candidate) => candidate.name === name);
+  if (model !== undefined) return model;
+  throw wrongFlag(
+    `--base-model is "${name}"`,
+    `The base models are ${baseModels.map((known) => known.name).join(', ')}.`,
+  );
+}
+
+function readKey(path: string): string {
+  let key: string;
+  try {
+    key = readFileSync(path, 'utf8').trim();
+  } catch (cause) {
+    throw wrongFlag(`--key-file ${path} cannot be read`, 'Give a file that holds the key and nothing else.', cause);
+  }
+  if (key !== '') return key;
+  throw wrongFlag(`--key-file ${path} is empty`, 'Give a file that holds the key and nothing else.');
+}
+
+function wrongFlag(message: string, remedy: string, cause?: unknown): AgentLightningError {
+  return new AgentLightningError({ code: 'CONFIG', message, remedy, cause });
+}
