@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ModelService, plainQuestion, startModelService } from '../../test/model-service.ts';
+
+let service: ModelService;
+
+beforeAll(async () => {
+  service = await startModelService();
+});
+
+afterAll(() => service.close());
+
+/** Sends a body as it is; what comes back in OpenAI's form. */
+async function refusal(body: string | ReadableStream): Promise<Record<string, unknown>> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' as const };
+  const response = await fetch(`${service.baseUrl}/chat/completions`, init);
+  const answer: unknown = await response.json();
+  return { status: response.status, ...(answer as { error: object }).error };
+}
+
+const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
+const namedTool = { type: 'function', function: { name: 'f' } };
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+
+test.each([
+  ['no messages', { request: { messages: undefined }, param: 'messages', words: 'messages' }],
+  ['empty messages', { request: { messages: [] }, param: 'messages', words: 'at least one message' }],
+  ['a message of nobody', { request: { messages: [{ content: 'hi' }] }, param: 'messages[0].role', words: 'role' }],
+  ['an unknown role', { request: { messages: [{ role: 'bot', content: 'hi' }] }, param: null, words: '"bot"' }],
+  ['an image', { request: user([{ type: 'text', text: 'What is it?' }, image]), param: null, words: '"image_url"' }],
+  ['a temperature below 0', { request: { temperature: -1 }, param: 'temperature', words: 'temperature' }],
+  ['max_tokens of 0', { request: { max_tokens: 0 }, param: 'max_tokens', words: 'max_tokens' }],
+  ['a forced tool', { request: { tool_choice: 'required' }, param: 'tool_choice', words: '"required"' }],
+  ['a named tool', { request: { tool_choice: namedTool }, param: 'tool_choice', words: '"auto" or "none"' }],
+  ['five stop texts', { request: { stop: ['a', 'b', 'c', 'd', 'e'] }, param: 'stop', words: 'stop' }],
+  ['too many tools', { request: { tools: Array(11).fill(namedTool) }, param: null, words: '11 tools' }],
+  ['129 choices', { request: { n: 129 }, param: 'n', words: 'n:' }],
+])('refuses %s and says why', async (_what, { request, param, words }) => {
+  for (const stream of [false, true]) {
+    const answer = await refusal(JSON.stringify({ ...plainQuestion, stream, ...request }));
+    expect(answer).toMatchObject({ status: 400, type: 'invalid_request_error', param });
+    expect(answer['message']).toContain(words);
+  }
+});
+
+test.each(['{"model": "first", ', '', 'null', '[]', '"hi"'])('refuses the body %j', async (body) => {
+  expect(await refusal(body)).toMatchObject({ status: 400, type: 'invalid_request_error', code: 'VALIDATION' });
+});
+
+test('refuses a prompt that fills the context, with the code that OpenAI has for it', async () => {
+  const asking = service.ask({ messages: [{ role: 'user', content: 'x'.repeat(600) }] });
+  await expect(asking).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' });
+  await expect(asking).rejects.toThrow('602 tokens');
+});
+
+test('does not know a model or a path that is not there', async () => {
+  await expect(service.ask({ model: 'none' })).rejects.toMatchObject({
+    status: 404,
+    code: 'NOT_FOUND',
+    param: 'model',
+  });
+  await expect(service.ask({ model: 'none' })).rejects.toThrow('"none"');
+  const embedding = service.openai.embeddings.create({ model: 'first', input: 'hi' });
+  await expect(embedding).rejects.toMatchObject({ status: 404, type: 'invalid_request_error' });
+});
+
+test('refuses a body that is too large, with and without a length', async () => {
+  const large = JSON.stringify({ ...plainQuestion, ...user('x'.repeat(9 * 1024 * 1024)) });
+  for (const body of [large, new Blob([large]).stream()]) {
+    expect(await refusal(body)).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+  }
+  expect((await service.ask({})).choices).toHaveLength(1);
+});
+
+test('turns requests away while the model is paused, and says when to come again', async () => {
+  const model = await service.newModel('resting');
+  await model.pause('drain');
+  const response = await fetch(`${service.baseUrl}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ ...plainQuestion, model: 'resting' }),
+  });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('1');
+  expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'RUNTIME_UNAVAILABLE' } });
+  expect((await service.ask({})).choices).toHaveLength(1);
+});
+
+test('waits for those in flight when it drains, and ends them when it aborts', async () => {
+  const model = await service.newModel('busy');
+  const question = { model: 'busy', max_tokens: 400 };
+  const finished = service.ask({ ...question, n: 4 });
+  await service.ask({ model: 'busy', max_tokens: 1 });
+  expect(await model.pause('drain')).toMatchObject({ inFlight: 0 });
+  expect((await finished).choices).toHaveLength(4);
+  await model.resume();
+  const ended = Promise.allSettled([service.ask({ ...question, n: 100 }), service.stream({ ...question, n: 100 })]);
+  await service.ask({ model: 'busy', max_tokens: 1 });
+  expect(await model.pause('abort')).toMatchObject({ inFlight: 0 });
+  const [whole, streamed] = await ended;
+  expect(whole).toMatchObject({ status: 'rejected', reason: { status: 503 } });
+  expect(streamed).toMatchObject({ status: 'rejected', reason: { code: 'CANCELLED' } });
+});

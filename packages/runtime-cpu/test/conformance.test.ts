@@ -1,0 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describeRuntimeConformance } from '@agentlightning/runtime/testing';
+import { startProcess } from './cpu-runtime-process.ts';
+
+describeRuntimeConformance({
+  name: 'the embedded runtime',
+  start: async ({ directory, apiKey }) => {
+    const keyFile = path.join(directory, 'key');
+    await writeFile(keyFile, apiKey);
+    const flags = ['--dir', directory, '--key-file', keyFile, '--base-model', 'tiny-random'];
+    const { address, end } = await startProcess(flags);
+    return { address, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
+  },
+});

@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TrainingDatum } from '@agentlightning/core';
+import { connectRuntime, type RuntimeModel } from '@agentlightning/runtime';
+import OpenAI from 'openai';
+import { startCpuRuntime } from '../src/service/start-cpu-runtime.ts';
+import { datum } from './small-model.ts';
+
+/** An answer with the fields that vLLM adds, and ours. */
+export interface Answer extends OpenAI.Chat.ChatCompletion {
+  readonly choices: (OpenAI.Chat.ChatCompletion.Choice & { readonly token_ids?: number[] })[];
+  readonly prompt_token_ids?: number[];
+  readonly policy_version: number;
+}
+
+/** A chunk with the fields that vLLM adds, and ours. */
+export interface AnswerChunk extends OpenAI.Chat.ChatCompletionChunk {
+  readonly choices: (OpenAI.Chat.ChatCompletionChunk.Choice & { readonly token_ids?: number[] })[];
+  readonly prompt_token_ids?: number[];
+  readonly policy_version: number;
+}
+
+/** A request without what the service fills in. */
+export type Question = Partial<OpenAI.Chat.ChatCompletionCreateParams> & { readonly return_token_ids?: boolean };
+
+/** The embedded runtime with models of random weights, and OpenAI's client for it. */
+export interface ModelService {
+  readonly openai: OpenAI;
+  readonly baseUrl: string;
+  newModel(modelId: string): Promise<RuntimeModel>;
+  ask(question: Question): Promise<Answer>;
+  /** All chunks of a streamed answer. */
+  stream(question: Question): Promise<readonly AnswerChunk[]>;
+  close(): Promise<void>;
+}
+
+/** What a request asks when a test does not say. */
+export const plainQuestion: OpenAI.Chat.ChatCompletionCreateParamsNonStreaming = {
+  model: 'first',
+  messages: [{ role: 'user', content: 'Count to three.' }],
+  max_tokens: 8,
+  seed: 1,
+};
+
+/** Starts the runtime in this process, with one model: `first`. */
+export async function startModelService(): Promise<ModelService> {
+  const checkpointDir = await mkdtemp(path.join(tmpdir(), 'runtime-cpu-'));
+  const server = await startCpuRuntime({ checkpointDir });
+  const runtime = await connectRuntime({ address: server.address });
+  const openai = new OpenAI({ baseURL: server.inferenceUrl, apiKey: 'none', maxRetries: 0 });
+  const newModel = (modelId: string): Promise<RuntimeModel> =>
+    runtime.createModel({ baseModel: 'tiny-random', modelId, seed: 1 });
+  await newModel('first');
+  return {
+    openai,
+    baseUrl: server.inferenceUrl,
+    newModel,
+    ask: async (question) => {
+      const answer = await openai.chat.completions.create({ ...plainQuestion, ...question, stream: false });
+      return answer as Answer;
+    },
+    stream: async (question) => {
+      const stream = await openai.chat.completions.create({ ...plainQuestion, ...question, stream: true });
+      const chunks: OpenAI.Chat.ChatCompletionChunk[] = [];
+      for await (const chunk of stream) chunks.push(chunk);
+      return chunks as AnswerChunk[];
+    },
+    close: async () => {
+      await runtime.close();
+      await server.close();
+      await rm(checkpointDir, { recursive: true });
+    },
+  };
+}
+
+/** The ids and log-probabilities of an answer's first choice. */
+export function tokensOf({ choices: [choice] }: Answer): { readonly ids: number[]; readonly logprobs: number[] } {
+  const logprobs = choice?.logprobs?.content?.map(({ logprob }) => logprob) ?? [];
+  return { ids: choice?.token_ids ?? [], logprobs };
+}
+
+/** Trains a model to give one response to one prompt, until it gives no other, and publishes it. */
+export async function teach(
+  model: RuntimeModel,
+  prompt: readonly number[],
+  response: readonly number[],
+): Promise<void> {
+  const lesson: TrainingDatum = datum([...prompt, ...response], { count: response.length });
+  for (let step = 0; step < 25; step++) {
+    await model.forwardBackward({ data: [lesson] }, { name: 'cross_entropy', parameters: {} });
+    await model.optimStep({ learningRate: 0.02 });
+  }
+  await (await model.publishWeights()).result;
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CpuRuntimeProcess, failToStart, startProcess } from './cpu-runtime-process.ts';
+
+let directory: string;
+let running: CpuRuntimeProcess;
+
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'runtime-cpu-'));
+  running = await startProcess(['--dir', directory]);
+});
+
+afterAll(async () => {
+  await running.end('SIGTERM');
+  await rm(directory, { recursive: true });
+});
+
+test('answers health probes at the address of its first line', async () => {
+  expect(running.inference).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+  const response = await fetch(new URL('/health', running.inference));
+  expect(await response.json()).toEqual({ status: 'ok' });
+});
+
+test('ends in good order when its standard input ends, and on SIGTERM', async () => {
+  const [orphan, asked] = await Promise.all([startProcess(['--dir', directory]), startProcess(['--dir', directory])]);
+  orphan.stdin.end();
+  await asked.end('SIGTERM');
+  expect(await Promise.all([orphan.exited, asked.exited])).toEqual([0, 0]);
+});
+
+test('says that a port is taken', async () => {
+  const grpcPort = running.address.split(':')[1] ?? '';
+  const { port } = new URL(running.inference);
+  const failures = await Promise.all([
+    failToStart(['--dir', directory, '--port', grpcPort]),
+    failToStart(['--dir', directory, '--inference-port', port]),
+  ]);
+  for (const [index, { code, stderr }] of failures.entries()) {
+    expect(code).toBe(1);
+    // What grpc-js logs by itself comes before.
+    expect(stderr).toMatch(/^\[PORT_IN_USE\] .*\. Choose another port.*\n$/m);
+    expect(stderr).toContain(index === 0 ? grpcPort : port);
+  }
+});
+
+test('says in one line what is wrong with a flag', async () => {
+  await writeFile(path.join(directory, 'empty'), '\n');
+  const wrong = [
+    ['--prot', '1'],
+    ['--port', '70000'],
+    ['--base-model', 'huge'],
+    ['--key-file', path.join(directory, 'nothing')],
+    ['--key-file', path.join(directory, 'empty')],
+  ];
+  const failures = await Promise.all(wrong.map(failToStart));
+  for (const [index, { code, stderr }] of failures.entries()) {
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^\[CONFIG\] [^\n]+\n$/);
+    expect(stderr).toContain(wrong[index]?.[0]);
+  }
+});
