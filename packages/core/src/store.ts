@@ -156,7 +156,8 @@ export interface StoreStatistics {
  *   Timeouts and silence (`RolloutConfig`) are enforced by a watchdog that needs no traffic.
  * - **Spans.** Sequence ids are given per rollout, from 1, without gaps under concurrency; an explicit one
  *   raises the counter to at least itself. A span that is already there, by attempt and span id, is left
- *   alone. The first span of an attempt makes it `running`; every span is a heartbeat.
+ *   alone. The first span of an attempt makes it `running`, unless its rollout was
+ *   sent back to the queue meanwhile; every span is a heartbeat.
  * - **Resources.** Every update raises the version; the last one written is the latest.
  *
  * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for bad limits and fields,

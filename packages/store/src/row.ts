@@ -38,6 +38,8 @@ export interface AttemptRecord {
   readonly attempt: Attempt;
   /** Whether it uses up one of the rollout's `maxAttempts`. */
   readonly isCounted: boolean;
+  /** Whether its rollout was sent back to the queue by somebody: spans that come late do not revive it. */
+  readonly isGivenBack: boolean;
 }
 
 /** The rollout of a row with the columns of `rollouts`. Statuses and modes are trusted: only we write them. */

@@ -67,6 +67,7 @@ export const firstSchema: Migration = {
       last_heartbeat_time_ms REAL,
       lease_until_ms REAL,
       is_counted INTEGER NOT NULL DEFAULT 1,
+      is_given_back INTEGER NOT NULL DEFAULT 0,
       metadata TEXT,
       PRIMARY KEY (rollout_id, attempt_id),
       UNIQUE (rollout_id, sequence_id)

@@ -71,16 +71,21 @@ async function insertSpan(context: OperationContext, span: SpanInput, sequenceId
   return inserted === 0 ? null : { ...span, sequenceId };
 }
 
-/** The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. */
+/**
+ * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An
+ * attempt that was given back to the queue stays as it is: nobody may be at work on it, and the queue must keep its
+ * rollout.
+ */
 async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
   const record = await loadRollout(context, rolloutId);
-  const { attempt } = await loadAttempt(context, record, attemptId);
+  const { attempt, isGivenBack } = await loadAttempt(context, record, attemptId);
   await context.db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
     context.nowMs,
     rolloutId,
     attempt.attemptId,
   ]);
-  if (startsRunning(record, attempt)) await moveAttempt(context, { record, attempt }, { to: 'running' });
+  if (!isGivenBack && startsRunning(record, attempt))
+    await moveAttempt(context, { record, attempt }, { to: 'running' });
 }
 
 function startsRunning(record: RolloutRecord, attempt: Attempt): boolean {

@@ -82,7 +82,11 @@ export async function loadAttempt(
     id,
   ]);
   if (row === undefined) throw new NotFoundError('Attempt', `${attemptId} of rollout ${record.rollout.rolloutId}`);
-  return { attempt: attemptFromRow(row), isCounted: readInteger(row, 'is_counted') === 1 };
+  return {
+    attempt: attemptFromRow(row),
+    isCounted: readInteger(row, 'is_counted') === 1,
+    isGivenBack: readInteger(row, 'is_given_back') === 1,
+  };
 }
 
 /** A change of an attempt's status. */
@@ -90,6 +94,8 @@ export interface AttemptMove {
   readonly to: AttemptStatus;
   /** Whether it uses up one of the rollout's attempts. @default true */
   readonly isCounted?: boolean;
+  /** Whether its rollout goes back to the queue because nobody works on it. @default false */
+  readonly isGivenBack?: boolean;
   /** The status the rollout takes. @default what its retry policy says; null: its status stays */
   readonly rolloutStatus?: RolloutStatus | null;
 }
@@ -113,8 +119,16 @@ export async function moveAttempt(
   }
   const moved: Attempt = { ...attempt, status: move.to, endTimeMs: endTimeAfter(context, attempt, move.to) };
   await context.db.run(
-    'UPDATE attempts SET status = ?, end_time_ms = ?, is_counted = ? WHERE rollout_id = ? AND attempt_id = ?',
-    [moved.status, moved.endTimeMs, (move.isCounted ?? true) ? 1 : 0, attempt.rolloutId, attempt.attemptId],
+    `UPDATE attempts SET status = ?, end_time_ms = ?, is_counted = ?, is_given_back = ?
+     WHERE rollout_id = ? AND attempt_id = ?`,
+    [
+      moved.status,
+      moved.endTimeMs,
+      (move.isCounted ?? true) ? 1 : 0,
+      move.isGivenBack === true ? 1 : 0,
+      attempt.rolloutId,
+      attempt.attemptId,
+    ],
   );
   if (attempt.workerId !== null) {
     if (isOpen(move.to)) await markWorkerBusy(context, attempt.workerId, moved);
@@ -133,7 +147,7 @@ export async function moveAttempt(
 export async function closeOpenAttempts(
   context: OperationContext,
   record: RolloutRecord,
-  move: Pick<AttemptMove, 'to' | 'isCounted'>,
+  move: Pick<AttemptMove, 'to' | 'isCounted' | 'isGivenBack'>,
 ): Promise<void> {
   const rows = await context.db.all(
     "SELECT * FROM attempts WHERE rollout_id = ? AND status IN ('preparing', 'running') ORDER BY sequence_id",

@@ -14,7 +14,7 @@ export async function startAttempt(
   workerId: string | null,
 ): Promise<AttemptedRollout> {
   const record = await loadRollout(context, rolloutId);
-  await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false });
+  await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
   // A rollout is tried again by way of the queue, even if it only passes through.
   const queued = isQueued(record.rollout.status)
     ? record.rollout

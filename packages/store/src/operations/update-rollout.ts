@@ -29,7 +29,9 @@ async function closeWhatIsOver(
   status: Rollout['status'],
 ): Promise<void> {
   // Sent back because its runner is gone: that costs the rollout none of its attempts.
-  if (isQueued(status)) await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false });
+  if (isQueued(status)) {
+    await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
+  }
   if (isTerminalRolloutStatus(status)) {
     await closeOpenAttempts(context, record, { to: status === 'succeeded' ? 'succeeded' : 'failed' });
   }

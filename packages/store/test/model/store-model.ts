@@ -14,6 +14,7 @@ export interface ModelAttempt {
   heartbeatMs: number | null;
   readonly leaseUntilMs: number | null;
   isCounted: boolean;
+  isGivenBack: boolean;
 }
 
 /** A rollout, as the model has it. */
@@ -64,6 +65,7 @@ export class StoreModel {
     if (attempt === undefined) return 'NOT_FOUND';
     attempt.heartbeatMs = this.nowMs;
     if (attempt.status !== 'preparing' && attempt.status !== 'unresponsive') return 'done';
+    if (attempt.isGivenBack) return 'done';
     return this.#moveAttempt(index, attemptIndex, { status: 'running', isCounted: true });
   }
 
@@ -135,6 +137,7 @@ export class StoreModel {
     const before = { ...attempt };
     attempt.status = to.status;
     attempt.isCounted = to.isCounted;
+    attempt.isGivenBack = false;
     const isLatest = attemptIndex === rollout.attempts.length - 1;
     if (!isLatest || wasOver || isTerminalRolloutStatus(rollout.status)) return 'done';
     const status = to.rolloutStatus ?? this.#following(rollout, to.status);
@@ -173,13 +176,14 @@ export class StoreModel {
       heartbeatMs: null,
       leaseUntilMs,
       isCounted: true,
+      isGivenBack: false,
     } as const;
     this.rollouts[index]?.attempts.push({ ...attempt });
   }
 
   #closeOpen(rollout: ModelRollout, status: AttemptStatus, isCounted: boolean): void {
     for (const attempt of rollout.attempts) {
-      if (isOpen(attempt.status)) Object.assign(attempt, { status, isCounted });
+      if (isOpen(attempt.status)) Object.assign(attempt, { status, isCounted, isGivenBack: !isCounted });
     }
   }
 }

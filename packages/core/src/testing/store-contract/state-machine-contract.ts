@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { AttemptStatus } from '../../attempt.ts';
+import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 
 /** How rollouts and attempts change, and how each moves the other. */
@@ -47,6 +48,17 @@ export function describeStateMachine(test: StoreTest): void {
       await claimNext(store, rolloutId);
       await store.updateAttempt(rolloutId, attempt.attemptId, { status: 'succeeded' });
       expect(await statusOf(store, rolloutId)).toBe('preparing');
+    });
+
+    test('keeps a rollout in the queue when a span of the attempt that was given back comes late', async ({
+      store,
+    }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+      await store.updateRollout(rolloutId, { status: 'requeuing' });
+      await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId })]);
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+      expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
     });
 
     test('keeps a finished rollout as it is when a result comes late', async ({ store, clock }) => {
