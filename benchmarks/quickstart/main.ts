@@ -1,0 +1,74 @@
+/**
+ * `pnpm bench quickstart --seeds 10`: trains the quick start's agent with several seeds, one after the
+ * other, and reports how often, how far and how fast it learned.
+ *
+ * @module
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { median, report, result } from '../report.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const { values: flags } = parseArgs({
+  options: { seeds: { type: 'string', default: '10' }, first: { type: 'string', default: '1' } },
+});
+
+interface Outcome {
+  readonly seed: number;
+  readonly before: number;
+  readonly after: number;
+  readonly seconds: number;
+  readonly hasLearned: boolean;
+}
+
+/** The quick start's own promise: up by 0.4 or more, to 0.8 or more. */
+function hasLearned(before: number, after: number): boolean {
+  return after - before >= 0.4 && after >= 0.8;
+}
+
+function trainOnce(seed: number): Outcome {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
+  const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
+  const config = path.join(root, 'examples/stock-clerk/agl.config.ts');
+  const args = [agl, 'train', config, '--json', '--seed', String(seed), '--data-dir', dataDir];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 2 ** 28 });
+  rmSync(dataDir, { recursive: true, force: true });
+  const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}') as Record<string, unknown>;
+  if (done['event'] !== 'done') {
+    process.stderr.write(stderr);
+    return { seed, before: Number.NaN, after: Number.NaN, seconds: Number.NaN, hasLearned: false };
+  }
+  const [before, after, seconds] = [done['reward_before'], done['reward_after'], done['seconds']].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  return { seed, before, after, seconds, hasLearned: hasLearned(before, after) };
+}
+
+const first = Number(flags.first);
+const outcomes = Array.from({ length: Number(flags.seeds) }, (_, index) => {
+  const outcome = trainOnce(first + index);
+  const { seed, before, after, seconds } = outcome;
+  console.log(`seed ${seed}: ${before.toFixed(3)} -> ${after.toFixed(3)} in ${seconds.toFixed(1)} s`);
+  return outcome;
+});
+const learned = outcomes.filter((outcome) => outcome.hasLearned).length;
+report('quickstart', [
+  result('seeds that learned', { value: learned / outcomes.length, unit: 'share' }, { atLeast: 0.9 }),
+  result('reward before, median', { value: median(outcomes.map(({ before }) => before)), unit: 'reward' }, null),
+  result(
+    'reward after, median',
+    { value: median(outcomes.map(({ after }) => after)), unit: 'reward' },
+    { atLeast: 0.8 },
+  ),
+  result('reward after, lowest', { value: Math.min(...outcomes.map(({ after }) => after)), unit: 'reward' }, null),
+  result(
+    'training time, median',
+    { value: median(outcomes.map(({ seconds }) => seconds)), unit: 's' },
+    { atMost: 120 },
+  ),
+]);
