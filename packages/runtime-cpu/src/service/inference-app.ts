@@ -15,7 +15,7 @@ import { errorResponse } from './openai-error.ts';
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /** The header that tells which policy version answered. */
-export const policyVersionHeader = 'x-agl-policy-version';
+const policyVersionHeader = 'x-agl-policy-version';
 
 /** The model API: OpenAI's chat completions and model list, over the models in memory. */
 export function inferenceApp(models: ModelDirectory, clock: Clock): Hono {
