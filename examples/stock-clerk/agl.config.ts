@@ -6,8 +6,15 @@ export default defineConfig({
   agent: stockClerk,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
   taskSchema: stockTask,
-  algorithm: { type: 'grpo', groupSize: 8, learningRate: 2e-3 },
-  steps: 20,
+  algorithm: {
+    type: 'grpo',
+    groupSize: 8,
+    learningRate: 2e-3,
+    optimizer: { beta2: 0.99 },
+    loss: 'importance_sampling',
+    entropyCoefficient: 0.01,
+  },
+  steps: 25,
   tasksPerStep: 16,
   concurrency: 64,
 });
