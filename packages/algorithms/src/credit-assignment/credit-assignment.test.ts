@@ -26,6 +26,12 @@ test('the reward of the rollout is that of the last turn when that has none of i
   expect(perTurnCredit().assign(aTrajectory({ reward: 9, rows: [turns([0.25, null])] }))).toEqual([[0.25, 9]]);
 });
 
+test('the reward of the rollout counts once when it is that of an earlier turn', () => {
+  const trajectory = aTrajectory({ reward: 0.25, rows: [turns([0.5, 0.25, null])] });
+  expect(perTurnCredit().assign(trajectory)).toEqual([[0.5, 0.25, null]]);
+  expect(perTurnCredit({ discount: 1 }).assign(trajectory)).toEqual([[0.75, 0.25, null]]);
+});
+
 test('with a discount a turn has a share of what comes after it', () => {
   const trajectory = aTrajectory({ rows: [turns([1, null, 4])] });
   expect(perTurnCredit({ discount: 0.5 }).assign(trajectory)).toEqual([[2, 2, 4]]);
