@@ -18,6 +18,8 @@ export interface MeanComparison {
  * Compares the means of two independent samples by Welch's t-test, which does not suppose equal spread:
  * `t = d / √(s₁²/n₁ + s₂²/n₂)` with the degrees of freedom of Welch and Satterthwaite (Welch 1947).
  *
+ * A single value has no spread to see; it is taken to have that of the other sample, as in Student's test.
+ *
  * Where neither sample has any spread there is nothing to divide by; the p-value is then that of the permutation test.
  *
  * @param before - rewards of independent rollouts, at least one
@@ -37,14 +39,17 @@ export function compareMeans(
   assertFinite(before);
   assertFinite(after);
   const difference = mean(after) - mean(before);
-  const varianceBefore = standardDeviation(before) ** 2 / before.length;
-  const varianceAfter = standardDeviation(after) ** 2 / after.length;
+  const varianceBefore = standardDeviation(before.length === 1 ? after : before) ** 2 / before.length;
+  const varianceAfter = standardDeviation(after.length === 1 ? before : after) ** 2 / after.length;
   const variance = varianceBefore + varianceAfter;
   if (variance === 0) {
     const arrangements = binomial(before.length + after.length, after.length);
     return { difference, low: difference, high: difference, pValue: constantPValue(difference, arrangements) };
   }
-  const degreesOfFreedom = variance ** 2 / (share(varianceBefore, before.length) + share(varianceAfter, after.length));
+  const isWelch = before.length > 1 && after.length > 1;
+  const degreesOfFreedom = isWelch
+    ? variance ** 2 / (share(varianceBefore, before.length) + share(varianceAfter, after.length))
+    : before.length + after.length - 2;
   return studentComparison({ difference, standardError: Math.sqrt(variance), degreesOfFreedom }, options);
 }
 

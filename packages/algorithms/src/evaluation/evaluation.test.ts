@@ -130,6 +130,15 @@ describe('the comparison of two means', () => {
     expect(comparePairs([0.1, 0.7], [0.1, 0.7]).pValue).toBe(1);
   });
 
+  test('takes the spread of a single value for that of the other sample', () => {
+    // The pooled test of Student: t = 1 / (0.1·√(1 + 1/3)) with 2 degrees of freedom, whose tail is 1 - t/√(t² + 2).
+    const { pValue, low, high } = compareMeans([0], [0.9, 1, 1.1]);
+    const t = 1 / (0.1 * Math.sqrt(4 / 3));
+    expect(pValue).toBeCloseTo(1 - t / Math.sqrt(t * t + 2), 12);
+    expect(high - low).toBeCloseTo(2 * 4.302652729911275 * 0.1 * Math.sqrt(4 / 3), 9);
+    expect(compareMeans([0.9, 1, 1.1], [0]).pValue).toBeCloseTo(pValue, 12);
+  });
+
   test('finds a difference where there is none about as seldom as it promises', () => {
     const random = seededRandom(2);
     const draw = (): readonly number[] => Array.from({ length: 20 }, () => (random() < 0.5 ? 1 : 0) + random());
