@@ -26,6 +26,18 @@ test('it finds the longest shared beginning of all sequences it was given', () =
   );
 });
 
+test('what a sequence grows by after its prompt counts as well', () => {
+  const cache = new PrefixCache(10);
+  const prompts = Array.from({ length: 20 }, (_, index) => [index]);
+  for (const prompt of prompts) {
+    const source = new KeyValueCache(smallConfig, 1);
+    cache.insert(prompt, source);
+    cache.insert([...prompt, 7, 7, 7, 7], source);
+  }
+  const known = prompts.filter((prompt) => cache.find(prompt) !== undefined);
+  expect(known).toEqual([[16], [17], [18], [19]]);
+});
+
 test('what has not been used for two generations is forgotten, what is in use stays', () => {
   const cache = new PrefixCache(4);
   const insert = (...tokens: number[]): void => cache.insert(tokens, new KeyValueCache(smallConfig, 1));

@@ -18,8 +18,8 @@ interface Node {
 
 interface Generation {
   readonly children: Map<number, Node>;
-  /** The sequences held, for counting what they cost. */
-  readonly sources: Set<KeyValueCache>;
+  /** The sequences held, with how many tokens of each are counted. */
+  readonly sources: Map<KeyValueCache, number>;
   tokens: number;
 }
 
@@ -47,20 +47,24 @@ export class PrefixCache {
 
   /** Remembers that `source` holds the keys and values of `tokens`. */
   insert(tokens: readonly number[], source: KeyValueCache): void {
-    if (!this.#young.sources.has(source)) {
-      if (this.#young.tokens + tokens.length > this.#maxTokens) {
-        this.#old = this.#young;
-        this.#young = emptyGeneration();
-      }
-      this.#young.sources.add(source);
-      this.#young.tokens += tokens.length;
+    // A sequence comes twice, with its prompt and with its response: only what it grew by is new.
+    if (this.#young.tokens + this.#growth(tokens, source) > this.#maxTokens) {
+      this.#old = this.#young;
+      this.#young = emptyGeneration();
     }
+    this.#young.tokens += this.#growth(tokens, source);
+    this.#young.sources.set(source, Math.max(tokens.length, this.#young.sources.get(source) ?? 0));
     insertInto(this.#young.children, tokens, source);
+  }
+
+  /** Tokens of a sequence that the younger generation has not counted yet. */
+  #growth(tokens: readonly number[], source: KeyValueCache): number {
+    return Math.max(0, tokens.length - (this.#young.sources.get(source) ?? 0));
   }
 }
 
 function emptyGeneration(): Generation {
-  return { children: new Map(), sources: new Set(), tokens: 0 };
+  return { children: new Map(), sources: new Map(), tokens: 0 };
 }
 
 function sharedLength(edge: readonly number[], tokens: readonly number[], from: number): number {
