@@ -147,3 +147,10 @@ test('metrics say how far the policy has moved from where it was sampled', async
   expect(metrics['policy/clip_fraction']).toBeCloseTo(good / 3, 5);
   expect(metrics['policy/entropy']).toBeGreaterThan(0);
 });
+
+test('a KL term is refused where there is no reference to compare with', async () => {
+  const { trainer } = makeTrainer();
+  const batch = [randomDatum(Random.fromSeed(3), 6), datum([1, 2, 3, 4], { count: 2 })];
+  await expect(trainer.forwardBackward(batch, loss)).rejects.toThrow(/Datum 1 .*referenceLogprobs is missing/);
+  expect(trainer.hasPendingGradients).toBe(false);
+});

@@ -9,7 +9,7 @@ import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
 import { planMicroBatches } from './micro-batch.ts';
 import { type AdamState, adamStep, globalNorm, resolveAdam } from './optimizer.ts';
 import type { ProgramCache } from './program-cache.ts';
-import { toTrainingExample } from './training-example.ts';
+import { assertReferences, toTrainingExample } from './training-example.ts';
 
 /** What a forward-backward pass found. */
 export interface BatchOutcome {
@@ -83,7 +83,9 @@ export class Trainer {
 
   /** Adds a batch's gradients to those accumulated. A batch that is refused leaves them alone. */
   async forwardBackward(data: readonly TrainingDatum[], spec: LossSpec): Promise<BatchOutcome> {
-    const pass = this.#pass(resolveLoss(spec));
+    const loss = resolveLoss(spec);
+    if (loss.parameters['kl_coefficient'] !== 0) assertReferences(data);
+    const pass = this.#pass(loss);
     const outcome = await this.#run(data, pass, (microBatch) => pass.forwardBackward(microBatch));
     accumulate(this.#gradients, pass.gradients);
     this.#hasPendingGradients = true;

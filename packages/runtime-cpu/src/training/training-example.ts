@@ -39,6 +39,14 @@ export function toTrainingExample(datum: TrainingDatum, index: number, config: M
   return { index, datum, inputLength: positions.at(-1) ?? 0, trainedPositions: positions };
 }
 
+/** Refuses data without a reference, for a loss with a KL term: none would be taken for a reference that is certain. */
+export function assertReferences(data: readonly TrainingDatum[]): void {
+  const datumIndex = data.findIndex(({ referenceLogprobs }) => referenceLogprobs === undefined);
+  if (datumIndex < 0) return;
+  const what = 'referenceLogprobs is missing; kl_coefficient is not 0';
+  throw new RejectedRequestError(`Datum ${datumIndex} of the batch: ${what}`, { datumIndex });
+}
+
 function checkColumns(datum: TrainingDatum, count: number, reject: (what: string) => never): void {
   const columns = { samplingLogprobs: datum.samplingLogprobs, advantages: datum.advantages };
   const optional = datum.referenceLogprobs && { referenceLogprobs: datum.referenceLogprobs };
