@@ -3,7 +3,7 @@ import { RuntimeError } from '../runtime-error.ts';
 
 /**
  * Which batches of a model have gone into its gradients since the last step, and which should have
- * but did not. A step must never use half of what was meant.
+ * but did not. A step must never use half of what was meant, nor more, such as what an earlier session left.
  */
 export class GradientLedger {
   readonly #added = new Set<number>();
@@ -30,7 +30,7 @@ export class GradientLedger {
     this.#missing.clear();
   }
 
-  /** Why a step that means to use these batches must not be taken; null when it may. */
+  /** Why a step that means to use these batches must not be taken; null when it may. No batch stands for all there are. */
   whyNot(requiredSeqs: readonly number[]): RuntimeError | null {
     const [missing] = this.#missing;
     if (missing !== undefined) {
@@ -39,6 +39,10 @@ export class GradientLedger {
     const absent = requiredSeqs.find((seq) => !this.#added.has(seq));
     if (absent !== undefined) {
       return refusal(`Operation ${absent} is required but is no batch since the last step`);
+    }
+    const foreign = requiredSeqs.length === 0 ? undefined : [...this.#added].find((seq) => !requiredSeqs.includes(seq));
+    if (foreign !== undefined) {
+      return refusal(`Operation ${foreign}, a batch since the last step, is none that the step requires`);
     }
     if (this.#added.size === 0) return refusal('No gradients are accumulated');
     return null;

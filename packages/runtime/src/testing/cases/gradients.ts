@@ -81,6 +81,19 @@ export function describeGradients(bench: Bench): void {
       expect(info).toMatchObject({ step: 0, hasPendingGradients: false });
     });
 
+    it('refuses a step when an earlier session has left gradients that the step does not mean to use', async () => {
+      const first = await bench.model();
+      await (await first.forwardBackward(aBatch([1, 2]), plainLoss)).result;
+      const runtime = await bench.connect();
+      const { modelId, baseModel } = await first.state();
+      const second = await runtime.createModel({ modelId, baseModel, seed: 1 });
+      expect(await second.state()).toMatchObject({ hasPendingGradients: true });
+      await second.forwardBackward(batchOfFour, plainLoss);
+      const step = await second.optimStep({ learningRate: 0.1 });
+      await expect(step.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED', gradientsDiscarded: true });
+      expect(await second.state()).toMatchObject({ step: 0, hasPendingGradients: false });
+    });
+
     it('refuses a step when a batch before it was cancelled', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;

@@ -303,7 +303,8 @@ export type OptimStepRequest = Message<"agentlightning.runtime.v1.OptimStepReque
   /**
    * The FORWARD_BACKWARD operations since the last step whose gradients this step means to use. When
    * one of them, or any other since the last step, did not succeed, the step fails with PRECONDITION
-   * and the gradients are dropped: a step never uses half of what was meant.
+   * and the gradients are dropped: a step never uses half of what was meant. The same happens when
+   * there are gradients of others, such as those an earlier session left. None: whatever there is.
    *
    * @generated from field: repeated uint32 requires_seqs = 3;
    */
