@@ -32,11 +32,16 @@ export interface GrpcRuntimeOptions {
 /** How long closing may wait for the runtime's goodbye, in milliseconds. */
 const goodbyeMs = 1_000;
 
+/** A model that was asked for. */
+interface KnownModel extends Pick<CreateModelOptions, 'baseModel' | 'seed'> {
+  readonly model: Promise<GrpcModel>;
+}
+
 /** {@link RuntimeConnection} over gRPC. */
 export class GrpcRuntime implements RuntimeConnection {
   readonly #options: GrpcRuntimeOptions;
   readonly #link: RuntimeLink;
-  readonly #models = new Map<string, Promise<GrpcModel>>();
+  readonly #models = new Map<string, KnownModel>();
   readonly #watchers = new Set<OperationWatcher>();
   readonly #running: Promise<void>[] = [];
 
@@ -67,11 +72,14 @@ export class GrpcRuntime implements RuntimeConnection {
   }
 
   async createModel(options: CreateModelOptions): Promise<RuntimeModel> {
-    const { modelId } = options;
-    const known = await this.#models.get(modelId)?.catch(() => undefined);
-    if (known?.isUsable === true) return known;
-    const model = this.#createModel(options);
-    this.#models.set(modelId, model);
+    const { modelId, baseModel, seed } = options;
+    const known = this.#models.get(modelId);
+    const isOther = known !== undefined && (known.baseModel !== baseModel || known.seed !== seed);
+    // The runtime says what is wrong with that.
+    if (isOther && (await usable(known.model)) !== undefined) return this.#createModel(options);
+    // Nothing is awaited before it is noted: who asks meanwhile gets the same model, with the same numbers.
+    const model = this.#findOrCreate(options);
+    this.#models.set(modelId, { baseModel, seed, model });
     return model;
   }
 
@@ -85,6 +93,11 @@ export class GrpcRuntime implements RuntimeConnection {
     closing.abort(new RuntimeError({ reason: ErrorReason.CANCELLED, message }));
     await Promise.all(this.#running);
     client.close();
+  }
+
+  async #findOrCreate(options: CreateModelOptions): Promise<GrpcModel> {
+    const known = await usable(this.#models.get(options.modelId)?.model);
+    return known ?? this.#createModel(options);
   }
 
   async #createModel({ modelId, baseModel, seed }: CreateModelOptions): Promise<GrpcModel> {
@@ -122,4 +135,10 @@ export class GrpcRuntime implements RuntimeConnection {
       }
     }
   }
+}
+
+/** The model, if it was made and can be used still. */
+async function usable(model: Promise<GrpcModel> | undefined): Promise<GrpcModel | undefined> {
+  const made = await model?.catch(() => undefined);
+  return made?.isUsable === true ? made : undefined;
 }

@@ -66,6 +66,17 @@ export function describeModels(bench: Bench): void {
       await expect(making).rejects.toMatchObject({ code: 'CONFLICT' });
     });
 
+    it('gives the same model to all who ask for it over one connection, unless they ask for another', async () => {
+      const runtime = await bench.connect();
+      const wanted = { baseModel: await baseModelOf(runtime), modelId: bench.newModelId(), seed: 1 };
+      const [first, second] = await Promise.all([runtime.createModel(wanted), runtime.createModel(wanted)]);
+      expect(second).toBe(first);
+      await expect(runtime.createModel({ ...wanted, seed: 2 })).rejects.toMatchObject({ code: 'CONFLICT' });
+      expect(await runtime.createModel(wanted)).toBe(first);
+      await trainOnce(first, batchOfFour);
+      expect(await first.state()).toMatchObject({ step: 1 });
+    });
+
     it('forgets a model that was unloaded, and can make it anew', async () => {
       const runtime = await bench.connect();
       const model = await bench.model({ runtime });
