@@ -6,7 +6,8 @@ import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 
 const extension = '.safetensors';
-const safeName = /^[A-Za-z0-9_-]{1,255}$/;
+/** Shorter than the contract allows: a file's name has at most 255 characters, and while it is written some more. */
+const safeName = /^[A-Za-z0-9_-]{1,200}$/;
 
 /** What a checkpoint holds beside the weights. */
 export interface CheckpointFacts {
@@ -28,7 +29,12 @@ export class CheckpointFolder {
   /** The file of a checkpoint that is about to be saved; makes the folder. */
   async fileOf(name: string): Promise<string> {
     if (!safeName.test(name)) {
-      throw new RejectedRequestError(`"${name}" cannot be the name of a checkpoint; use letters, digits, - and _`);
+      throw new RejectedRequestError(
+        `"${name}" cannot be the name of a checkpoint; use 1 to 200 letters, digits, - and _`,
+        {
+          field: 'name',
+        },
+      );
     }
     await mkdir(this.#folder, { recursive: true });
     return this.#path(name);
