@@ -69,7 +69,11 @@ export class StoreSpanSink implements SpanSink {
   #stored = 0;
   #lost = 0;
   #writing = 0;
-  #worker: Promise<void> | null = null;
+  #isWorking = false;
+  /** Those who wait until so many of the spans that were taken in are stored or given up. */
+  #flushes: { readonly settled: number; readonly resolve: () => void }[] = [];
+  #taken = 0;
+  #settled = 0;
   /** Aborting it ends the wait for more spans. */
   #hurry: AbortController = new AbortController();
 
@@ -102,18 +106,21 @@ export class StoreSpanSink implements SpanSink {
       this.#giveUp([span], new AgentLightningError({ code: 'RESOURCE_EXHAUSTED', message }));
       return;
     }
-    this.#worker ??= this.#work();
+    this.#taken += 1;
+    if (!this.#isWorking) void this.#work();
     if (this.#queue.length >= this.#options.maxBatchSpans) this.#hurry.abort();
   }
 
   async flush(): Promise<void> {
-    if (this.#worker === null) return;
+    if (this.#settled === this.#taken) return;
     this.#hurry.abort();
-    await this.#worker;
+    // Only for the spans so far: with many rollouts at work, there may always be more.
+    await new Promise<void>((resolve) => this.#flushes.push({ settled: this.#taken, resolve }));
   }
 
   /** Writes until nothing waits. Never rejects. */
   async #work(): Promise<void> {
+    this.#isWorking = true;
     const { clock, delayMs, maxBatchSpans } = this.#options;
     const isHurried = (): boolean => this.#hurry.signal.aborted;
     // Rejects when somebody is in a hurry, which is as good as the time having passed.
@@ -123,9 +130,18 @@ export class StoreSpanSink implements SpanSink {
       this.#writing = batch.length;
       await this.#write(batch);
       this.#writing = 0;
+      this.#settle(batch.length);
     }
     this.#hurry = new AbortController();
-    this.#worker = null;
+    this.#isWorking = false;
+  }
+
+  #settle(count: number): void {
+    this.#settled += count;
+    const isDue = ({ settled }: { readonly settled: number }): boolean => settled <= this.#settled;
+    const due = this.#flushes.filter(isDue);
+    this.#flushes = this.#flushes.filter((flush) => !isDue(flush));
+    for (const { resolve } of due) resolve();
   }
 
   async #write(batch: readonly SpanInput[]): Promise<void> {
