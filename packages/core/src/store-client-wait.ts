@@ -14,6 +14,12 @@ import type { StoreTransport } from './store-client-transport.ts';
 /** The longest that one request asks the server to wait, in milliseconds: proxies cut off longer silences. */
 const longestPollMs = 20_000;
 
+/** An answer that comes sooner than this was not waited for: servers of Agent Lightning 0.3 answer at once. */
+const minPollMs = 50;
+
+/** How long to wait before asking such a server again, in milliseconds. */
+const pauseMs = 250;
+
 /** What waiting over HTTP needs. */
 export interface HttpWaiting {
   readonly transport: StoreTransport;
@@ -28,7 +34,8 @@ export async function claimOverHttp(
   const { limit = 1, workerId = null, runId, waitMs = 0, signal } = options;
   const deadline = clock.now() + waitMs;
   while (!signal?.aborted) {
-    const pollMs = Math.max(0, Math.min(deadline - clock.now(), longestPollMs));
+    const askedMs = clock.now();
+    const pollMs = Math.max(0, Math.min(deadline - askedMs, longestPollMs));
     const body: WireClaimRequest = { limit, worker_id: workerId, run_id: runId, wait_seconds: pollMs / 1000 };
     const request = {
       method: 'POST',
@@ -42,6 +49,7 @@ export async function claimOverHttp(
     } as const;
     const wire = await transport.send(request).catch(unlessAborted(signal, []));
     if (wire.length > 0 || clock.now() >= deadline) return wire.map(attemptedRolloutFromWire);
+    await unlessItWaited({ clock, askedMs, deadline, signal });
   }
   return [];
 }
@@ -63,10 +71,26 @@ export async function waitOverHttp(
     return wire === null ? null : wire.map(rolloutFromWire);
   };
   while (!signal?.aborted) {
-    const finished = await ask(Math.max(0, Math.min(deadline - clock.now(), longestPollMs)), signal);
+    const askedMs = clock.now();
+    const finished = await ask(Math.max(0, Math.min(deadline - askedMs, longestPollMs)), signal);
     if (finished !== null && (finished.length === ids.length || clock.now() >= deadline)) return finished;
+    await unlessItWaited({ clock, askedMs, deadline, signal });
   }
   return (await ask(0, undefined)) ?? [];
+}
+
+/** Waits a little before a server is asked again that did not wait itself. */
+async function unlessItWaited(poll: {
+  readonly clock: Clock;
+  readonly askedMs: number;
+  readonly deadline: number;
+  readonly signal: AbortSignal | undefined;
+}): Promise<void> {
+  const { clock, askedMs, deadline, signal } = poll;
+  const nowMs = clock.now();
+  if (nowMs - askedMs >= minPollMs) return;
+  // The signal cuts it short, and also ends the loop.
+  await clock.sleep(Math.max(0, Math.min(deadline - nowMs, pauseMs)), signal).catch(() => {});
 }
 
 /** Gives a value instead of the error when the caller itself ended the request. */
