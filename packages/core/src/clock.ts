@@ -6,6 +6,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A timer cannot wait longer than this: about 24 days. */
+const maxTimerMs = 2 ** 31 - 1;
+
 /** The clock on the wall. */
 export const systemClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
@@ -19,10 +22,18 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      }, ms);
+      let timer: NodeJS.Timeout;
+      const wait = (restMs: number): void => {
+        timer = setTimeout(
+          () => {
+            if (restMs > maxTimerMs) return wait(restMs - maxTimerMs);
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          },
+          Math.min(restMs, maxTimerMs),
+        );
+      };
+      wait(ms);
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };
