@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelCall } from './model-call.ts';
 import { modelCallFromSpan } from './model-call-from-span.ts';
 import { modelCallToSpan } from './model-call-span.ts';
+import { spanFromWire, spanToWire, wireSpanSchema } from './protocol/wire-span.ts';
 import type { Span, SpanInput } from './span.ts';
 
 const call: ModelCall = {
@@ -163,5 +164,21 @@ describe('modelCallFromSpan', () => {
   it('survives a body that is no JSON', () => {
     const attributes = { ...span.attributes, 'agentlightning.response_body': '<html>' };
     expect(modelCallFromSpan({ ...span, attributes })?.response).toBeNull();
+  });
+});
+
+describe('a log-probability that is no number', () => {
+  it('leaves a span that a store behind HTTP takes', () => {
+    const choice = { index: 0, responseTokenIds: [4, 5], responseLogprobs: [-0.5, Number.NaN], finishReason: 'stop' };
+    const calls = [
+      { ...call, choices: [choice] },
+      { ...call, choices: [choice, { ...choice, index: 1 }] },
+    ];
+    for (const untrainable of calls) {
+      const sent: unknown = JSON.parse(JSON.stringify(spanToWire(modelCallToSpan(untrainable))));
+      const span = spanFromWire(wireSpanSchema.parse(sent));
+      const choices = untrainable.choices.map((entry) => ({ ...entry, responseLogprobs: [] }));
+      expect(modelCallFromSpan(span)?.choices).toEqual(choices);
+    }
   });
 });

@@ -45,7 +45,7 @@ export interface ModelCallRecording {
  *
  * The attributes are OpenTelemetry's `gen_ai.*`, ours, and the names that the Python readers look for.
  *
- * @param call - the call; its log-probabilities and times must be finite numbers
+ * @param call - the call; its times must be finite numbers. Log-probabilities that are not are left out
  * @param recording - what else is known of it
  *
  * @example
@@ -98,7 +98,7 @@ function callAttributes(call: ModelCallInput): MaybeAttributes {
 
 function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly string[] | undefined): MaybeAttributes {
   const first = choices[0];
-  const logprobs = first?.responseLogprobs ?? [];
+  const logprobs = finite(first?.responseLogprobs ?? []);
   const finishReasons = choices.map((choice) => choice.finishReason ?? '');
   const isPlain = choices.length === 1 && first?.index === 0 && first.finishReason !== '';
   return {
@@ -112,11 +112,16 @@ function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly s
   };
 }
 
+/** None when one is no number: JSON would make it null, and a store behind HTTP would refuse the span for it. */
+function finite(logprobs: readonly number[]): readonly number[] {
+  return logprobs.every(Number.isFinite) ? logprobs : [];
+}
+
 function choiceToJson(choice: ModelCallChoice): object {
   return {
     index: choice.index,
     response_token_ids: choice.responseTokenIds,
-    response_logprobs: choice.responseLogprobs,
+    response_logprobs: finite(choice.responseLogprobs),
     finish_reason: choice.finishReason,
   };
 }
