@@ -123,3 +123,10 @@ describe('errors', () => {
     }
   });
 });
+
+test.each([
+  [408, 'TIMEOUT'],
+  [429, 'RESOURCE_EXHAUSTED'],
+])('an answer of somebody in between with status %i is %s, which passes', (status, code) => {
+  expect(errorFromWire(status, 'slow down')).toMatchObject({ code });
+});

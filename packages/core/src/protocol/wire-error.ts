@@ -85,7 +85,9 @@ function codeOf(status: number): ErrorCode {
   if (status === 403) return 'PERMISSION_DENIED';
   if (status === 404) return 'NOT_FOUND';
   if (status === 409) return 'CONFLICT';
+  if (status === 408) return 'TIMEOUT';
   if (status === 413) return 'PAYLOAD_TOO_LARGE';
+  if (status === 429) return 'RESOURCE_EXHAUSTED';
   return status >= 500 ? 'UNREACHABLE' : 'INTERNAL';
 }
 
