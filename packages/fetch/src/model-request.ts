@@ -44,7 +44,7 @@ export async function readFetch(input: FetchInput, init: RequestInit | undefined
   const found = url === null ? undefined : apiPaths.find(([path]) => url.pathname.endsWith(path));
   if (url === null || found === undefined || method.toUpperCase() !== 'POST') return { request: null, init };
   const text = await textOf(input, init);
-  const isOnceOnly = init?.body instanceof ReadableStream;
+  const isOnceOnly = isStream(init?.body);
   const readInit = isOnceOnly && text !== null ? { ...init, body: text } : init;
   const body = text === null ? null : parseJsonObject(text);
   const [apiPath, api] = found;
@@ -81,6 +81,11 @@ function areMessages(value: JsonObject[string] | undefined): boolean {
 function urlOf(input: FetchInput): URL | null {
   const text = isRequest(input) ? input.url : String(input);
   return URL.canParse(text) ? new URL(text) : null;
+}
+
+/** Besides streams of the web, those of Node: any asynchronous list of bytes. */
+function isStream(body: RequestInit['body']): boolean {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
 /** The body as text; null when there is none, or one that is surely no JSON. */

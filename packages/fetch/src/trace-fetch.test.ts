@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { emitReward, modelCallFromSpan, type RolloutContext, withRollout } from '@agentlightning/core';
 import {
   answer,
@@ -268,3 +269,42 @@ async function stoppedServer(): Promise<{ readonly baseUrl: string }> {
 function streamOf(text: string): ReadableStream<Uint8Array> {
   return new Blob([text]).stream();
 }
+
+test('embeddings stay with whoever the agent asks for them: what is trained has none', async () => {
+  await using own = await ScriptedModel.start(() => answer('stands for embeddings'));
+  await using gateway = await ScriptedModel.start([]);
+  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const body = JSON.stringify({ model: 'embed', input: 'hello' });
+  await withRollout(context, () =>
+    traceFetch()(`${own.baseUrl}/embeddings`, { method: 'POST', body }).then((response) => response.text()),
+  );
+  expect(gateway.requests).toEqual([]);
+  expect(sink.spans).toMatchObject([{ name: 'openai.embedding' }]);
+});
+
+test('a call that is recorded here ends when the rollout does, too', async () => {
+  await using model = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+  const controller = new AbortController();
+  const { context } = recordingContext({ signal: controller.signal });
+  const call = withRollout(context, () =>
+    traceFetch()(`${model.baseUrl}/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'tiny', messages }),
+    }),
+  );
+  const failed = expect(call).rejects.toThrow('time is up');
+  while (model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  controller.abort(new TypeError('time is up'));
+  await failed;
+  await model.waitForDisconnects(1);
+});
+
+test('a body that can be read only once arrives whole, also when it is a stream of Node', async () => {
+  await using model = await ScriptedModel.start([answer('5')]);
+  const { context } = recordingContext();
+  const body = Readable.from([JSON.stringify({ model: 'tiny', messages })]);
+  await withRollout(context, () =>
+    traceFetch()(`${model.baseUrl}/chat/completions`, { method: 'POST', body, duplex: 'half' }),
+  );
+  expect(model.requests[0]?.body).toEqual({ model: 'tiny', messages });
+});

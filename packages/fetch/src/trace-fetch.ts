@@ -40,7 +40,7 @@ const maxFlushMs = 1000;
  * A `fetch` that makes an agent trainable.
  *
  * Within a rollout it sends model calls to the attempt's own address at the gateway, which records them; where
- * there is no gateway, it records them itself. Everything else, and everything outside of a rollout, passes through
+ * there is no gateway, it records them itself. Embeddings are recorded here too: the gateway has none. Everything else, and everything outside of a rollout, passes through
  * untouched. Many rollouts may run at the same time.
  *
  * @example
@@ -59,7 +59,9 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
     if (request === null || !shouldTrace({ url: request.url, model: request.model })) return send(input, read.init);
     const headers = headersOf(input, init);
     const call: ModelFetch = { send, request, context, input, init: read.init, headers };
-    if (redirect && context.endpoint !== null) return throughGateway(call, context.endpoint);
+    // What is trained gives no embeddings: those stay with whoever the agent asks for them.
+    const isRedirected = redirect && request.api !== 'embeddings';
+    if (isRedirected && context.endpoint !== null) return throughGateway(call, context.endpoint);
     return recordedHere(call, clock);
   };
   return markTraced(traced, options.fetch ?? globalThis.fetch);
@@ -76,23 +78,28 @@ interface ModelFetch {
 }
 
 async function throughGateway(call: ModelFetch, endpoint: RolloutEndpoint): Promise<Response> {
-  const { send, request, context, input, init } = call;
+  const { send, request, context, init } = call;
   await flushed(context);
-  const own = init?.signal ?? (isRequest(input) ? input.signal : null);
   return send(gatewayUrl(request, endpoint), {
     ...init,
     method: 'POST',
     headers: gatewayHeaders(call.headers, context, endpoint),
     body: request.text,
-    // The rollout's end is the call's end too: an agent that hangs in a call must not keep the model busy.
-    signal: own === null ? context.signal : AbortSignal.any([own, context.signal]),
+    signal: signalOf(call),
   });
 }
 
-async function recordedHere({ send, request, context, ...call }: ModelFetch, clock: Clock): Promise<Response> {
+/** The rollout's end is the call's end too: an agent that hangs in a call must not keep the model busy. */
+function signalOf({ context, input, init }: ModelFetch): AbortSignal {
+  const own = init?.signal ?? (isRequest(input) ? input.signal : null);
+  return own === null ? context.signal : AbortSignal.any([own, context.signal]);
+}
+
+async function recordedHere(call: ModelFetch, clock: Clock): Promise<Response> {
+  const { send, request, context, input, init } = call;
   const open = new OpenModelCall({ context, request, headers: call.headers, clock });
   try {
-    return recordedResponse(await send(call.input, call.init), open);
+    return recordedResponse(await send(input, { ...init, signal: signalOf(call) }), open);
   } catch (error) {
     open.finish(`the call failed: ${error instanceof Error ? error.message : String(error)}`);
     throw error;
