@@ -23,6 +23,11 @@ export class RewardWatch implements SpanSink {
     return this.#lastReward;
   }
 
+  /** Takes a reward that went to the store past this sink. */
+  wasRecordedElsewhere(reward: number): void {
+    this.#lastReward = reward;
+  }
+
   spanStarted(span: ActiveSpan): void {
     this.#sink.spanStarted?.(span);
   }

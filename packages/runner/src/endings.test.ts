@@ -1,5 +1,13 @@
-import { AgentLightningError, emitMessage, type SpanInput, type Store, tracer } from '@agentlightning/core';
-import { ManualClock } from '@agentlightning/core/testing';
+import {
+  AgentLightningError,
+  emitMessage,
+  emitReward,
+  rewardAttributes,
+  type SpanInput,
+  type Store,
+  tracer,
+} from '@agentlightning/core';
+import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AgentContext } from './agent.ts';
@@ -341,3 +349,56 @@ async function advanceUntilDone<TResult>(clock: ManualClock, work: Promise<TResu
   while (!isDone) await clock.advance(1000);
   return done;
 }
+
+test('an agent is not started when its attempt was ended before', async () => {
+  let starts = 0;
+  const agent = (): number => {
+    starts += 1;
+    return 1;
+  };
+  const task = { input: 'late' };
+  const outcome = await runTask({ store, agent, task, signal: AbortSignal.abort() });
+  expect(outcome).toMatchObject({ ending: 'returned', reward: null });
+  expect(starts).toBe(0);
+});
+
+test('a reward that comes after the end is none', async () => {
+  const writing = signalling<void>();
+  const emitted = signalling<void>();
+  const slow = storeWith({
+    appendSpans: async (spans) => {
+      writing.happen();
+      await emitted.happened;
+      return store.appendSpans(spans);
+    },
+  });
+  const agent = async (): Promise<never> => {
+    await writing.happened;
+    emitReward(1);
+    emitted.happen();
+    return never;
+  };
+  const outcome = await runTask({ store: slow, agent, task: { input: 'hang' }, timeoutMs: 1 });
+  expect(outcome).toMatchObject({ ending: 'timeout', reward: null });
+});
+
+test('a reward that somebody else recorded is the outcome’s', async () => {
+  const agent = async (_task: unknown, { rolloutId, attemptId }: AgentContext): Promise<void> => {
+    const attributes = rewardAttributes([{ name: 'primary', value: 0.5 }]);
+    await store.appendSpans([aSpan({ rolloutId, attemptId, name: 'agentlightning.annotation', attributes })]);
+  };
+  expect(await runTask({ store, agent, task: { input: 'judged' } })).toMatchObject({ reward: 0.5 });
+});
+
+test('an async callback that fails is ignored like any other', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  const onAttemptEnd = async (): Promise<void> => {
+    throw new TypeError('the dashboard is down');
+  };
+  await runTask({ store, agent: () => 1, task: { input: 'fine' }, events: { onAttemptEnd } });
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
+});

@@ -53,6 +53,8 @@ async function judgeAgent<TTask>({
   life,
   services,
 }: AgentRun<TTask>): Promise<AgentLightningError | null> {
+  // Ended before it began: an agent that nobody waits for must not call models.
+  if (life.signal.aborted) return attemptError(life.signal.reason);
   const parseTask = options.parseTask ?? asItIs<TTask>;
   const work = (async () => options.agent(parseTask(rollout.input), context))();
   try {
@@ -95,7 +97,8 @@ async function runHook<TTask>(run: AgentRun<TTask>, name: string, hook: () => Pr
 async function noteMissingReward<TTask>({ rollout, options, services, rewards }: AgentRun<TTask>): Promise<void> {
   if (rewards.lastReward !== null) return;
   try {
-    if ((await rewardInStore(options.store, rollout)) !== null) return;
+    const recorded = await rewardInStore(options.store, rollout);
+    if (recorded !== null) return rewards.wasRecordedElsewhere(recorded);
   } catch (error) {
     services.failed(`Looking for the reward of rollout ${rollout.rolloutId}`, error);
     return;

@@ -52,8 +52,10 @@ async function execute<TTask>(
     error = attemptError(thrown);
   }
   spans.close();
+  // What an agent still emits from now on is dropped, so it is no reward either.
+  const reward = rewards.lastReward;
   await services.sink.flush();
-  return { error, reward: rewards.lastReward };
+  return { error, reward };
 }
 
 async function withinContext<TTask>(

@@ -69,9 +69,11 @@ export class RunnerServices {
     this.#tell(() => this.#events.onError?.(reported));
   }
 
-  #tell(callback: () => void): void {
+  #tell(callback: () => unknown): void {
     try {
-      callback();
+      const told = callback();
+      // An async callback that fails is no reason to end the process either.
+      if (told instanceof Promise) told.catch(() => {});
     } catch {
       // Whoever is told must not be able to stop the runner, and there is nobody else to tell.
     }
