@@ -1,7 +1,14 @@
 import type { AttemptedRollout } from '@agentlightning/core';
 import { answer, callTool } from '@agentlightning/core/testing';
 import { describe, expect, it } from 'vitest';
-import { type GatewayFixture, signalled, simpleRequest, startGateway, startUpstream } from './gateway-fixture.ts';
+import {
+  completionBody,
+  type GatewayFixture,
+  signalled,
+  simpleRequest,
+  startGateway,
+  startUpstream,
+} from './gateway-fixture.ts';
 
 const streamedRequest = { ...simpleRequest, stream: true as const };
 
@@ -120,6 +127,24 @@ describe('a stream that breaks off', () => {
     expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('hung up') });
     expect(call?.response).toMatchObject({ choices: [{ message: { content: 'one two ' } }] });
     expect((await fixture.spans(attempt))[0]?.attributes['agentlightning.partial']).toBe(true);
+  });
+
+  it('because the agent hung up after the finish reason is whole: every token has come', async () => {
+    const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
+    const [{ message, ...choice }] = body.choices;
+    const chunk = { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
+    await using upstream = await startUpstream((response) => {
+      // The end mark never comes.
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(chunk)}\n\n`);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const stream = await fixture.client(attempt).chat.completions.create(streamedRequest);
+    for await (const part of stream) if (part.choices[0]?.finish_reason) break;
+    await fixture.gateway.drain();
+    const [call] = await fixture.calls(attempt);
+    expect(call).toMatchObject({ isTrainable: true, untrainableReason: null });
+    expect(call?.choices[0]?.responseTokenIds).toEqual([20, 21]);
   });
 
   it('because the upstream died ends with an error that the client throws', async () => {

@@ -26,8 +26,8 @@ export interface CapturedStreamOptions {
   readonly onFirstBytes: () => void;
   /** Called once when the answer is whole; the end of the stream is held back until it resolves. */
   readonly onComplete: (response: JsonObject) => Promise<void>;
-  /** Called once, instead, when the answer broke off; `hasLeft` when it was the agent who went. */
-  readonly onBroken: (failure: string, response: JsonObject, hasLeft: boolean) => void;
+  /** Called once, instead, when the stream broke off; `failure` is null when only its end mark was missing. */
+  readonly onBroken: (failure: string | null, response: JsonObject) => void;
 }
 
 /**
@@ -63,7 +63,9 @@ export class CapturedStream implements StreamSource {
   cancelled(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#options.onBroken('the agent hung up before the answer was whole', this.#message.toBody(), true);
+    // An agent may go as soon as it has read why the answer ended: then every token has come.
+    const failure = this.#options.answer.isFinished ? null : 'the agent hung up before the answer was whole';
+    this.#options.onBroken(failure, this.#message.toBody());
   }
 
   async #read(): Promise<Uint8Array | Error | null> {
@@ -142,7 +144,7 @@ export class CapturedStream implements StreamSource {
 
   #markBroken(failure: string): void {
     this.#isOver = true;
-    this.#options.onBroken(failure, this.#message.toBody(), false);
+    this.#options.onBroken(failure, this.#message.toBody());
   }
 }
 
