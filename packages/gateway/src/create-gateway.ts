@@ -71,10 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     apiKey: options.apiKey ?? null,
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
   });
-  const drain = async (timeoutMs?: number): Promise<void> => {
-    await gate.drain(timeoutMs);
-    await writer.flush();
-  };
+  const drain = (timeoutMs?: number): Promise<void> => gate.drain(() => writer.flush(), timeoutMs);
   return {
     app,
     setUpstream: (upstream) => parts.pool.set(upstream),

@@ -52,22 +52,25 @@ export class PauseGate {
     };
   }
 
-  /** Resolves when no call is in flight. @throws AgentLightningError with code TIMEOUT after `timeoutMs` */
-  async drain(timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
-    if (this.#inFlight === 0) return;
-    const emptied = new Promise<void>((resolve) => this.#emptied.push(resolve));
-    if (!Number.isFinite(timeoutMs)) return await emptied;
+  /**
+   * Resolves when no call is in flight, and what is still being written about them has been.
+   *
+   * @throws AgentLightningError with code TIMEOUT after `timeoutMs`
+   */
+  async drain(written: () => Promise<void>, timeoutMs: number = Number.POSITIVE_INFINITY): Promise<void> {
+    const drained = this.#untilEmpty().then(written);
+    if (!Number.isFinite(timeoutMs)) return await drained;
     const stopTimer = new AbortController();
     const timedOut = this.#clock.sleep(timeoutMs, stopTimer.signal).then(
       () => true,
       () => false,
     );
-    const isLate = await Promise.race([emptied.then(() => false), timedOut]);
+    const isLate = await Promise.race([drained.then(() => false), timedOut]);
     stopTimer.abort();
     if (!isLate) return;
     throw new AgentLightningError({
       code: 'TIMEOUT',
-      message: `${this.#inFlight} model calls are still in flight after ${timeoutMs} ms`,
+      message: `${this.#inFlight} model calls are still in flight after ${timeoutMs} ms, or not yet recorded`,
       remedy: 'Wait longer, or close the gateway to cut them off.',
       details: { inFlight: this.#inFlight, timeoutMs },
     });
@@ -75,6 +78,10 @@ export class PauseGate {
 
   state(): GatewayState {
     return { isPaused: this.#pause !== null, reason: this.#pause?.reason ?? null, inFlight: this.#inFlight };
+  }
+
+  async #untilEmpty(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#emptied.push(resolve));
   }
 
   async #hold(pause: Pause): Promise<void> {

@@ -1,6 +1,8 @@
+import type { Span } from '@agentlightning/core';
 import { answer } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
-import { signalled, simpleRequest, startGateway, startUpstream } from './gateway-fixture.ts';
+import { signalled, simpleRequest, startGateway, startUpstream, storeWith } from './gateway-fixture.ts';
 
 describe('a paused gateway', () => {
   it('turns calls away with the time to come back, and lets them in again', async () => {
@@ -45,6 +47,23 @@ describe('a paused gateway', () => {
     expect(fixture.gateway.state().inFlight).toBe(0);
     expect(await fixture.spans(attempt)).toHaveLength(1);
     await call;
+  });
+});
+
+describe('a gateway that is drained', () => {
+  it('does not wait longer than it may for a store that hangs', async () => {
+    const written = signalled();
+    const store = storeWith(await openStore(':memory:'), {
+      appendSpans: async (spans): Promise<readonly (Span | null)[]> => {
+        await written.promise;
+        return spans.map(() => null);
+      },
+    });
+    await using fixture = await startGateway({ store, durability: 'background', script: [answer('5')] });
+    await fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
+    await expect(fixture.gateway.drain(5)).rejects.toMatchObject({ code: 'TIMEOUT', details: { inFlight: 0 } });
+    written.send();
+    await fixture.gateway.drain(60_000);
   });
 });
 
