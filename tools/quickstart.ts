@@ -5,27 +5,39 @@
  *
  * @module
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 const flags = process.argv.slice(2).filter((flag) => flag !== '--');
 
-const build = spawnSync('turbo', ['run', 'build', '--output-logs=errors-only', '--log-order=grouped'], {
-  cwd: root,
-  encoding: 'utf8',
-  env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', FORCE_COLOR: '0' },
-});
-if (build.status !== 0) {
-  process.stderr.write(`The build failed.\n${build.stdout}\n${build.stderr}\n`);
-  process.exit(build.status ?? 1);
+function build(): void {
+  if (process.stderr.isTTY) process.stderr.write('Building the packages; the first time this takes some seconds …\n');
+  const { status, stdout, stderr } = spawnSync(
+    'turbo',
+    ['run', 'build', '--output-logs=errors-only', '--log-order=grouped'],
+    { cwd: root, encoding: 'utf8', env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', FORCE_COLOR: '0' } },
+  );
+  if (status === 0) return;
+  process.stderr.write(`The build failed.\n${stdout}\n${stderr}\n`);
+  process.exit(status ?? 1);
 }
 
-const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
-const config = path.join(root, 'examples/stock-clerk/agl.config.ts');
-const train = spawnSync(process.execPath, [agl, 'train', config, '--data-dir', path.join(root, '.agl'), ...flags], {
-  cwd: root,
-  stdio: 'inherit',
-  env: { ...process.env, AGL_COMMAND: 'pnpm agl' },
-});
-process.exit(train.status ?? 1);
+/** Trains in a process of its own. Ctrl+C reaches that one too: it stops in order, and this one waits for it. */
+async function train(): Promise<number> {
+  const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
+  const config = path.join(root, 'examples/stock-clerk/agl.config.ts');
+  const ignored = (): void => undefined;
+  process.on('SIGINT', ignored).on('SIGTERM', ignored);
+  const child = spawn(process.execPath, [agl, 'train', config, '--data-dir', path.join(root, '.agl'), ...flags], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, AGL_COMMAND: 'npx -y pnpm@12 agl' },
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+build();
+process.exitCode = await train();
