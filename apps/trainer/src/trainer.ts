@@ -1,8 +1,9 @@
-import { AgentLightningError, type Store } from '@agentlightning/core';
+import { AgentLightningError, type RunStatus, type Store } from '@agentlightning/core';
 import { type ResolvedConfig, resolveConfig } from './config/resolve-config.ts';
 import type { TrainConfig } from './config/train-config.ts';
-import { openSession } from './loop/open-session.ts';
+import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './loop/open-session.ts';
 import { trainingLoop } from './loop/training-loop.ts';
+import type { TrainingSession } from './loop/training-session.ts';
 import type { TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** How to run a training. */
@@ -52,37 +53,74 @@ export class Trainer<TTask = unknown> {
 
 /** Trains with a configuration that is resolved already; what the `agl` command calls. */
 export async function trainWith(config: ResolvedConfig, options: TrainOptions = {}): Promise<TrainingSummary> {
-  const emit = options.onEvent ?? ((_event: TrainingEvent): void => undefined);
-  const signal = options.signal ?? new AbortController().signal;
-  const { session, close } = await openSession({
+  const closers: Closer[] = [];
+  const sessionOptions: SessionOptions = {
     config,
     runId: options.runId ?? null,
     resume: options.resume ?? null,
     store: options.store ?? null,
-    emit,
-    signal,
-  });
-  emit({
+    emit: options.onEvent ?? ((_event: TrainingEvent): void => undefined),
+    signal: options.signal ?? new AbortController().signal,
+    onOpen: (close) => closers.unshift(close),
+  };
+  const summary = await trainThenClose(sessionOptions, closers);
+  // The last thing that is said: nothing of the run is open any more.
+  sessionOptions.emit({ type: 'finished', summary });
+  return summary;
+}
+
+async function trainThenClose(options: SessionOptions, closers: readonly Closer[]): Promise<TrainingSummary> {
+  let run: OpenRun | null = null;
+  try {
+    run = await openRun(options);
+    const session = await openSession(run, options);
+    options.emit(startedEvent(session));
+    const summary = await trainingLoop(session);
+    await run.lease.release();
+    return summary;
+  } catch (error) {
+    const isStopped = options.signal.aborted;
+    if (run !== null) await leaveRun(run, isStopped ? 'stopped' : 'failed');
+    throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
+  } finally {
+    for (const close of closers) await closeQuietly(close, options);
+  }
+}
+
+/** Says in the store how the run was left, unless another trainer has it. A store that is gone is not told. */
+async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus): Promise<void> {
+  try {
+    if (await lease.release()) await store.updateRun(run.runId, { status });
+  } catch {
+    // The error that ended the run is worth more than this one.
+  }
+}
+
+/** Whatever goes wrong when one thing is closed, the others must be closed too, and the run's outcome stands. */
+async function closeQuietly(close: Closer, { emit }: SessionOptions): Promise<void> {
+  try {
+    await close();
+  } catch (error) {
+    emit({
+      type: 'warning',
+      message: `something did not close: ${error instanceof Error ? error.message : String(error)}`,
+    });
+  }
+}
+
+function startedEvent({ config, run, state, ...session }: TrainingSession): TrainingEvent {
+  return {
     type: 'started',
-    runId: session.run.runId,
-    name: session.run.name,
+    runId: run.runId,
+    name: run.name,
     steps: config.steps,
-    firstStep: session.state.finishedStep + 1,
-    trainTasks: session.trainTasks.length,
-    heldOutTasks: Math.min(session.heldOutTasks.length, config.evaluation.tasks),
+    firstStep: state.finishedStep + 1,
+    trainTasks: session.tasks.train.length,
+    heldOutTasks: Math.min(session.tasks.heldOut.length, config.evaluation.tasks),
     algorithm: session.algorithm.name,
     model: session.model.modelId,
     device: session.capabilities.device,
-  });
-  try {
-    return await trainingLoop(session);
-  } catch (error) {
-    const status = signal.aborted ? 'stopped' : 'failed';
-    await session.store.updateRun(session.run.runId, { status }).catch(() => undefined);
-    throw signal.aborted ? stopped(session.run.runId, error) : error;
-  } finally {
-    await close();
-  }
+  };
 }
 
 function stopped(runId: string, cause: unknown): AgentLightningError {

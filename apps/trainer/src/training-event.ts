@@ -19,8 +19,8 @@ export interface StepSummary {
   readonly steps: number;
   /** Mean reward of the step's rollouts. */
   readonly reward: number;
-  /** Mean entropy of the policy at trained tokens, in nats. */
-  readonly entropy: number;
+  /** Mean entropy of the policy at trained tokens, in nats; null when the step had nothing to learn from. */
+  readonly entropy: number | null;
   /** Trained tokens a second, over the whole step. */
   readonly tokensPerSecond: number;
   /** How long the step took, in seconds. */
@@ -73,7 +73,14 @@ export type TrainingEvent =
       readonly phase: EvaluationPhase;
       readonly summary: EvaluationSummary;
     }
-  | { readonly type: 'rollout-finished'; readonly phase: string; readonly finished: number; readonly total: number }
+  | {
+      readonly type: 'rollout-finished';
+      readonly phase: RolloutPhase;
+      /** The step that is being done; for evaluations, the last one that is done. */
+      readonly step: number;
+      readonly finished: number;
+      readonly total: number;
+    }
   | { readonly type: 'stepped'; readonly summary: StepSummary }
   | { readonly type: 'checkpointed'; readonly step: number; readonly uri: string }
   | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
@@ -81,6 +88,9 @@ export type TrainingEvent =
 
 /** When a held-out measurement is made. */
 export type EvaluationPhase = 'before' | 'during' | 'after';
+
+/** What rollouts are for: a training step, or a held-out measurement. */
+export type RolloutPhase = 'step' | EvaluationPhase;
 
 /** Receives what happens in a training run. */
 export type TrainingListener = (event: TrainingEvent) => void;

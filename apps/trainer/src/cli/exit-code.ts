@@ -11,6 +11,8 @@ export const exitCodes = {
   unavailable: 3,
   /** Stopped by Ctrl+C; the run can be resumed. */
   interrupted: 130,
+  /** Nobody reads the output any more. */
+  brokenPipe: 141,
 } as const;
 
 const byErrorCode: Partial<Record<ErrorCode, number>> = {
@@ -18,7 +20,9 @@ const byErrorCode: Partial<Record<ErrorCode, number>> = {
   TASK_FILE: exitCodes.usage,
   VALIDATION: exitCodes.usage,
   NOT_FOUND: exitCodes.usage,
+  CONFLICT: exitCodes.usage,
   UNREACHABLE: exitCodes.unavailable,
+  UPSTREAM_FAILED: exitCodes.unavailable,
   RUNTIME_UNAVAILABLE: exitCodes.unavailable,
   STORE_FULL: exitCodes.unavailable,
   PORT_IN_USE: exitCodes.unavailable,

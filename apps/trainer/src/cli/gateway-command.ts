@@ -1,17 +1,6 @@
-import { serveGateway } from '@agentlightning/gateway';
 import type { Command } from 'commander';
-import { openAnyStore } from '../runtime/open-any-store.ts';
 import { wholeNumber } from './number-flag.ts';
-import { serverLog } from './server-log.ts';
-import { untilStopped } from './until-stopped.ts';
-
-interface GatewayFlags {
-  readonly store: string;
-  readonly upstream: string;
-  readonly model?: string;
-  readonly host: string;
-  readonly port: number;
-}
+import type { GatewayFlags } from './run-gateway.ts';
 
 /** Adds `agl gateway`. */
 export function addGatewayCommand(program: Command): void {
@@ -28,29 +17,7 @@ export function addGatewayCommand(program: Command): void {
       '\nKeys: AGL_GATEWAY_KEY for agents, AGL_UPSTREAM_KEY for the model server, AGL_STORE_KEY for the store.',
     )
     .action(async (flags: GatewayFlags) => {
-      const log = serverLog('agl-gateway');
-      const store = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
-      const gateway = await serveGateway({
-        store,
-        upstream: {
-          baseUrl: flags.upstream,
-          ...optional('model', flags.model),
-          ...optional('apiKey', process.env['AGL_UPSTREAM_KEY']),
-        },
-        host: flags.host,
-        port: flags.port,
-        ...optional('apiKey', process.env['AGL_GATEWAY_KEY']),
-      });
-      log.info({ url: gateway.url, upstream: flags.upstream, model: flags.model ?? null }, 'gateway is up');
-      process.stdout.write(`${JSON.stringify({ event: 'ready', url: gateway.url })}\n`);
-      await untilStopped(async () => {
-        await gateway.close();
-        await store.close();
-      });
-      log.info('gateway has stopped');
+      const { runGateway } = await import('./run-gateway.ts');
+      await runGateway(flags);
     });
-}
-
-function optional<TKey extends string>(key: TKey, value: string | undefined): { readonly [key in TKey]?: string } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [key in TKey]?: string });
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addGatewayCommand } from './gateway-command.ts';
 import type { ProgramOptions } from './program-options.ts';
@@ -11,6 +12,7 @@ import { addTrainCommand } from './train-command.ts';
 export function buildProgram(options: ProgramOptions): Command {
   const program = new Command('agl')
     .description('Train AI agents: reinforcement learning for agents written in TypeScript.')
+    .version(packageVersion(), '-v, --version', 'the version of this package')
     .showSuggestionAfterError()
     .showHelpAfterError('(run with --help for the flags)')
     .exitOverride();
@@ -21,4 +23,12 @@ export function buildProgram(options: ProgramOptions): Command {
   addGatewayCommand(program);
   addRuntimeCommand(program);
   return program;
+}
+
+/** Sources and builds lie equally deep in the package. */
+function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return manifest.version;
 }

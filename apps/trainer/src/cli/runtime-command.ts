@@ -1,8 +1,6 @@
-import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import type { Command } from 'commander';
 import { wholeNumber } from './number-flag.ts';
-import { serverLog } from './server-log.ts';
-import { untilStopped } from './until-stopped.ts';
+import type { RuntimeFlags } from './serve-runtime.ts';
 
 /** Adds `agl runtime`. */
 export function addRuntimeCommand(program: Command): void {
@@ -17,18 +15,12 @@ export function addRuntimeCommand(program: Command): void {
       wholeNumber({ min: 0, max: 65535 }),
       0,
     )
-    .action(async (flags: { readonly dir: string; readonly port: number; readonly inferencePort: number }) => {
-      const log = serverLog('agl-runtime');
-      const runtime = await startCpuRuntime({
-        checkpointDir: flags.dir,
-        port: flags.port,
-        inferencePort: flags.inferencePort,
-      });
-      log.info({ address: runtime.address, inference: runtime.inferenceUrl }, 'runtime is up');
-      process.stdout.write(
-        `${JSON.stringify({ event: 'ready', address: runtime.address, inference: runtime.inferenceUrl })}\n`,
-      );
-      await untilStopped(() => runtime.close());
-      log.info('runtime has stopped');
+    .addHelpText(
+      'after',
+      '\nThe key that trainers must send is read from AGL_RUNTIME_KEY; without one none is asked for.',
+    )
+    .action(async (flags: RuntimeFlags) => {
+      const { serveRuntime } = await import('./serve-runtime.ts');
+      await serveRuntime(flags);
     });
 }

@@ -1,9 +1,7 @@
-import { createStoreServer, openStore } from '@agentlightning/store';
 import type { Command } from 'commander';
+import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { wholeNumber } from './number-flag.ts';
-import { serverLog } from './server-log.ts';
-import { defaultStoreUrl } from './store-option.ts';
-import { untilStopped } from './until-stopped.ts';
+import type { StoreFlags } from './serve-store.ts';
 
 /** Adds `agl store`. */
 export function addStoreCommand(program: Command): void {
@@ -14,22 +12,8 @@ export function addStoreCommand(program: Command): void {
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
     .addHelpText('after', '\nThe key is read from AGL_STORE_KEY; without one the server binds to loopback only.')
-    .action(async (flags: { readonly db: string; readonly host: string; readonly port: number }) => {
-      const log = serverLog('agl-store');
-      const store = await openStore(flags.db);
-      const apiKey = process.env['AGL_STORE_KEY'];
-      const server = await createStoreServer({
-        store,
-        host: flags.host,
-        port: flags.port,
-        ...(apiKey === undefined ? {} : { apiKey }),
-      });
-      log.info({ url: server.url, db: flags.db, key: apiKey !== undefined }, 'store is up');
-      process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);
-      await untilStopped(async () => {
-        await server.close();
-        await store.close();
-      });
-      log.info('store has stopped');
+    .action(async (flags: StoreFlags) => {
+      const { serveStore } = await import('./serve-store.ts');
+      await serveStore(flags);
     });
 }

@@ -1,23 +1,2 @@
-import { existsSync } from 'node:fs';
-import { AgentLightningError, type Store } from '@agentlightning/core';
-import { openAnyStore } from '../runtime/open-any-store.ts';
-
-/** The store that commands read when they are given none. */
-export const defaultStoreUrl = 'sqlite:.agl/agl.db';
-
-/**
- * Opens a store for reading: unlike a training run, it must be there already.
- *
- * @throws AgentLightningError NOT_FOUND when the file does not exist
- */
-export async function openExistingStore(url: string): Promise<Store> {
-  const file = url.replace(/^sqlite:/, '');
-  if (!/^https?:/.test(url) && !existsSync(file)) {
-    throw new AgentLightningError({
-      code: 'NOT_FOUND',
-      message: `there is no store at ${file}`,
-      remedy: 'Give its place: `--store sqlite:path/to/.agl/agl.db`.',
-    });
-  }
-  return await openAnyStore({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });
-}
+/** What `--store` takes. */
+export const storeHelp = 'sqlite:<file>, or the http address of a store server';

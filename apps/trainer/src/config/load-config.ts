@@ -4,9 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 
-/** The file that `agl train` reads when it is given none. */
-export const defaultConfigFile = 'agl.config.ts';
-
 /** Values from the command line that replace those of the file. */
 export type ConfigOverrides = Readonly<Record<string, unknown>>;
 
@@ -23,7 +20,7 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
     throw new AgentLightningError({
       code: 'CONFIG',
       message: `there is no configuration file ${full}`,
-      remedy: `Give its path: \`agl train path/to/${defaultConfigFile}\`.`,
+      remedy: `Give its path: \`agl train path/to/agl.config.ts\`.`,
     });
   }
   const exported = await importModule(full);

@@ -110,7 +110,7 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
     taskSchema: taskSchema ?? null,
     algorithm: parseAlgorithmOptions(algorithm ?? { type: 'grpo' }),
     runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
-    storeUrl: store?.url ?? `sqlite:${path.join(dataDir, 'agl.db')}`,
+    storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),
     storeApiKey: store?.apiKey ?? null,
     gatewayUrl: gatewayUrl ?? null,
     sampling: rest.sampling as SamplingConfig,
@@ -122,6 +122,11 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
 
 function absolute(source: string | readonly unknown[], folder: string): string | readonly unknown[] {
   return typeof source === 'string' ? path.resolve(folder, source) : source;
+}
+
+function storeAddress(url: string, folder: string): string {
+  const file = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1];
+  return file === undefined ? url : `sqlite:${path.resolve(folder, file)}`;
 }
 
 function configError(issues: readonly z.core.$ZodIssue[]): AgentLightningError {

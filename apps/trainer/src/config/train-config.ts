@@ -23,7 +23,7 @@ export type RuntimeConfig =
 
 /** Where the store is. */
 export interface StoreConfig {
-  /** `sqlite:<file>` for an embedded store, `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
+  /** `sqlite:<file>` for an embedded store (relative to the configuration file), `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
   readonly url?: string;
   /** The store server's key. @default none */
   readonly apiKey?: string;
@@ -85,7 +85,7 @@ export interface TrainConfig<TTask = unknown> {
   /** @default { temperature: 1 } */
   readonly sampling?: SamplingConfig;
   readonly evaluation?: EvaluationConfig;
-  /** Save every so many steps. A resumed run goes on from the last saved step. @default 1 */
+  /** Save every so many steps, and after the last one. A resumed run goes on from the last saved step. @default 1 */
   readonly checkpointEvery?: number;
   /** How many checkpoints are kept, the newest ones. @default 3 */
   readonly keepCheckpoints?: number;

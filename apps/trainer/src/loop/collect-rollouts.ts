@@ -1,5 +1,4 @@
 import {
-  type AgentLightningError,
   type CollectedGroup,
   type CollectedRollout,
   type EnqueueRolloutRequest,
@@ -11,25 +10,29 @@ import {
 /** What collecting needs besides the rollouts. */
 export interface CollectOptions {
   readonly store: Store;
-  /** Told how many of the rollouts are finished, whenever the number changes. */
+  /** Told how many of the rollouts are finished, at the start and whenever the number changes. */
   readonly onProgress: (finished: number, total: number) => void;
-  /** Rejects when something the rollouts depend on is gone, so that nobody waits for ever. */
-  readonly failure: Promise<AgentLightningError>;
+  /** Ends the wait when the run is stopped, or when something the rollouts depend on is gone. */
   readonly signal: AbortSignal;
 }
 
 /**
  * Enqueues rollouts and waits until each has ended.
  *
- * Rollouts that are known already, from before a crash, are not run again: finished ones are taken as
- * they are, those a dead runner held go back to the queue, and failed ones get another attempt.
+ * Rollouts that are known already, from before a crash, are not run again when they succeeded; those that were cut
+ * off, and those that failed, get another attempt.
+ *
+ * @throws the signal's reason
  */
 export async function collectRollouts(
   requests: readonly EnqueueRolloutRequest[],
   options: CollectOptions,
 ): Promise<readonly CollectedRollout[]> {
   const { store } = options;
-  const enqueued = await store.enqueueRollouts(requests);
+  const enqueued: Rollout[] = [];
+  for (const [index, known] of (await store.enqueueRollouts(requests)).entries()) {
+    enqueued.push(await reopened(store, known, requests[index]?.resourcesId ?? null));
+  }
   const finished = await waitForAll(enqueued, options);
   const byId = new Map(finished.map((rollout) => [rollout.rolloutId, rollout]));
   const collected: CollectedRollout[] = [];
@@ -40,14 +43,17 @@ export async function collectRollouts(
   return collected;
 }
 
-/** Puts the unfinished and failed rollouts of an interrupted step back into the queue. */
-export async function requeueInterrupted(store: Store, runId: string, phase: string): Promise<number> {
-  const { items } = await store.queryRollouts({
-    runId,
-    metadata: { phase },
-    statusIn: ['preparing', 'running', 'failed', 'cancelled'],
-  });
-  for (const { rolloutId } of items) await store.updateRollout(rolloutId, { status: 'requeuing' });
+/**
+ * Takes everything out of the queue that an interrupted trainer left in it. What is still wanted comes back when it is
+ * collected; what is not, such as a step that the configuration no longer has, must not be run with other weights.
+ */
+export async function dropUnfinished(store: Store, runId: string): Promise<number> {
+  const { items } = await store.queryRollouts({ runId, statusIn: ['queuing', 'requeuing', 'preparing', 'running'] });
+  for (const { rolloutId, status } of items) {
+    // By way of the queue: an attempt that was cut off costs the rollout none of its tries.
+    if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
+    await store.updateRollout(rolloutId, { status: 'cancelled' });
+  }
   return items.length;
 }
 
@@ -63,23 +69,24 @@ export function groupRollouts(rollouts: readonly CollectedRollout[]): readonly C
   return [...groups].map(([groupId, members]) => ({ groupId, rollouts: members }));
 }
 
+/** A rollout that ended badly in an earlier life of the run goes back to the queue, at the gateway's present address. */
+async function reopened(store: Store, known: Rollout, resourcesId: string | null): Promise<Rollout> {
+  if (known.status !== 'failed' && known.status !== 'cancelled') return known;
+  return await store.updateRollout(known.rolloutId, { status: 'requeuing', resourcesId });
+}
+
 async function waitForAll(enqueued: readonly Rollout[], options: CollectOptions): Promise<readonly Rollout[]> {
   const { store, signal, onProgress } = options;
   const done = new Map<string, Rollout>();
   for (const rollout of enqueued) if (isTerminalRolloutStatus(rollout.status)) done.set(rollout.rolloutId, rollout);
-  const failed = options.failure.then((error) => {
-    throw error;
-  });
-  failed.catch(() => undefined);
-  while (done.size < enqueued.length) {
-    onProgress(done.size, enqueued.length);
-    signal.throwIfAborted();
-    const open = enqueued.filter(({ rolloutId }) => !done.has(rolloutId)).map(({ rolloutId }) => rolloutId);
-    const wait = AbortSignal.any([signal, AbortSignal.timeout(progressIntervalMs)]);
-    const ended = await Promise.race([store.waitForRollouts(open, { signal: wait }), failed]);
-    for (const rollout of ended) done.set(rollout.rolloutId, rollout);
-  }
   onProgress(done.size, enqueued.length);
+  while (done.size < enqueued.length) {
+    const open = enqueued.filter(({ rolloutId }) => !done.has(rolloutId)).map(({ rolloutId }) => rolloutId);
+    const ended = await store.waitForRollouts(open, { timeoutMs: progressIntervalMs, signal });
+    signal.throwIfAborted();
+    for (const rollout of ended) done.set(rollout.rolloutId, rollout);
+    if (ended.length > 0) onProgress(done.size, enqueued.length);
+  }
   return [...done.values()];
 }
 

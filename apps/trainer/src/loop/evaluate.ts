@@ -1,7 +1,35 @@
 import { meanInterval } from '@agentlightning/algorithms';
 import type { CollectedRollout } from '@agentlightning/core';
 import { primaryReward } from '../trace/primary-reward.ts';
+import type { EvaluationPhase } from '../training-event.ts';
+import { allFailed } from './all-failed.ts';
+import { collectPhase } from './collect-phase.ts';
 import type { StoredEvaluation } from './run-state.ts';
+import type { TrainingSession } from './training-session.ts';
+
+/**
+ * Runs the held-out tasks and measures their reward.
+ *
+ * @param options.step - the last finished step
+ * @throws AgentLightningError when every rollout failed: that says nothing of how good the agent is
+ */
+export async function evaluate(
+  session: TrainingSession,
+  options: { readonly phase: EvaluationPhase; readonly step: number },
+): Promise<StoredEvaluation> {
+  const { config, tasks } = session;
+  const collected = await collectPhase(session, {
+    ...options,
+    tasks: tasks.heldOut.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),
+    rolloutsPerTask: config.evaluation.rolloutsPerTask,
+  });
+  const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded');
+  if (failed.length > 0) await session.assertHealthy();
+  if (failed.length === collected.length) throw await allFailed(session.store, collected);
+  const summary = summariseEvaluation(collected);
+  session.emit({ type: 'evaluated', ...options, summary });
+  return summary;
+}
 
 /**
  * The mean held-out reward of finished rollouts. A rollout that failed, or that gave no reward, counts
@@ -20,14 +48,4 @@ export function summariseEvaluation(rollouts: readonly CollectedRollout[]): Stor
     rewards,
     rolloutIds: rollouts.map(({ rollout }) => rollout.rolloutId),
   };
-}
-
-/** A rollout of an evaluation that shows what changed: the first task answered wrongly before and rightly after. */
-export function pickExamples(
-  before: StoredEvaluation,
-  after: StoredEvaluation,
-): { readonly before: string | null; readonly after: string | null } {
-  const gains = before.rewards.map((reward, index) => (after.rewards[index] ?? 0) - reward);
-  const best = gains.reduce((top, gain, index) => (gain > (gains[top] ?? Number.NEGATIVE_INFINITY) ? index : top), 0);
-  return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[best] ?? null };
 }

@@ -1,5 +1,7 @@
 import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { assertSameShape, type RunTasks, rolloutShape, shapeKey } from './rollout-shape.ts';
+import { type RunLease, takeRunLease } from './run-lease.ts';
 import { initialRunState, type RunState, readRunState, writeRunState } from './run-state.ts';
 
 /** Which run to work on. */
@@ -11,38 +13,59 @@ export interface RunChoice {
   readonly resume: string | null;
 }
 
-/** A run and where it stands. */
+/** A run that this trainer may work on, and where it stands. */
 export interface FoundRun {
   readonly run: Run;
   readonly state: RunState;
+  readonly lease: RunLease;
 }
 
 /**
  * Begins a run, or finds the one to go on with: from its last checkpoint, whatever came after it.
  *
- * @throws AgentLightningError NOT_FOUND for an unknown run, PRECONDITION_FAILED for a finished one, CONFIG
- *   for an id that cannot be one, CONFLICT for one that is taken
+ * @throws AgentLightningError NOT_FOUND for an unknown run, PRECONDITION_FAILED for a finished one, CONFIG for an id
+ *   that cannot be one and for a configuration that the run cannot go on with, CONFLICT for an id that is taken and
+ *   for a run that another trainer works on
  */
-export async function findOrBeginRun(store: Store, options: RunChoice): Promise<FoundRun> {
+export async function findOrBeginRun(
+  store: Store,
+  options: RunChoice & { readonly tasks: RunTasks },
+): Promise<FoundRun> {
   const { config, resume } = options;
+  const shape = rolloutShape(config, options.tasks);
   if (resume === null) {
     const runId = checkRunId(options.runId ?? newId('run'));
-    const state = initialRunState({ seed: config.seed, dataDir: config.dataDir });
-    await store.createRun({ runId, name: config.name, config: configForTheRecord(config) });
-    return { run: await store.updateRun(runId, { state: writeRunState(state) }), state };
+    await store.createRun({ runId, name: config.name, config: configForTheRecord(config, shape) });
+    const lease = await takeRunLease(store, runId);
+    const state = initialRunState(config);
+    return { run: await store.updateRun(runId, { state: writeRunState(state) }), state, lease };
   }
-  const run = await store.getRun(resume);
-  if (run.status === 'finished') {
-    throw new AgentLightningError({
-      code: 'PRECONDITION_FAILED',
-      message: `run ${resume} is finished already`,
-      remedy: 'Start a new run, or look at this one with `agl runs`.',
-    });
-  }
-  const stored = readRunState(run);
-  const finishedStep = stored.checkpoint?.step ?? 0;
-  const state = { ...stored, finishedStep, rewardCurve: stored.rewardCurve.slice(0, finishedStep) };
-  return { run: await store.updateRun(resume, { status: 'running', state: writeRunState(state) }), state };
+  assertSameShape(await findUnfinished(store, resume), shape);
+  const lease = await takeRunLease(store, resume);
+  // Read again: whoever had the run may have finished it meanwhile.
+  const state = atCheckpoint(readRunState(await findUnfinished(store, resume), config));
+  return { run: await store.updateRun(resume, { status: 'running', state: writeRunState(state) }), state, lease };
+}
+
+async function findUnfinished(store: Store, runId: string): Promise<Run> {
+  const run = await store.getRun(runId);
+  if (run.status !== 'finished') return run;
+  throw new AgentLightningError({
+    code: 'PRECONDITION_FAILED',
+    message: `run ${runId} is finished already`,
+    remedy: 'Start a new run, or look at this one with `agl runs`.',
+  });
+}
+
+/** The state as it was when the last checkpoint was saved: steps beyond it are done again. */
+function atCheckpoint(state: RunState): RunState {
+  const finishedStep = state.checkpoint?.step ?? 0;
+  return {
+    ...state,
+    finishedStep,
+    rewardCurve: state.rewardCurve.slice(0, finishedStep),
+    evaluations: state.evaluations.filter(({ step }) => step <= finishedStep),
+  };
 }
 
 function checkRunId(runId: string): string {
@@ -54,8 +77,8 @@ function checkRunId(runId: string): string {
   });
 }
 
-/** What the store keeps of a configuration: all but functions and schemas. */
-function configForTheRecord(config: ResolvedConfig): JsonObject {
+/** What the store keeps of a configuration: all but functions, schemas and keys. */
+function configForTheRecord(config: ResolvedConfig, shape: JsonObject): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, runtime, tasks, ...plain } = config;
   const source = (tasksOf: string | readonly unknown[]): string =>
     typeof tasksOf === 'string' ? tasksOf : `${tasksOf.length} tasks in memory`;
@@ -64,6 +87,7 @@ function configForTheRecord(config: ResolvedConfig): JsonObject {
       ...plain,
       runtime: { ...runtime, apiKey: undefined },
       tasks: { train: source(tasks.train), test: source(tasks.test) },
+      [shapeKey]: shape,
     }),
   ) as JsonObject;
 }

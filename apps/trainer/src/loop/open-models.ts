@@ -1,4 +1,10 @@
-import type { Run, RuntimeCapabilities, TrainableModel, TrainingRuntime } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type Run,
+  type RuntimeCapabilities,
+  type TrainableModel,
+  type TrainingRuntime,
+} from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RunState } from './run-state.ts';
 
@@ -8,7 +14,11 @@ export interface OpenModels {
   readonly reference: () => Promise<TrainableModel>;
 }
 
-/** Makes or finds the run's model, at the run's last checkpoint. */
+/**
+ * Makes or finds the run's model, at the run's last checkpoint.
+ *
+ * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint
+ */
 export async function openModels(options: {
   readonly runtime: TrainingRuntime;
   readonly config: ResolvedConfig;
@@ -20,10 +30,8 @@ export async function openModels(options: {
   const fallback = config.runtime.type === 'embedded' ? 'tiny-chat' : capabilities.models[0]?.name;
   const origin = { baseModel: config.runtime.model ?? fallback ?? 'default', seed: state.seed };
   const policy = await runtime.createModel({ ...origin, modelId: run.runId });
-  if (state.checkpoint !== null) {
-    const operation = await policy.loadCheckpoint(state.checkpoint.uri);
-    await operation.result;
-  }
+  if (state.checkpoint === null) await assertUntrained(policy, run.runId);
+  else await (await policy.loadCheckpoint(state.checkpoint.uri)).result;
   let reference: Promise<TrainableModel> | null = null;
   return {
     policy,
@@ -32,4 +40,15 @@ export async function openModels(options: {
       return reference;
     },
   };
+}
+
+/** A runtime that was not restarted may still have the model of another run with the same id. */
+async function assertUntrained(policy: TrainableModel, runId: string): Promise<void> {
+  const { step } = await policy.state();
+  if (step === 0) return;
+  throw new AgentLightningError({
+    code: 'CONFLICT',
+    message: `the runtime has a model "${runId}" already, trained for ${step} steps`,
+    remedy: 'Give the run another id (`--run`), or restart the runtime.',
+  });
 }

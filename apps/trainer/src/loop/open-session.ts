@@ -1,92 +1,127 @@
 import { createAlgorithm } from '@agentlightning/algorithms';
-import type { Run, Store } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { assertReachable } from '../runtime/assert-reachable.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
-import { watchHealth } from '../runtime/watch-health.ts';
+import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
-import { requeueInterrupted } from './collect-rollouts.ts';
-import { findOrBeginRun, type RunChoice } from './find-or-begin-run.ts';
-import { openModels } from './open-models.ts';
-import type { RunState } from './run-state.ts';
+import { dropUnfinished } from './collect-rollouts.ts';
+import { type FoundRun, findOrBeginRun, type RunChoice } from './find-or-begin-run.ts';
+import { type OpenModels, openModels } from './open-models.ts';
+import type { RunTasks } from './rollout-shape.ts';
+import { leaseIntervalMs } from './run-lease.ts';
 import { startRunner } from './start-runner.ts';
 import type { TrainingSession } from './training-session.ts';
 
+/** Closes something that was opened. */
+export type Closer = () => Promise<void> | void;
+
 /** What opening a session needs. */
-export interface OpenSessionOptions extends RunChoice {
+export interface SessionOptions extends RunChoice {
   /** A store that is open already and stays open; null opens the configured one. */
   readonly store: Store | null;
   readonly emit: TrainingListener;
   readonly signal: AbortSignal;
+  /** Called for everything that is opened; to be closed in the opposite order. */
+  readonly onOpen: (close: Closer) => void;
 }
 
-/** A session, and how to close everything it opened. */
-export interface OpenSession {
-  readonly session: TrainingSession;
-  readonly close: () => Promise<void>;
+/** A run in its store, before anything else is opened. */
+export interface OpenRun extends FoundRun {
+  readonly store: Store;
+  readonly tasks: RunTasks;
 }
 
-/**
- * Opens store, runtime, model, gateway and runner, in this order, and finds or begins the run.
- * When something fails on the way, what was opened is closed again.
- */
-export async function openSession(options: OpenSessionOptions): Promise<OpenSession> {
-  const closers: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).reverse()) await closer();
+/** Reads the tasks, opens the store, and finds or begins the run. */
+export async function openRun(options: SessionOptions): Promise<OpenRun> {
+  const { config } = options;
+  const tasks: RunTasks = {
+    train: await loadTasks(config.tasks.train, config.taskSchema),
+    heldOut: await loadTasks(config.tasks.test, config.taskSchema),
   };
-  try {
-    return { session: await build(options, closers), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  const store = options.store ?? (await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey }));
+  if (options.store === null) options.onOpen(() => store.close());
+  return { store, tasks, ...(await findOrBeginRun(store, { ...options, tasks })) };
 }
 
-async function build(options: OpenSessionOptions, closers: (() => Promise<void>)[]): Promise<TrainingSession> {
-  const { config, emit, signal } = options;
-  const trainTasks = await loadTasks(config.tasks.train, config.taskSchema);
-  const heldOutTasks = await loadTasks(config.tasks.test, config.taskSchema);
-  const store = options.store ?? (await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey }));
-  if (options.store === null) closers.push(() => store.close());
-  const { run, state } = await findOrBeginRun(store, options);
-
+/** Opens runtime, model, gateway and runner for a run, in this order. */
+export async function openSession(opened: OpenRun, options: SessionOptions): Promise<TrainingSession> {
+  const { config, emit, signal, onOpen } = options;
+  const { store, run, state, lease } = opened;
+  const failures = new AbortController();
+  const onFailure = (error: AgentLightningError): void => failures.abort(error);
+  signal.throwIfAborted();
   const connection = await openRuntime(config.runtime, state.dataDir);
-  closers.push(connection.close);
+  onOpen(connection.close);
+  void connection.died.then(onFailure);
+  signal.throwIfAborted();
   const capabilities = await connection.runtime.capabilities();
   const models = await openModels({ runtime: connection.runtime, config, run, state, capabilities });
 
-  const gateway = await openGateway({ config, store, upstream: await models.policy.endpoint() });
-  closers.push(gateway.close);
+  const upstream = await models.policy.endpoint();
+  const gateway = await openGateway({ config, store, upstream });
+  onOpen(gateway.close);
   const resourcesId = await publishResources(store, gateway, config);
-  if (options.resume !== null) await requeueUnfinished(store, run, { state, resourcesId });
-
-  const runner = startRunner({ config, store, run, emit });
-  closers.push(runner.stop);
-  const health = watchHealth([
-    { what: 'the training runtime', check: async () => void (await models.policy.state()) },
-    { what: 'the gateway', check: gateway.check },
-  ]);
-  closers.push(health.stop);
+  await dropUnfinished(store, run.runId);
+  onOpen(startRunner({ config, store, run, emit, onFailure }));
+  const checks = healthChecks({ models, modelUrl: upstream.baseUrl, gateway });
+  const lookAtLease: HealthCheck = { what: 'the store', check: lease.renew };
+  const health = watchHealth({ checks: [lookAtLease, ...checks], intervalMs: leaseIntervalMs, onFailure });
+  onOpen(health.stop);
   return {
+    ...opened,
     config: { ...config, seed: state.seed },
-    store,
-    run,
-    state,
     algorithm: createAlgorithm(config.algorithm),
     model: models.policy,
     reference: models.reference,
     capabilities,
-    trainTasks,
-    heldOutTasks,
     resourcesId,
-    failure: Promise.race([connection.died, health.failed, runner.failed]),
+    failure: failures.signal,
     assertHealthy: health.assertHealthy,
     emit,
     signal,
   };
+}
+
+function healthChecks(options: {
+  readonly models: OpenModels;
+  readonly modelUrl: string;
+  readonly gateway: OpenGateway;
+}): readonly HealthCheck[] {
+  const { models, modelUrl, gateway } = options;
+  return [
+    { what: 'the training runtime', check: () => assertModelIsThere(models) },
+    {
+      what: 'the model endpoint',
+      check: () =>
+        assertReachable({
+          what: `the model endpoint ${modelUrl}`,
+          url: `${modelUrl}/models`,
+          // It may ask for a key: then it is there.
+          isFine: (status) => status < 500,
+          remedy: 'See what the training runtime says of itself, then `agl train --resume <run>`.',
+        }),
+    },
+    { what: 'the gateway', check: gateway.check },
+  ];
+}
+
+/** A runtime that was restarted answers, but has lost the model. */
+async function assertModelIsThere({ policy }: OpenModels): Promise<void> {
+  try {
+    await policy.state();
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
+    throw new AgentLightningError({
+      code: 'RUNTIME_UNAVAILABLE',
+      message: `the training runtime has lost model "${policy.modelId}": it was restarted`,
+      remedy: 'Go on from the last checkpoint with `agl train --resume <run>`.',
+      cause: error,
+    });
+  }
 }
 
 async function publishResources(store: Store, gateway: OpenGateway, config: ResolvedConfig): Promise<string> {
@@ -105,30 +140,4 @@ async function publishResources(store: Store, gateway: OpenGateway, config: Reso
     },
   });
   return snapshot.resourcesId;
-}
-
-/** What was under way when the run was interrupted goes on with the new gateway's address. */
-async function requeueUnfinished(
-  store: Store,
-  run: Run,
-  options: { readonly state: RunState; readonly resourcesId: string },
-): Promise<void> {
-  const { items } = await store.queryRollouts({
-    runId: run.runId,
-    statusIn: ['queuing', 'requeuing', 'preparing', 'running', 'failed', 'cancelled'],
-  });
-  const { resourcesId } = options;
-  for (const rollout of items) await store.updateRollout(rollout.rolloutId, { resourcesId });
-  const phases = new Set(items.map(({ metadata }) => String(metadata?.['phase'] ?? '')));
-  for (const phase of phases) {
-    if (isOpenPhase(phase, options.state)) await requeueInterrupted(store, run.runId, phase);
-  }
-}
-
-/** Whether a phase is still to be finished: its failed rollouts deserve another attempt. */
-function isOpenPhase(phase: string, state: RunState): boolean {
-  if (phase === 'before') return state.before === null;
-  if (phase === 'after') return state.after === null;
-  const step = /^step-(\d+)$/.exec(phase)?.[1];
-  return step !== undefined && Number(step) > state.finishedStep;
 }

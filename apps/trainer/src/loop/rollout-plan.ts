@@ -53,7 +53,7 @@ function digest(text: string): string {
 /** What the rollouts of one step or evaluation have in common. */
 export interface RolloutPlanOptions {
   readonly runId: string;
-  /** `step-7` or `before`: names the step or evaluation within the run. */
+  /** `step-7` or `before`: names the step or evaluation within the run; other weights need another name. */
   readonly phase: string;
   readonly step: number;
   readonly mode: RolloutMode;

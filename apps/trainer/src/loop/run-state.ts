@@ -14,6 +14,8 @@ export interface RunState {
   readonly before: StoredEvaluation | null;
   /** Held-out reward after training; null until measured. */
   readonly after: StoredEvaluation | null;
+  /** Held-out reward in the course of training, by the steps that were finished, in order. */
+  readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
   readonly rewardCurve: readonly number[];
   /** The seed everything is drawn from. */
@@ -30,14 +32,14 @@ export interface StoredEvaluation extends EvaluationSummary {
   readonly rolloutIds: readonly string[];
 }
 
-const evaluation = z.object({
+const summary = z.object({
   reward: z.number(),
   ci95: z.tuple([z.number(), z.number()]),
   rollouts: z.int(),
   failed: z.int(),
-  rewards: z.array(z.number()),
-  rolloutIds: z.array(z.string()),
 });
+
+const evaluation = summary.extend({ rewards: z.array(z.number()), rolloutIds: z.array(z.string()) });
 
 const savedStep = z.object({ step: z.int(), uri: z.string() });
 
@@ -47,26 +49,36 @@ const runState: z.ZodType<RunState> = z.object({
   checkpoints: z.array(savedStep),
   before: evaluation.nullable(),
   after: evaluation.nullable(),
+  evaluations: z.array(z.object({ step: z.int(), summary })),
   rewardCurve: z.array(z.number()),
   seed: z.int(),
   dataDir: z.string(),
 });
 
+/** What a run begins with. */
+export interface RunBeginning {
+  readonly seed: number;
+  readonly dataDir: string;
+}
+
 /** The state of a run that has not begun. */
-export function initialRunState(options: { readonly seed: number; readonly dataDir: string }): RunState {
+export function initialRunState({ seed, dataDir }: RunBeginning): RunState {
   return {
     finishedStep: 0,
     checkpoint: null,
     checkpoints: [],
     before: null,
     after: null,
+    evaluations: [],
     rewardCurve: [],
-    ...options,
+    seed,
+    dataDir,
   };
 }
 
-/** The state that a stored run is in. */
-export function readRunState(run: Run): RunState {
+/** The state that a stored run is in; one that was killed in the moment it was made has not begun. */
+export function readRunState(run: Run, beginning: RunBeginning): RunState {
+  if (Object.keys(run.state).length === 0) return initialRunState(beginning);
   return parse(runState, run.state, `the state of run ${run.runId}`);
 }
 

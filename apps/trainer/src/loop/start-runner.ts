@@ -3,30 +3,25 @@ import { runRollouts } from '@agentlightning/runner';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TrainingListener } from '../training-event.ts';
 
-/** A runner at work on a run's rollouts. */
-export interface StartedRunner {
-  /** Resolves with the reason when the runner itself breaks; an agent that throws does not break it. */
-  readonly failed: Promise<AgentLightningError>;
-  readonly stop: () => Promise<void>;
-}
-
-/** Starts a runner in this process that works on the run's rollouts until it is stopped. */
+/**
+ * Starts a runner in this process that works on the run's rollouts until it is stopped.
+ *
+ * @param options.onFailure - told when the runner itself cannot go on; an agent that throws does not break it
+ * @returns stops it, giving back what runs
+ */
 export function startRunner(options: {
   readonly config: ResolvedConfig;
   readonly store: Store;
   readonly run: Run;
   readonly emit: TrainingListener;
-}): StartedRunner {
-  const { config, store, run, emit } = options;
+  readonly onFailure: (error: AgentLightningError) => void;
+}): () => Promise<void> {
+  const { config, store, run, emit, onFailure } = options;
   const controller = new AbortController();
-  let reportFull: (error: AgentLightningError) => void = () => undefined;
-  // The runner waits for room by itself; a person has to make some, so the run stops and says so.
-  const full = new Promise<AgentLightningError>((resolve) => {
-    reportFull = resolve;
-  });
   const onError = (error: unknown): void => {
     const known = asRunnerError(error);
-    if (known.code === 'STORE_FULL') reportFull(known);
+    // The runner waits for room by itself; a person has to make some, so the run stops and says so.
+    if (known.code === 'STORE_FULL') onFailure(known);
     else emit({ type: 'warning', message: known.message });
   };
   const done = runRollouts({
@@ -37,17 +32,13 @@ export function startRunner(options: {
     signal: controller.signal,
     graceMs: 0,
     events: { onError, onSpanFailure: ({ error }) => onError(error) },
-  });
-  const broken = done.then(
-    () => new Promise<never>(() => undefined),
-    (error: unknown) => asRunnerError(error),
+  }).then(
+    () => undefined,
+    (error: unknown) => onFailure(asRunnerError(error)),
   );
-  return {
-    failed: Promise.race([broken, full]),
-    stop: async () => {
-      controller.abort();
-      await done.catch(() => undefined);
-    },
+  return async () => {
+    controller.abort();
+    await done;
   };
 }
 

@@ -1,13 +1,20 @@
-import type { TrainingEvent, TrainingListener } from '../training-event.ts';
+import type { TrainingEvent } from '../training-event.ts';
+import type { Report } from './report.ts';
 
 /**
  * Writes one JSON object a line, for programs. Field names are snake_case; the last line of a run
  * that ended is `{"event":"done",…}`.
+ *
+ * @param printElsewhere - takes what is no JSON
  */
-export function jsonReport(write: (line: string) => void): TrainingListener {
-  return (event) => {
-    const record = toRecord(event);
-    if (record !== null) write(`${JSON.stringify(record)}\n`);
+export function jsonReport(write: (line: string) => void, printElsewhere: (text: string) => void): Report {
+  return {
+    onEvent: (event) => {
+      const record = toRecord(event);
+      if (record !== null) write(`${JSON.stringify(record)}\n`);
+    },
+    print: printElsewhere,
+    close: () => undefined,
   };
 }
 

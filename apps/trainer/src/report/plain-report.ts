@@ -1,11 +1,16 @@
-import type { TrainingEvent, TrainingListener } from '../training-event.ts';
+import type { TrainingEvent } from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
+import type { Report } from './report.ts';
 
 /** Writes plain lines, one a step: for logs and pipes. */
-export function plainReport(write: (line: string) => void): TrainingListener {
-  return (event) => {
-    const line = plainLine(event);
-    if (line !== null) write(`${line}\n`);
+export function plainReport(write: (line: string) => void): Report {
+  return {
+    onEvent: (event) => {
+      const line = plainLine(event);
+      if (line !== null) write(`${line}\n`);
+    },
+    print: write,
+    close: () => undefined,
   };
 }
 
@@ -27,7 +32,7 @@ export function plainLine(event: TrainingEvent): string | null {
     case 'stepped': {
       const { step, steps, reward, entropy, tokensPerSecond, secondsLeft } = event.summary;
       return (
-        `step ${step}/${steps} (${percent(step / steps)})  reward ${reward.toFixed(3)}  entropy ${entropy.toFixed(3)}  ` +
+        `step ${step}/${steps} (${percent(step / steps)})  reward ${reward.toFixed(3)}  entropy ${entropy === null ? '-' : entropy.toFixed(3)}  ` +
         `${Math.round(tokensPerSecond)} tokens/s  ${shortDuration(secondsLeft)} left`
       );
     }

@@ -1,10 +1,13 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { StepSummary, TrainingEvent } from '../training-event.ts';
+import { bar } from './bar.ts';
 import { jsonReport } from './json-report.ts';
 import { percent, shortDuration } from './number-text.ts';
 import { plainReport } from './plain-report.ts';
+import type { Report } from './report.ts';
 import { rewardCurve } from './reward-curve.ts';
-import { bar, terminalReport } from './terminal-report.ts';
+import { terminalReport } from './terminal-report.ts';
 
 const step: StepSummary = {
   step: 3,
@@ -27,9 +30,9 @@ const evaluated: TrainingEvent = {
 test('a plain report has one line for each step and evaluation', () => {
   const lines: string[] = [];
   const report = plainReport((line) => lines.push(line));
-  report(evaluated);
-  report({ type: 'rollout-finished', phase: 'step-3', finished: 1, total: 2 });
-  report(stepped);
+  report.onEvent(evaluated);
+  report.onEvent({ type: 'rollout-finished', phase: 'step', step: 3, finished: 1, total: 2 });
+  report.onEvent(stepped);
   expect(lines).toEqual([
     'Held-out reward before training: 0.250 (95% 0.200 to 0.300, 100 rollouts, 2 failed)\n',
     'step 3/12 (25%)  reward 0.500  entropy 1.250  1235 tokens/s  1m 01s left\n',
@@ -38,10 +41,15 @@ test('a plain report has one line for each step and evaluation', () => {
 
 test('a json report ends with the done object that programs read', () => {
   const lines: string[] = [];
-  const report = jsonReport((line) => lines.push(line));
-  report(stepped);
+  const others: string[] = [];
+  const report = jsonReport(
+    (line) => lines.push(line),
+    (text) => others.push(text),
+  );
+  report.onEvent(stepped);
+  report.print('what the agent wrote\n');
   const evaluation = { reward: 0.9, ci95: [0.85, 0.95] as const, rollouts: 128, failed: 0 };
-  report({
+  report.onEvent({
     type: 'finished',
     summary: {
       runId: 'run-1',
@@ -68,18 +76,44 @@ test('a json report ends with the done object that programs read', () => {
     seconds: 42,
     run: 'run-1',
   });
+  expect(lines).toHaveLength(2);
+  expect(others).toEqual(['what the agent wrote\n']);
 });
 
-test('a terminal report redraws one line that fits the width', () => {
-  const written: string[] = [];
-  const report = terminalReport({ columns: 60, write: (text) => written.push(text) });
-  report(stepped);
-  report({ type: 'rollout-finished', phase: 'step-4', finished: 64, total: 128 });
-  const line = (written.at(-1) ?? '').replace('\r\u001b[2K', '');
-  expect(line).toContain('step 3/12');
-  expect(line).toContain('reward 0.50');
-  expect(line.length).toBeLessThan(60);
-  expect(line).not.toContain('\n');
+/** What a terminal of this width shows in the end, line by line, when every step is played to it. */
+function shown(columns: number, play: (report: Report) => void): string[] {
+  const lines = [''];
+  const write = (text: string): void => {
+    for (const [index, part] of text.split('\n').entries()) {
+      if (index > 0) lines.push('');
+      const [kept = '', ...redrawn] = part.split('\r\u001b[2K');
+      lines[lines.length - 1] = redrawn.at(-1) ?? (lines.at(-1) ?? '') + kept;
+    }
+  };
+  play(terminalReport({ columns, write }));
+  return lines.map((line) => stripVTControlCharacters(line));
+}
+
+test.each([60, 80, 120])('a terminal of %i columns gets one live line that fits', (columns) => {
+  const lines = shown(columns, ({ onEvent }) => {
+    onEvent(evaluated);
+    onEvent({ ...stepped, summary: { ...step, step: 12, steps: 25, tokensPerSecond: 12345, secondsLeft: 754 } });
+    onEvent({ type: 'rollout-finished', phase: 'step', step: 13, finished: 64, total: 128 });
+  });
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toMatch(/^[█▏▎▍▌▋▊▉░]{5,20} {2}step 12\/25 {2}reward 0\.50 {2}entropy/);
+  expect(lines[1]?.length).toBeLessThan(columns);
+  if (columns >= 80) expect(lines[1]).toMatch(/12m 34s left {2}(rollouts )?64\/128$/);
+});
+
+test('what an agent prints scrolls above the live line, and an error comes after it is gone', () => {
+  const lines = shown(80, (report) => {
+    report.onEvent(stepped);
+    report.print('hello from the agent\n');
+    report.print('no newline');
+    report.close();
+  });
+  expect(lines).toEqual(['hello from the agent', 'no newline', '']);
 });
 
 test('a bar fills from left to right and never overflows', () => {

@@ -1,10 +1,11 @@
 import { styleText } from 'node:util';
 import type { CollectedRollout } from '@agentlightning/core';
+import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, TrainingSummary } from '../training-event.ts';
+import { bar } from './bar.ts';
 import { shortDuration } from './number-text.ts';
 import { rewardCurve } from './reward-curve.ts';
-import { bar } from './terminal-report.ts';
 
 /** A rollout to show as an example. */
 export interface SummaryExamples {
@@ -43,15 +44,22 @@ function nearPath(place: string): string {
   return place.replaceAll(`${process.cwd()}/`, '');
 }
 
+/** Commands that read look in the current folder unless they are told. */
+function storeFlag({ storeUrl }: TrainingSummary): string {
+  const near = nearPath(storeUrl);
+  return near === defaultStoreUrl ? '' : ` --store ${near}`;
+}
+
 function nextCommands(summary: TrainingSummary, command: string): string[] {
-  const rows = [
-    [`${command} runs`, 'the runs of this store'],
+  const rows: (readonly [line: string, meaning: string])[] = [
+    [`${command} runs${storeFlag(summary)}`, 'the runs of this store'],
     ...(summary.exampleAfter === null
       ? []
-      : [[`${command} show ${summary.exampleAfter}`, 'the trace of that rollout']]),
+      : [[`${command} show ${summary.exampleAfter}${storeFlag(summary)}`, 'the trace of that rollout'] as const]),
     [`${command} --help`, 'everything else'],
   ];
-  return rows.map(([line, meaning]) => `  ${(line ?? '').padEnd(34)} ${meaning ?? ''}`);
+  const width = Math.max(...rows.map(([line]) => line.length));
+  return rows.map(([line, meaning]) => `  ${line.padEnd(width)}  ${meaning}`);
 }
 
 function evaluationLine(name: string, evaluation: EvaluationSummary): string {

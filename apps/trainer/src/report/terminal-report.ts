@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
-import type { StepSummary, TrainingEvent, TrainingListener } from '../training-event.ts';
+import type { StepSummary, TrainingEvent } from '../training-event.ts';
+import { bar } from './bar.ts';
 import { shortDuration } from './number-text.ts';
 import { plainLine } from './plain-report.ts';
+import type { Report } from './report.ts';
 
 /** Where a terminal report is drawn. */
 export interface TerminalOutput {
@@ -11,43 +13,63 @@ export interface TerminalOutput {
 
 const eraseLine = '\r\u001b[2K';
 
+/** What the live line shows. */
+interface LiveState {
+  readonly last: StepSummary | null;
+  /** Steps in all; null until it is known. */
+  readonly steps: number | null;
+  /** What is under way: `rollouts 12/128`. */
+  readonly doing: string;
+  /** The part of the run that is done, from 0 to 1. */
+  readonly share: number;
+}
+
 /**
  * Draws a live line with a bar: step, reward, entropy, tokens a second, time left. What stays (the
  * evaluations, warnings) scrolls above it.
  */
-export function terminalReport(output: TerminalOutput): TrainingListener {
-  let last: StepSummary | null = null;
-  let doing = '';
-  let share = 0;
-  const draw = (): void => {
-    const width = output.columns ?? 80;
-    output.write(eraseLine + cutTo(liveLine({ last, doing, share }), width - 1));
+export function terminalReport(output: TerminalOutput): Report {
+  let live: LiveState = { last: null, steps: null, doing: '', share: 0 };
+  let isDrawn = false;
+  const draw = (change: Partial<LiveState>): void => {
+    live = { ...live, ...change };
+    isDrawn = true;
+    output.write(eraseLine + liveLine(live, (output.columns ?? 80) - 1));
+  };
+  const erase = (): void => {
+    if (isDrawn) output.write(eraseLine);
+    isDrawn = false;
   };
   const scroll = (text: string): void => {
-    output.write(`${eraseLine}${text}\n`);
+    const isLive = isDrawn;
+    erase();
+    output.write(text.endsWith('\n') ? text : `${text}\n`);
+    if (isLive) draw({});
   };
-  return (event) => {
+  const onEvent = (event: TrainingEvent): void => {
     switch (event.type) {
       case 'rollout-finished':
-        doing = `${phaseText(event.phase)} ${event.finished}/${event.total}`;
-        share = progressShare(event, last);
-        draw();
-        return;
-      case 'stepped':
-        last = event.summary;
-        share = last.step / last.steps;
-        doing = 'learning';
-        draw();
-        return;
+        draw({ doing: `${phaseTexts[event.phase]} ${event.finished}/${event.total}`, share: shareOf(event, live) });
+        break;
+      case 'stepped': {
+        const { step, steps } = event.summary;
+        draw({ last: event.summary, share: step / steps, doing: '' });
+        break;
+      }
       case 'finished':
-        output.write(eraseLine);
-        return;
+        erase();
+        break;
       case 'checkpointed':
-        return;
+        break;
+      case 'started':
+        live = { ...live, steps: event.steps, share: event.steps === 0 ? 0 : (event.firstStep - 1) / event.steps };
+        scroll(highlighted(event));
+        break;
       default:
         scroll(highlighted(event));
     }
   };
+  return { onEvent, print: scroll, close: erase };
 }
 
 function highlighted(event: TrainingEvent): string {
@@ -56,42 +78,35 @@ function highlighted(event: TrainingEvent): string {
   return event.type === 'started' ? styleText('bold', line) : line;
 }
 
-function phaseText(phase: string): string {
-  if (phase === 'before' || phase === 'after') return `held-out ${phase}`;
-  return phase.startsWith('during') ? 'held-out' : 'rollouts';
+const phaseTexts = { step: 'rollouts', before: 'held-out', during: 'held-out', after: 'held-out' } as const;
+
+function shareOf(event: Extract<TrainingEvent, { type: 'rollout-finished' }>, { steps, share }: LiveState): number {
+  if (event.phase === 'after') return 1;
+  if (event.phase !== 'step' || steps === null || steps === 0) return share;
+  return (event.step - 1 + event.finished / event.total) / steps;
 }
 
-function progressShare(event: Extract<TrainingEvent, { type: 'rollout-finished' }>, last: StepSummary | null): number {
-  if (!event.phase.startsWith('step-')) return event.phase === 'after' ? 1 : 0;
-  const steps = last?.steps ?? 0;
-  return steps === 0 ? 0 : ((last?.step ?? 0) + event.finished / event.total) / steps;
+/** The bar gets what the facts leave; where that is little, what is under way is said without words. */
+function liveLine({ last, doing, share }: LiveState, width: number): string {
+  const full = [...factsOf(last), doing].filter((text) => text !== '').join('  ');
+  const isTight = full.length + minBarWidth + 2 > width;
+  const texts = isTight ? full.replace(doing, doing.slice(doing.lastIndexOf(' ') + 1)) : full;
+  const barWidth = Math.min(20, Math.max(minBarWidth, width - texts.length - 2));
+  return cutTo(`${bar(share, barWidth)}  ${texts}`, width);
 }
 
-function liveLine(state: {
-  readonly last: StepSummary | null;
-  readonly doing: string;
-  readonly share: number;
-}): string {
-  const { last, doing, share } = state;
-  const facts =
-    last === null
-      ? []
-      : [
-          `step ${last.step}/${last.steps}`,
-          `reward ${last.reward.toFixed(2)}`,
-          `entropy ${last.entropy.toFixed(2)}`,
-          `${Math.round(last.tokensPerSecond)} tok/s`,
-          `${shortDuration(last.secondsLeft)} left`,
-        ];
-  return [bar(share, 20), ...facts, doing].join('  ');
-}
+/** In characters. */
+const minBarWidth = 5;
 
-/** A bar of whole and part blocks, `width` characters wide. */
-export function bar(share: number, width: number): string {
-  const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
-  const parts = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-  const filled = '█'.repeat(Math.floor(eighths / 8)) + (parts[eighths % 8] ?? '');
-  return filled.padEnd(width, '░');
+function factsOf(last: StepSummary | null): readonly string[] {
+  if (last === null) return [];
+  return [
+    `step ${last.step}/${last.steps}`,
+    `reward ${last.reward.toFixed(2)}`,
+    `entropy ${last.entropy === null ? '-' : last.entropy.toFixed(2)}`,
+    `${Math.round(last.tokensPerSecond)} tok/s`,
+    `${shortDuration(last.secondsLeft)} left`,
+  ];
 }
 
 function cutTo(text: string, width: number): string {

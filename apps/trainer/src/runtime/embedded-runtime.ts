@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError, parse } from '@agentlightning/core';
 import { z } from 'zod';
@@ -20,8 +21,11 @@ export interface LaunchedRuntime {
 /** What the runtime process says on its first line of output. */
 const readyLine = z.object({ event: z.literal('ready'), address: z.string() });
 
-/** How long the process may take to come up: it compiles its kernels first. */
+/** How long the process may take to come up, on a machine that may be busy. */
 const startTimeoutMs = 60_000;
+
+/** How long the process may take to end when it is asked to, before it is killed. */
+const closeTimeoutMs = 5000;
 
 /**
  * Starts the embedded CPU runtime in a process of its own. The process ends by itself when this one
@@ -32,51 +36,70 @@ const startTimeoutMs = 60_000;
  */
 export async function launchEmbeddedRuntime(options: { readonly checkpointDir: string }): Promise<LaunchedRuntime> {
   const entry = fileURLToPath(import.meta.resolve('@agentlightning/runtime-cpu/main'));
-  const child = spawn(process.execPath, [...process.execArgv, entry, '--port', '0', '--dir', options.checkpointDir], {
+  const flags = [...resolutionFlags(process.execArgv), entry, '--port', '0', '--dir', options.checkpointDir];
+  const child = spawn(process.execPath, flags, {
     stdio: ['pipe', 'pipe', 'pipe'],
+    // Ctrl+C is for the trainer, which ends the step under way before it ends its runtime.
+    detached: process.platform !== 'win32',
   });
-  const lastWords = keepLastLines(child);
+  // A pipe to a process that has died breaks; its exit says so already.
+  child.stdin.on('error', () => undefined);
+  const lastWords = keepLastLines(child.stderr);
   let isClosing = false;
-  const ended = once(child, 'exit');
-  const died = ended.then(async () =>
-    isClosing ? await new Promise<never>(() => undefined) : lostError(child, lastWords),
-  );
-  const address = await Promise.race([readAddress(child), died, startTimeout()]);
-  if (typeof address !== 'string') {
-    child.kill('SIGKILL');
-    throw address;
-  }
-  return {
-    address,
-    pid: child.pid ?? 0,
-    died,
-    close: async () => {
-      isClosing = true;
-      child.stdin?.end();
-      const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
-      if (child.exitCode === null && child.signalCode === null) await ended;
-      clearTimeout(timer);
-    },
-  };
-}
-
-async function readAddress(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) return await new Promise<never>(() => undefined);
-  for await (const line of createInterface({ input: child.stdout })) {
-    child.stdout.resume();
-    return parse(readyLine, JSON.parse(line), 'the first line of the embedded runtime').address;
-  }
-  return await new Promise<never>(() => undefined);
-}
-
-function keepLastLines(child: ChildProcess): readonly string[] {
-  const lines: string[] = [];
-  if (child.stderr !== null) {
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      lines.push(line);
-      if (lines.length > 20) lines.shift();
+  const ended = once(child, 'exit').catch((error: unknown) => void lastWords.push(String(error)));
+  const died = new Promise<AgentLightningError>((resolve) => {
+    void ended.then(() => {
+      if (!isClosing) resolve(lostError(child, lastWords));
     });
+  });
+  const close = async (): Promise<void> => {
+    isClosing = true;
+    child.stdin.end();
+    const timer = setTimeout(() => child.kill('SIGKILL'), closeTimeoutMs);
+    await ended;
+    clearTimeout(timer);
+  };
+  try {
+    const thrown = died.then((error) => Promise.reject(error));
+    const address = await Promise.race([readAddress(child.stdout), thrown]);
+    return { address, pid: child.pid ?? 0, died, close };
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
   }
+}
+
+/** The flags of this process that say how modules are found; others, such as `--eval`, are not for another program. */
+function resolutionFlags(flags: readonly string[]): readonly string[] {
+  return flags.flatMap((flag, index) => {
+    if (flag.startsWith('--conditions=')) return [flag];
+    return flag === '--conditions' || flag === '-C' ? flags.slice(index, index + 2) : [];
+  });
+}
+
+async function readAddress(output: Readable): Promise<string> {
+  const lines = createInterface({ input: output });
+  try {
+    const [line] = await once(lines, 'line', { signal: AbortSignal.timeout(startTimeoutMs) });
+    return parse(readyLine, JSON.parse(String(line)), 'the first line of the embedded runtime').address;
+  } catch (cause) {
+    throw new AgentLightningError({
+      code: 'RUNTIME_UNAVAILABLE',
+      message: `the embedded runtime did not come up: ${cause instanceof Error ? cause.message : String(cause)}`,
+      cause,
+    });
+  } finally {
+    lines.close();
+    output.resume();
+  }
+}
+
+function keepLastLines(errors: Readable): string[] {
+  const lines: string[] = [];
+  createInterface({ input: errors }).on('line', (line) => {
+    lines.push(line);
+    if (lines.length > 20) lines.shift();
+  });
   return lines;
 }
 
@@ -86,13 +109,6 @@ function lostError(child: ChildProcess, lastWords: readonly string[]): AgentLigh
   return new AgentLightningError({
     code: 'RUNTIME_UNAVAILABLE',
     message: `the embedded runtime (process ${child.pid ?? '?'}) ended with ${how}${words}`,
-  });
-}
-
-async function startTimeout(): Promise<AgentLightningError> {
-  await new Promise((resolve) => setTimeout(resolve, startTimeoutMs).unref());
-  return new AgentLightningError({
-    code: 'RUNTIME_UNAVAILABLE',
-    message: `the embedded runtime did not come up within ${startTimeoutMs} ms`,
+    remedy: 'Go on from the last checkpoint with `agl train --resume <run>`: the runtime is started again.',
   });
 }

@@ -1,6 +1,7 @@
-import { AgentLightningError, type InferenceEndpoint, type Store } from '@agentlightning/core';
+import type { InferenceEndpoint, Store } from '@agentlightning/core';
 import { serveGateway } from '@agentlightning/gateway';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { assertReachable } from './assert-reachable.ts';
 
 /** A gateway that agents can call. */
 export interface OpenGateway {
@@ -36,25 +37,13 @@ export async function openGateway(options: {
 
 async function externalGateway(url: string, upstream: InferenceEndpoint): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
-  const check = async (): Promise<void> => {
-    const status = await healthStatus(root);
-    if (status === 200) return;
-    throw new AgentLightningError({
-      code: 'UNREACHABLE',
-      message: `the gateway at ${root} does not answer (${status})`,
+  const check = (): Promise<void> =>
+    assertReachable({
+      what: `the gateway at ${root}`,
+      url: `${root}/health`,
+      isFine: (status) => status === 200,
       remedy: 'Start it again (`agl gateway`), then `agl train --resume <run>`.',
     });
-  };
   await check();
   return { baseUrl: `${root}/v1`, model: upstream.model, check, close: async () => undefined };
-}
-
-/** The HTTP status of the gateway's health page, or why there is none. */
-async function healthStatus(root: string): Promise<number | string> {
-  try {
-    return (await fetch(`${root}/health`, { signal: AbortSignal.timeout(5000) })).status;
-  } catch (error) {
-    const cause = error instanceof Error ? error.cause : undefined;
-    return cause instanceof Error ? cause.message : String(error);
-  }
 }

@@ -4,30 +4,30 @@ import { AgentLightningError } from '@agentlightning/core';
 export interface HealthCheck {
   /** As it stands in a sentence: `the gateway`. */
   readonly what: string;
-  /** Throws when it does not answer. */
+  /** Throws when it is gone. It asks more than once by itself where a busy server may miss a question. */
   readonly check: () => Promise<void>;
 }
 
 /** A watch over everything a run depends on. */
 export interface HealthWatch {
-  /** Resolves with the first thing that was found gone. */
-  readonly failed: Promise<AgentLightningError>;
   /** Looks at everything now, and throws what is wrong. */
   readonly assertHealthy: () => Promise<void>;
-  readonly stop: () => Promise<void>;
+  readonly stop: () => void;
 }
 
-/** How often each dependency is looked at, in milliseconds. */
-const intervalMs = 2000;
-
-/** Looks at dependencies every two seconds; one failed look is enough, since each retries by itself. */
-export function watchHealth(checks: readonly HealthCheck[]): HealthWatch {
-  let report: (error: AgentLightningError) => void = () => undefined;
-  const failed = new Promise<AgentLightningError>((resolve) => {
-    report = resolve;
-  });
+/**
+ * Looks at dependencies in turn, again and again.
+ *
+ * @param options.onFailure - told the first thing that was found gone; the watch is over then
+ */
+export function watchHealth(options: {
+  readonly checks: readonly HealthCheck[];
+  /** The time between two looks, in milliseconds. */
+  readonly intervalMs: number;
+  readonly onFailure: (error: AgentLightningError) => void;
+}): HealthWatch {
   const assertHealthy = async (): Promise<void> => {
-    for (const { what, check } of checks) {
+    for (const { what, check } of options.checks) {
       try {
         await check();
       } catch (error) {
@@ -35,18 +35,24 @@ export function watchHealth(checks: readonly HealthCheck[]): HealthWatch {
       }
     }
   };
-  let isLooking = false;
-  const timer = setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    assertHealthy()
-      .catch((error: unknown) => report(asUnreachable(error, 'a dependency')))
-      .finally(() => {
-        isLooking = false;
-      });
-  }, intervalMs);
-  timer.unref();
-  return { failed, assertHealthy, stop: async () => clearInterval(timer) };
+  let isStopped = false;
+  let timer: NodeJS.Timeout;
+  const look = async (): Promise<void> => {
+    try {
+      await assertHealthy();
+      if (!isStopped) timer = setTimeout(look, options.intervalMs).unref();
+    } catch (error) {
+      if (!isStopped) options.onFailure(asUnreachable(error, 'a dependency'));
+    }
+  };
+  timer = setTimeout(look, options.intervalMs).unref();
+  return {
+    assertHealthy,
+    stop: () => {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
 }
 
 function asUnreachable(error: unknown, what: string): AgentLightningError {

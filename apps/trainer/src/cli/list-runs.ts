@@ -1,0 +1,69 @@
+import type { Run } from '@agentlightning/core';
+import { z } from 'zod';
+import { openExistingStore } from './open-existing-store.ts';
+
+/** The flags of `agl runs`. */
+export interface RunsFlags {
+  readonly store: string;
+  readonly json?: boolean;
+}
+
+/** Writes the runs of a store, newest first. */
+export async function listRuns(flags: RunsFlags): Promise<void> {
+  const store = await openExistingStore(flags.store);
+  try {
+    const { items } = await store.queryRuns();
+    const lines = flags.json === true ? items.map((run) => JSON.stringify(runRecord(run))) : runTable(items);
+    for (const line of lines) process.stdout.write(`${line}\n`);
+  } finally {
+    await store.close();
+  }
+}
+
+const progress = z.object({
+  finishedStep: z.number().default(0),
+  before: z.object({ reward: z.number() }).nullish(),
+  after: z.object({ reward: z.number() }).nullish(),
+});
+
+function runRecord(run: Run): Record<string, unknown> {
+  const { finishedStep, before, after } = progress.parse(run.state);
+  return {
+    run: run.runId,
+    name: run.name,
+    status: run.status,
+    step: finishedStep,
+    steps: run.config['steps'] ?? null,
+    reward_before: before?.reward ?? null,
+    reward_after: after?.reward ?? null,
+    started: new Date(run.createTimeMs).toISOString(),
+  };
+}
+
+function runTable(runs: readonly Run[]): string[] {
+  if (runs.length === 0) return ['No runs yet. `agl train` starts one.'];
+  const header = ['RUN', 'NAME', 'STATUS', 'STEP', 'BEFORE', 'AFTER', 'STARTED'];
+  const rows = runs.map((run) => {
+    const record = runRecord(run);
+    return [
+      run.runId,
+      run.name,
+      run.status,
+      `${String(record['step'])}/${String(record['steps'] ?? '?')}`,
+      rewardText(record['reward_before']),
+      rewardText(record['reward_after']),
+      String(record['started']).slice(0, 19).replace('T', ' '),
+    ];
+  });
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  return [header, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function rewardText(reward: unknown): string {
+  return typeof reward === 'number' ? reward.toFixed(3) : '-';
+}

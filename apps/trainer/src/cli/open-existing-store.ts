@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import { openAnyStore } from '../runtime/open-any-store.ts';
+
+/**
+ * Opens a store for reading: unlike a training run, it must be there already.
+ *
+ * @throws AgentLightningError NOT_FOUND when the file does not exist
+ */
+export async function openExistingStore(url: string): Promise<Store> {
+  const file = url.replace(/^sqlite:/, '');
+  if (!/^https?:/.test(url) && !existsSync(file)) {
+    throw new AgentLightningError({
+      code: 'NOT_FOUND',
+      message: `there is no store at ${file}`,
+      remedy: 'Give its place: `--store sqlite:path/to/.agl/agl.db`.',
+    });
+  }
+  return await openAnyStore({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });
+}

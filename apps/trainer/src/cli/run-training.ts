@@ -1,0 +1,164 @@
+import path from 'node:path';
+import { AgentLightningError, type CollectedRollout } from '@agentlightning/core';
+import { type ConfigOverrides, loadConfig } from '../config/load-config.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { redirectConsole } from '../report/agent-console.ts';
+import { jsonReport } from '../report/json-report.ts';
+import { plainReport } from '../report/plain-report.ts';
+import type { Report } from '../report/report.ts';
+import { summaryText } from '../report/summary.ts';
+import { terminalReport } from '../report/terminal-report.ts';
+import { openAnyStore } from '../runtime/open-any-store.ts';
+import { trainWith } from '../trainer.ts';
+import type { TrainingEvent, TrainingSummary } from '../training-event.ts';
+import { exitCodes } from './exit-code.ts';
+import { resumeCommand } from './resume-command.ts';
+
+/** The flags of `agl train`. */
+export interface TrainFlags {
+  readonly resume?: string;
+  readonly run?: string;
+  readonly json?: boolean;
+  readonly steps?: number;
+  readonly seed?: number;
+  readonly name?: string;
+  readonly concurrency?: number;
+  readonly dataDir?: string;
+  readonly store?: string;
+  readonly gateway?: string;
+  readonly runtime?: string;
+}
+
+/** What a training is started with. */
+export interface TrainingRequest {
+  /** The configuration file. */
+  readonly file: string;
+  readonly flags: TrainFlags;
+  /** The arguments as they were given, for the command that goes on with the run. */
+  readonly args: readonly string[];
+}
+
+/**
+ * Trains, shows it, and ends with a summary.
+ *
+ * @returns the exit code
+ * @throws what ended the run; its remedy names the command that goes on with it
+ */
+export async function runTraining({ file, flags, args }: TrainingRequest): Promise<number> {
+  const isJson = flags.json === true;
+  const report = chooseReport(isJson);
+  const releaseConsole = redirectConsole(report.print);
+  const command = process.env['AGL_COMMAND'] ?? 'agl';
+  let runId: string | null = null;
+  const onEvent = (event: TrainingEvent): void => {
+    if (event.type === 'started') runId = event.runId;
+    report.onEvent(event);
+  };
+  const stop = listenToProcess(report);
+  try {
+    const config = await loadConfig(file, overridesFrom(flags));
+    const summary = await trainWith(config, {
+      onEvent,
+      signal: stop.signal,
+      ...(flags.resume === undefined ? {} : { resume: flags.resume }),
+      ...(flags.run === undefined ? {} : { runId: flags.run }),
+    });
+    report.close();
+    if (!isJson) process.stdout.write(summaryText(summary, await loadExamples(config, summary), command));
+    return summary.isImproved ? exitCodes.done : exitCodes.failed;
+  } catch (error) {
+    report.close();
+    const resume = runId === null ? null : resumeCommand(args, runId, command);
+    if (isJson) writeFailure(error, { runId, resume });
+    throw resume === null ? error : withResume(error, resume);
+  } finally {
+    stop.release();
+    releaseConsole();
+  }
+}
+
+function overridesFrom(flags: TrainFlags): ConfigOverrides {
+  const entries = Object.entries({
+    steps: flags.steps,
+    seed: flags.seed,
+    name: flags.name,
+    concurrency: flags.concurrency,
+    dataDir: flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir),
+    store: flags.store === undefined ? undefined : { url: fromHere(flags.store), apiKey: process.env['AGL_STORE_KEY'] },
+    gatewayUrl: flags.gateway,
+    runtime:
+      flags.runtime === undefined
+        ? undefined
+        : { type: 'grpc', address: flags.runtime, apiKey: process.env['AGL_RUNTIME_KEY'] },
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** Paths of flags start from the current folder, those of the configuration file from its own. */
+function fromHere(storeUrl: string): string {
+  return storeUrl.startsWith('sqlite:') ? `sqlite:${path.resolve(storeUrl.slice('sqlite:'.length))}` : storeUrl;
+}
+
+function chooseReport(isJson: boolean): Report {
+  const write = (text: string): void => void process.stdout.write(text);
+  if (isJson) return jsonReport(write, (text) => void process.stderr.write(text));
+  return process.stdout.isTTY ? terminalReport(process.stdout) : plainReport(write);
+}
+
+/** The first Ctrl+C stops the run in an orderly way, a second one at once. A promise that an agent dropped stops nothing. */
+function listenToProcess(report: Report): { readonly signal: AbortSignal; readonly release: () => void } {
+  const controller = new AbortController();
+  const onSignal = (): void => {
+    report.close();
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    process.stderr.write('Stopping after the work under way; Ctrl+C again stops at once.\n');
+    controller.abort(new DOMException('interrupted', 'AbortError'));
+  };
+  const onRejection = (reason: unknown): void => {
+    const text = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason);
+    report.onEvent({ type: 'warning', message: `a promise was rejected and nobody waited for it: ${text}` });
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('unhandledRejection', onRejection);
+  return {
+    signal: controller.signal,
+    release: () => {
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('unhandledRejection', onRejection);
+    },
+  };
+}
+
+/** The last line for programs when a run broke off. */
+function writeFailure(error: unknown, run: { readonly runId: string | null; readonly resume: string | null }): void {
+  const known = AgentLightningError.isInstance(error) ? error : null;
+  const message = error instanceof Error ? error.message : String(error);
+  const failure = { event: 'failed', code: known?.code ?? null, message, run: run.runId, resume: run.resume };
+  process.stdout.write(`${JSON.stringify(failure)}\n`);
+}
+
+/** The same error, with the command that goes on with the run as its remedy where there is no better one. */
+function withResume(error: unknown, resume: string): unknown {
+  if (!AgentLightningError.isInstance(error)) return error;
+  const { code, details } = error;
+  const isGeneric = error.remedy.includes('--resume <run>') || code === 'CANCELLED';
+  const remedy = isGeneric ? `Go on with: ${resume}` : `${error.remedy} Then go on with: ${resume}`;
+  const message = error.message.replace(/^\[\w+\] /, '');
+  return new AgentLightningError({ code, message, remedy, details, cause: error });
+}
+
+async function loadExamples(
+  config: ResolvedConfig,
+  summary: TrainingSummary,
+): Promise<{ before: CollectedRollout | null; after: CollectedRollout | null }> {
+  const store = await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey });
+  const load = async (rolloutId: string | null): Promise<CollectedRollout | null> => {
+    if (rolloutId === null) return null;
+    const rollout = await store.getRollout(rolloutId);
+    const { items } = await store.querySpans({ rolloutId, attemptId: 'latest' });
+    return { rollout, attemptId: items[0]?.attemptId ?? null, spans: items };
+  };
+  try {
+    return { before: await load(summary.exampleBefore), after: await load(summary.exampleAfter) };
+  } finally {
+    await store.close();
+  }
+}

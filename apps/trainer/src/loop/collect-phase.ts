@@ -1,0 +1,41 @@
+import type { CollectedRollout } from '@agentlightning/core';
+import type { RolloutPhase } from '../training-event.ts';
+import { collectRollouts } from './collect-rollouts.ts';
+import { type NumberedTask, planRollouts } from './rollout-plan.ts';
+import type { TrainingSession } from './training-session.ts';
+
+/** The rollouts of a step or of an evaluation. */
+export interface PhasePlan {
+  readonly phase: RolloutPhase;
+  /** The step that is being done; for evaluations, the last one that is done. */
+  readonly step: number;
+  readonly tasks: readonly NumberedTask[];
+  readonly rolloutsPerTask: number;
+}
+
+/**
+ * Runs the rollouts of a step or evaluation, but for those that an earlier trainer has finished.
+ *
+ * @throws the reason when the run is stopped or something it depends on is gone
+ */
+export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly CollectedRollout[]> {
+  const { config, run, resourcesId, emit } = session;
+  const { phase, step, tasks, rolloutsPerTask } = plan;
+  const requests = planRollouts({
+    // Weights of another step give other rollouts, so the step is part of their names.
+    phase: phase === 'before' ? phase : `${phase}-${step}`,
+    step,
+    tasks,
+    rolloutsPerTask,
+    mode: phase === 'step' ? 'train' : 'test',
+    runId: run.runId,
+    resourcesId,
+    timeoutMs: config.rolloutTimeoutMs,
+    maxAttempts: config.maxAttempts,
+  });
+  return await collectRollouts(requests, {
+    store: session.store,
+    signal: AbortSignal.any([session.failure, session.signal]),
+    onProgress: (finished, total) => emit({ type: 'rollout-finished', phase, step, finished, total }),
+  });
+}
