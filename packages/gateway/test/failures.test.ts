@@ -108,7 +108,7 @@ describe('an upstream that fails', () => {
     const attempt = await fixture.attempt();
     const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
     expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', type: 'upstream_error' });
-    expect(error.message).toContain(`${fixture.model.baseUrl} answered 500 after 4 tries`);
+    expect(error.message).toContain(`${fixture.model.baseUrl} answered 500 after 4 tries: scripted failure 500`);
     await fixture.gateway.drain();
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
     expect((await fixture.spans(attempt))[0]?.status.code).toBe('ERROR');

@@ -1,6 +1,7 @@
-import type { Clock } from '@agentlightning/core';
+import { type Clock, isJsonObject, parseJsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayLog, RetryOptions, Upstream } from '../gateway-options.ts';
+import { textOf } from '../http/json-access.ts';
 import { backoffMs, isRetryableStatus, parseRetryAfterMs } from './retry.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 
@@ -115,7 +116,8 @@ function giveUp(upstream: Upstream, tries: number, failure: Failure): UpstreamRe
   const { result, error } = failure;
   if (result !== null && result.answer.status < 500) return result;
   const times = tries === 0 ? 'at the first try' : `after ${tries + 1} tries`;
-  if (result !== null) throw failed(upstream.baseUrl, `answered ${result.answer.status} ${times}`, error);
+  if (result !== null)
+    throw failed(upstream.baseUrl, `answered ${result.answer.status} ${times}${wordsOf(result)}`, error);
   if (isTimeout(error)) {
     throw new GatewayError({
       code: 'TIMEOUT',
@@ -127,6 +129,14 @@ function giveUp(upstream: Upstream, tries: number, failure: Failure): UpstreamRe
     });
   }
   throw failed(upstream.baseUrl, `could not be reached ${times}: ${describe(error)}`, error);
+}
+
+/** What the upstream itself says was wrong, in OpenAI's form; without the key, which it may repeat. */
+function wordsOf({ upstream, text }: UpstreamResult): string {
+  const error = parseJsonObject(text ?? '')?.error;
+  const words = isJsonObject(error) ? textOf(error.message) : null;
+  if (words === null || words === '') return '';
+  return `: ${upstream.apiKey ? words.replaceAll(upstream.apiKey, '***') : words}`;
 }
 
 function failed(address: string, what: string, cause: unknown): GatewayError {
