@@ -104,7 +104,8 @@ describe('what is left out, with counts', () => {
     ['no log-probabilities', 'missing_logprobs', choice({ responseLogprobs: [] })],
     ['too few log-probabilities', 'missing_logprobs', choice({ responseLogprobs: [-1] })],
     ['a positive log-probability', 'invalid_logprobs', choice({ responseLogprobs: [-1, 0.5] })],
-    ['a log-probability that is no number', 'invalid_logprobs', choice({ responseLogprobs: [-1, bad] })],
+    // Spans do not carry them, so they are missing.
+    ['a log-probability that is no number', 'missing_logprobs', choice({ responseLogprobs: [-1, bad] })],
     ['temperature 0', 'greedy', { temperature: 0 }],
   ])('%s', (_, reason, fields) => {
     const { transitions, excluded, modelCalls } = transitionsFromSpans([call(1, fields), call(2)]);
