@@ -12,6 +12,7 @@ export { Trainer } from './trainer.ts';
 export type {
   EvaluationPhase,
   EvaluationSummary,
+  RolloutPhase,
   StepSummary,
   TrainingEvent,
   TrainingListener,

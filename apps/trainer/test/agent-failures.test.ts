@@ -1,25 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import { openStore } from '@agentlightning/store';
-import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
-
-interface Task {
-  readonly question: string;
-  readonly index: number;
-}
-
-const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 });
-
-async function ask(task: Task): Promise<string> {
-  const messages = [{ role: 'user' as const, content: task.question }];
-  const completion = await client.chat.completions.create({ model: 'any', messages, max_tokens: 4 });
-  return completion.choices[0]?.message.content ?? '';
-}
+import type { TrainConfig, TrainingEvent } from '../src/index.ts';
+import { ask, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -27,21 +13,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const tasks = Array.from({ length: 8 }, (_, index) => ({ question: `Number ${index}?`, index }));
-
-async function train(agent: Agent<Task>, changes: Partial<TrainConfig<Task>> = {}): Promise<readonly TrainingEvent[]> {
-  const events: TrainingEvent[] = [];
-  const trainer = new Trainer<Task>({
-    agent,
-    tasks: { train: tasks, test: tasks.slice(0, 4) },
-    algorithm: { type: 'grpo', groupSize: 2 },
-    runtime: { type: 'embedded', model: 'tiny-random' },
-    steps: 1,
-    tasksPerStep: 4,
-    dataDir: folder,
-    ...changes,
-  });
-  await trainer.train({ onEvent: (event) => events.push(event) });
+async function train(
+  agent: Agent<SmallTask>,
+  changes: Partial<TrainConfig<SmallTask>> = {},
+): Promise<readonly TrainingEvent[]> {
+  const { events, error } = await trainSmall(smallTrainer(folder, { agent, ...changes }));
+  if (error !== null) throw error;
   return events;
 }
 
@@ -68,7 +45,7 @@ test('an agent that always throws stops the run with its error', async () => {
 });
 
 test('an agent that hangs fails by timeout, and training goes on', async () => {
-  const hanging: Agent<Task> = async (task) => {
+  const hanging: Agent<SmallTask> = async (task) => {
     if (task.index % 4 === 0) return await new Promise<number>(() => undefined);
     return (await ask(task)).length;
   };
@@ -89,12 +66,12 @@ test('an agent that never calls the model stops the run and says how to connect 
 });
 
 test('an agent without any reward stops the run', async () => {
-  const silent: Agent<Task> = async (task) => void (await ask(task));
+  const silent: Agent<SmallTask> = async (task) => void (await ask(task));
   await expect(train(silent)).rejects.toMatchObject({ code: 'INVALID_REWARD' });
 });
 
 test('a reward that is not a number fails the rollout and is named', async () => {
-  const broken: Agent<Task> = async (task) => {
+  const broken: Agent<SmallTask> = async (task) => {
     await ask(task);
     return Number.NaN;
   };

@@ -67,6 +67,11 @@ export class AglProcess implements AsyncDisposable {
     await this.#exited;
   }
 
+  /** What Ctrl+C does. */
+  interrupt(): void {
+    this.#child.kill('SIGINT');
+  }
+
   /** Waits for the end; the exit code. */
   async exitCode(): Promise<number | null> {
     await this.#exited;

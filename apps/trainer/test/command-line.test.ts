@@ -1,11 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';
 
 const smallConfig = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
+
+const carelessConfig = path.resolve(import.meta.dirname, 'fixtures/careless.config.ts');
+
+/** Each test starts a process or more, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';
 beforeEach(() => {
@@ -99,4 +104,34 @@ test('a store served over http holds a whole run, which runs and show can read',
   await using show = new AglProcess(['show', String(done['rollout_after']), '--store', url]);
   expect(await show.exitCode()).toBe(0);
   expect(show.output).toMatch(/agentlightning\.rollout[\s\S]*openai\.chat\.completion[\s\S]*tokens[\s\S]*policy v1/);
+});
+
+test('standard output of --json is JSON whatever the agent writes, and its carelessness stops nothing', async () => {
+  await using agl = new AglProcess(['train', carelessConfig, '--json', '--data-dir', folder, '--steps', '1']);
+  expect(await agl.exitCode()).not.toBeNull();
+  expect(agl.events.map(({ event }) => event)).not.toContain('text');
+  expect(agl.events.at(-1)?.event).toBe('done');
+  expect(agl.events.find(({ event }) => event === 'warning')).toMatchObject({
+    message: expect.stringMatching(/dropped/),
+  });
+  expect(agl.stderr).toContain('{ this is no JSON');
+});
+
+test('says its version, and starts a store where there is none yet', async () => {
+  await using version = new AglProcess(['--version']);
+  expect(await version.exitCode()).toBe(0);
+  expect(version.output).toMatch(/^\d+\.\d+\.\d+\n$/);
+  await using store = new AglProcess(['store', '--port', '0'], { cwd: folder });
+  await store.event('ready');
+  expect(existsSync(path.join(folder, '.agl/agl.db'))).toBe(true);
+  store.interrupt();
+  expect(await store.exitCode()).toBe(0);
+});
+
+test('a folder given as a flag starts from the current folder', async () => {
+  await using agl = new AglProcess(['train', smallConfig, '--json', '--data-dir', 'here', '--steps', '0'], {
+    cwd: folder,
+  });
+  await agl.event('done');
+  expect(existsSync(path.join(folder, 'here/agl.db'))).toBe(true);
 });

@@ -24,11 +24,29 @@ test('fills in defaults and makes paths absolute', () => {
   expect(config.algorithm.type).toBe('grpo');
 });
 
+test('takes paths from the folder of the configuration, and addresses as they are', () => {
+  const urlOf = (url: string): string => resolveConfig({ ...minimal, store: { url } }, '/home/me/clerk').storeUrl;
+  expect(urlOf('sqlite:runs/a.db')).toBe('sqlite:/home/me/clerk/runs/a.db');
+  expect(urlOf('sqlite::memory:')).toBe('sqlite::memory:');
+  expect(urlOf('http://store:4747')).toBe('http://store:4747');
+});
+
+test('fills in the rest of an evaluation', () => {
+  expect(resolveConfig({ ...minimal, evaluation: { every: 5 } }, '/').evaluation).toEqual({
+    every: 5,
+    tasks: 128,
+    rolloutsPerTask: 1,
+    sampling: { temperature: 1 },
+  });
+});
+
 test('names an unknown key and the nearest known one', () => {
   expect(messageOf(() => resolveConfig({ ...minimal, stepz: 3 }, '/'))).toContain('"stepz"; did you mean "steps"?');
   expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temprature: 1 } }, '/'))).toContain(
     '"sampling.temprature"; did you mean "temperature"?',
   );
+  const runtime = { type: 'grpc', address: 'gpu:50051', adress: '' };
+  expect(messageOf(() => resolveConfig({ ...minimal, runtime }, '/'))).toContain('"runtime.adress"; did you mean');
 });
 
 test('names an unknown key of the algorithm', () => {
@@ -38,6 +56,7 @@ test('names an unknown key of the algorithm', () => {
 
 test('refuses values out of range and says which', () => {
   expect(messageOf(() => resolveConfig({ ...minimal, tasksPerStep: 0 }, '/'))).toContain('tasksPerStep');
+  expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temperature: 0 } }, '/'))).toContain('temperature');
   expect(messageOf(() => resolveConfig({ ...minimal, agent: 'agent.ts' }, '/'))).toContain('agent: must be a function');
   expect(messageOf(() => resolveConfig({ ...minimal, tasks: { train: [], test: [] } }, '/'))).toContain('tasks.train');
 });

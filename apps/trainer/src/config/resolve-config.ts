@@ -60,29 +60,36 @@ const taskSource = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
   error: 'must be the path of a JSON-lines file or a list of at least one task',
 });
 
+const tasksSchema = z.strictObject({ train: taskSource, test: taskSource });
+
+const storeSchema = z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() });
+
+/** Without chance there is nothing to compare. */
+const trainingSamplingSchema = samplingSchema.extend({ temperature: z.number().gt(0).max(10).optional() });
+
+const evaluationSchema = z.strictObject({
+  every: z.int().min(0).default(0),
+  tasks: count.default(128),
+  rolloutsPerTask: count.default(1),
+  sampling: samplingSchema.optional(),
+});
+
 const configSchema = z.strictObject({
   name: z.string().min(1).optional(),
   agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
-  tasks: z.strictObject({ train: taskSource, test: taskSource }),
+  tasks: tasksSchema,
   taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   runtime: runtimeSchema.optional(),
-  store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
+  store: storeSchema.optional(),
   gatewayUrl: z.url().optional(),
   steps: z.int().min(0).default(30),
   tasksPerStep: count.default(16),
   concurrency: count.max(4096).default(32),
   rolloutTimeoutMs: count.default(60_000),
   maxAttempts: count.default(1),
-  sampling: samplingSchema.default({ temperature: 1 }),
-  evaluation: z
-    .strictObject({
-      every: z.int().min(0).default(0),
-      tasks: count.default(128),
-      rolloutsPerTask: count.default(1),
-      sampling: samplingSchema.optional(),
-    })
-    .default({ every: 0, tasks: 128, rolloutsPerTask: 1 }),
+  sampling: trainingSamplingSchema.default({ temperature: 1 }),
+  evaluation: evaluationSchema.prefault({}),
   checkpointEvery: count.default(1),
   keepCheckpoints: count.default(3),
   stopAtReward: z.number().optional(),
@@ -140,11 +147,11 @@ function configError(issues: readonly z.core.$ZodIssue[]): AgentLightningError {
 
 const knownKeys: Readonly<Record<string, readonly string[]>> = {
   '': Object.keys(configSchema.shape),
-  tasks: ['train', 'test'],
-  store: ['url', 'apiKey'],
-  runtime: ['type', 'model', 'address', 'apiKey'],
+  tasks: Object.keys(tasksSchema.shape),
+  store: Object.keys(storeSchema.shape),
+  runtime: runtimeSchema.options.flatMap(({ shape }) => Object.keys(shape)),
   sampling: Object.keys(samplingSchema.shape),
-  evaluation: ['every', 'tasks', 'rolloutsPerTask', 'sampling'],
+  evaluation: Object.keys(evaluationSchema.shape),
   'evaluation.sampling': Object.keys(samplingSchema.shape),
 };
 

@@ -1,3 +1,4 @@
+import type { EnqueueRolloutRequest } from '@agentlightning/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { planRollouts, tasksOfStep } from './rollout-plan.ts';
@@ -8,7 +9,7 @@ const shape = fc.record({
   seed: fc.integer({ min: 0, max: 1000 }),
 });
 
-test('every task is used once before any is used again', () => {
+test('every task is used once in every epoch, in another order each time', () => {
   fc.assert(
     fc.property(shape, ({ taskCount, tasksPerStep, seed }) => {
       const tasks = Array.from({ length: taskCount }, (_, index) => ({ index }));
@@ -16,8 +17,10 @@ test('every task is used once before any is used again', () => {
       const order = Array.from({ length: steps }, (_, step) =>
         tasksOfStep({ tasks, tasksPerStep, step: step + 1, seed }).map(({ index }) => index),
       ).flat();
-      const epoch = order.slice(0, taskCount);
-      expect([...epoch].sort((left, right) => left - right)).toEqual(tasks.map(({ index }) => index));
+      for (const epoch of [order.slice(0, taskCount), order.slice(taskCount, 2 * taskCount)]) {
+        expect([...epoch].sort((left, right) => left - right)).toEqual(tasks.map(({ index }) => index));
+      }
+      if (taskCount > 8) expect(order.slice(taskCount, 2 * taskCount)).not.toEqual(order.slice(0, taskCount));
     }),
   );
 });
@@ -30,7 +33,7 @@ test('a step draws the same tasks whenever it is asked', () => {
 });
 
 test('rollouts of a step have ids of their own that follow from run, phase, place and sample', () => {
-  const plan = (runId: string, phase: string) =>
+  const plan = (runId: string, phase: string): readonly EnqueueRolloutRequest[] =>
     planRollouts({
       runId,
       phase,

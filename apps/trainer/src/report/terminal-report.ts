@@ -11,6 +11,11 @@ export interface TerminalOutput {
   write(text: string): unknown;
 }
 
+type RolloutProgress = Extract<TrainingEvent, { type: 'rollout-finished' }>;
+
+/** Columns that stay free at the end of the live line, for the `^C` of somebody who stops the run. */
+const marginColumns = 3;
+
 const eraseLine = '\r\u001b[2K';
 
 /** What the live line shows. */
@@ -34,7 +39,7 @@ export function terminalReport(output: TerminalOutput): Report {
   const draw = (change: Partial<LiveState>): void => {
     live = { ...live, ...change };
     isDrawn = true;
-    output.write(eraseLine + liveLine(live, (output.columns ?? 80) - 1));
+    output.write(eraseLine + liveLine(live, (output.columns ?? 80) - marginColumns));
   };
   const erase = (): void => {
     if (isDrawn) output.write(eraseLine);
@@ -49,7 +54,7 @@ export function terminalReport(output: TerminalOutput): Report {
   const onEvent = (event: TrainingEvent): void => {
     switch (event.type) {
       case 'rollout-finished':
-        draw({ doing: `${phaseTexts[event.phase]} ${event.finished}/${event.total}`, share: shareOf(event, live) });
+        draw({ doing: doingText(event), share: shareOf(event, live) });
         break;
       case 'stepped': {
         const { step, steps } = event.summary;
@@ -78,9 +83,13 @@ function highlighted(event: TrainingEvent): string {
   return event.type === 'started' ? styleText('bold', line) : line;
 }
 
+function doingText({ phase, finished, total }: RolloutProgress): string {
+  return phase === 'step' && finished === total ? 'learning' : `${phaseTexts[phase]} ${finished}/${total}`;
+}
+
 const phaseTexts = { step: 'rollouts', before: 'held-out', during: 'held-out', after: 'held-out' } as const;
 
-function shareOf(event: Extract<TrainingEvent, { type: 'rollout-finished' }>, { steps, share }: LiveState): number {
+function shareOf(event: RolloutProgress, { steps, share }: LiveState): number {
   if (event.phase === 'after') return 1;
   if (event.phase !== 'step' || steps === null || steps === 0) return share;
   return (event.step - 1 + event.finished / event.total) / steps;
@@ -96,7 +105,7 @@ function liveLine({ last, doing, share }: LiveState, width: number): string {
 }
 
 /** In characters. */
-const minBarWidth = 5;
+const minBarWidth = 4;
 
 function factsOf(last: StepSummary | null): readonly string[] {
   if (last === null) return [];

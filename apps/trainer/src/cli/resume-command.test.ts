@@ -1,0 +1,25 @@
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { resumeCommand } from './resume-command.ts';
+
+test('keeps what says where the data lies and how long the run is', () => {
+  const args = ['train', 'clerk/agl.config.ts', '--data-dir', 'runs', '--steps', '7', '--json'];
+  expect(resumeCommand(args, 'run-1', 'agl')).toBe(
+    'agl train clerk/agl.config.ts --data-dir runs --steps 7 --json --resume run-1',
+  );
+});
+
+test('takes the place of --run and of an earlier --resume, however they are written', () => {
+  for (const given of [['--run', 'x'], ['--run=x'], ['--resume', 'x'], ['--resume=x']]) {
+    expect(resumeCommand(['train', ...given, '--seed', '3'], 'run-1', 'pnpm agl')).toBe(
+      'pnpm agl train --seed 3 --resume run-1',
+    );
+  }
+});
+
+test('shortens paths below the current folder and quotes what a shell would take apart', () => {
+  const config = path.join(process.cwd(), 'my agents/agl.config.ts');
+  expect(resumeCommand(['train', config, '--name', "it's"], 'run-1', 'agl')).toBe(
+    `agl train 'my agents/agl.config.ts' --name 'it'\\''s' --resume run-1`,
+  );
+});

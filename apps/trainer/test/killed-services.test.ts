@@ -1,0 +1,140 @@
+import path from 'node:path';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Trainer } from '../src/index.ts';
+import { AglProcess } from './agl-process.ts';
+import smallConfig from './fixtures/small.config.ts';
+import { RunFolder, smallSteps } from './run-folder.ts';
+
+/** Each test starts several processes, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 180_000 });
+
+let folder: RunFolder;
+beforeEach(() => {
+  folder = new RunFolder();
+});
+afterEach(() => folder[Symbol.dispose]());
+
+test('a run whose runtime is killed stops with a clear message and can be resumed', async () => {
+  await using first = folder.train();
+  const runId = String((await first.event('started'))['run']);
+  await first.event('step', (event) => event['step'] === 1);
+  // The embedded runtime is the trainer's only child process.
+  process.kill(first.childPids()[0] ?? 0, 'SIGKILL');
+  expect(await first.exitCode()).toBe(3);
+  expect(first.stderr).toMatch(/RUNTIME_UNAVAILABLE/);
+  expect(first.stderr).toMatch(/--resume/);
+  expect((await folder.resumeAndFinish(runId)).at(-1)).toBe(smallSteps);
+  await folder.expectWholeRun(runId);
+});
+
+/** A runtime in a process of its own; another one at the same port finds its checkpoints. */
+const startRuntime = (port: string): AglProcess =>
+  new AglProcess(['runtime', '--port', port, '--dir', path.join(folder.path, 'checkpoints')]);
+
+test('a run whose runtime is restarted stops, and goes on with the new one', async () => {
+  await using runtime = startRuntime('0');
+  const address = String((await runtime.event('ready'))['address']);
+  await using first = folder.train('--runtime', address);
+  const runId = String((await first.event('started'))['run']);
+  await first.event('step');
+  await runtime.kill();
+  await using restarted = startRuntime(address.slice(address.lastIndexOf(':') + 1));
+  await restarted.event('ready');
+  expect(await first.exitCode()).toBe(3);
+  expect(first.stderr).toMatch(/RUNTIME_UNAVAILABLE/);
+  await using resumed = folder.train('--runtime', address, '--resume', runId);
+  await resumed.event('done');
+  await folder.expectWholeRun(runId);
+});
+
+test('a run whose runtime is killed while it learns does that step again', async () => {
+  await using runtime = startRuntime('0');
+  const runtimeOf = (address: string) => ({ type: 'grpc', model: 'tiny-random', address }) as const;
+  const address = String((await runtime.event('ready'))['address']);
+  const trainer = new Trainer({ ...smallConfig, dataDir: folder.path, runtime: runtimeOf(address) });
+  const ended = trainer.train({
+    runId: 'learning',
+    onEvent: (event) => {
+      const isCollected = event.type === 'rollout-finished' && event.phase === 'step' && event.finished === event.total;
+      if (isCollected && event.step === 2) void runtime.kill();
+    },
+  });
+  await expect(ended).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+  await using another = startRuntime('0');
+  const elsewhere = runtimeOf(String((await another.event('ready'))['address']));
+  await new Trainer({ ...smallConfig, dataDir: folder.path, runtime: elsewhere }).train({ resume: 'learning' });
+  await folder.expectWholeRun('learning');
+});
+
+test('a run whose model endpoint refuses stops before anything is measured', async () => {
+  await using runtime = startRuntime('0');
+  const address = String((await runtime.event('ready'))['address']);
+  const gatewayTo = (upstream: string): AglProcess =>
+    new AglProcess([
+      'gateway',
+      '--store',
+      folder.storeUrl,
+      '--upstream',
+      upstream,
+      '--model',
+      'refused',
+      '--port',
+      '0',
+    ]);
+  await using lost = gatewayTo('http://127.0.0.1:1/v1');
+  const lostUrl = String((await lost.event('ready'))['url']);
+  await using first = folder.train('--runtime', address, '--gateway', lostUrl, '--run', 'refused');
+  expect(await first.exitCode()).toBe(3);
+  expect(first.stderr).toMatch(/all 12 rollouts failed; the first: .*http:\/\/127\.0\.0\.1:1\/v1 could not be reached/);
+  await using found = gatewayTo(String((await runtime.event('ready'))['inference']));
+  const foundUrl = String((await found.event('ready'))['url']);
+  await using resumed = folder.train('--runtime', address, '--gateway', foundUrl, '--resume', 'refused');
+  expect(await resumed.event('evaluated')).toMatchObject({ phase: 'before', failed: 0 });
+  await resumed.event('done');
+  await folder.expectWholeRun('refused');
+});
+
+test('a run whose gateway is killed stops with a clear message and can be resumed', async () => {
+  await using runtime = startRuntime('0');
+  const address = String((await runtime.event('ready'))['address']);
+  const upstream = String((await runtime.event('ready'))['inference']);
+  const startGateway = (): AglProcess =>
+    new AglProcess([
+      'gateway',
+      '--store',
+      folder.storeUrl,
+      '--upstream',
+      upstream,
+      '--model',
+      'small-run',
+      '--port',
+      '0',
+    ]);
+  await using gateway = startGateway();
+  const url = String((await gateway.event('ready'))['url']);
+  await using first = folder.train('--runtime', address, '--gateway', url, '--run', 'small-run');
+  const runId = String((await first.event('started'))['run']);
+  await first.event('step', (event) => event['step'] === 1);
+  await gateway.kill();
+  expect(await first.exitCode()).toBe(3);
+  expect(first.stderr).toMatch(/the gateway at .* does not answer/);
+  await using secondGateway = startGateway();
+  const secondUrl = String((await secondGateway.event('ready'))['url']);
+  await using resumed = folder.train('--runtime', address, '--gateway', secondUrl, '--resume', runId);
+  await resumed.event('done');
+  await folder.expectWholeRun(runId);
+});
+
+test('a run whose disk is full stops with a clear message and goes on when there is room', async () => {
+  const file = path.join(folder.path, 'agl.db');
+  const trainer = new Trainer({ ...smallConfig, dataDir: folder.path });
+  const small = await openStore(file, { maxSizeBytes: 600_000 });
+  const ended = trainer.train({ store: small, runId: 'full' });
+  await expect(ended).rejects.toMatchObject({ code: 'STORE_FULL' });
+  await small.close();
+  const roomy = await openStore(file);
+  const { runId } = await trainer.train({ store: roomy, resume: 'full' });
+  await roomy.close();
+  await folder.expectWholeRun(runId);
+});

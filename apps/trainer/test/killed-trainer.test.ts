@@ -1,0 +1,107 @@
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RunFolder, smallSteps } from './run-folder.ts';
+
+const sparseConfig = path.resolve(import.meta.dirname, 'fixtures/sparse.config.ts');
+
+/** Each test starts several processes, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 180_000 });
+
+let folder: RunFolder;
+beforeEach(() => {
+  folder = new RunFolder();
+});
+afterEach(() => folder[Symbol.dispose]());
+
+describe('a run whose trainer, with store and gateway, is killed', () => {
+  test('while it collects rollouts goes on from the last finished step', async () => {
+    await using first = folder.train();
+    const runId = String((await first.event('started'))['run']);
+    await first.event('step', (event) => event['step'] === 2);
+    await first.kill();
+    const finishedBefore = await folder.withStore(async (store) => (await store.queryMetrics(runId)).length);
+    expect(finishedBefore).toBeGreaterThanOrEqual(2);
+    expect(finishedBefore).toBeLessThan(smallSteps);
+    const stepsDone = await folder.resumeAndFinish(runId);
+    expect(stepsDone).toEqual(
+      Array.from({ length: smallSteps - finishedBefore }, (_, index) => finishedBefore + 1 + index),
+    );
+    await folder.expectWholeRun(runId);
+  });
+
+  test('before the first step is finished begins that step again', async () => {
+    await using first = folder.train();
+    const runId = String((await first.event('started'))['run']);
+    await first.event('evaluated');
+    await first.kill();
+    expect(await folder.resumeAndFinish(runId)).toEqual([1, 2, 3, 4]);
+    await folder.expectWholeRun(runId);
+  });
+
+  test('between saving a step and recording it does that step again', async () => {
+    await using first = folder.train();
+    const runId = String((await first.event('started'))['run']);
+    await first.event('checkpoint', (event) => event['step'] === 2);
+    await first.kill();
+    expect((await folder.resumeAndFinish(runId)).at(-1)).toBe(smallSteps);
+    await folder.expectWholeRun(runId);
+  });
+
+  test('beyond its last checkpoint does the smallSteps since then again, with the rollouts that are there', async () => {
+    await using first = folder.trainFile(sparseConfig);
+    const runId = String((await first.event('started'))['run']);
+    const third = await first.event('step', (event) => event['step'] === 3);
+    await first.kill();
+    await using resumed = folder.trainFile(sparseConfig, '--resume', runId);
+    const again = await resumed.event('step');
+    // The same rollouts and the same weights give the same step.
+    expect([again['step'], again['reward'], again['entropy']]).toEqual([3, third['reward'], third['entropy']]);
+    await resumed.event('done');
+    await folder.expectWholeRun(runId);
+  });
+
+  test('while it measures halfway measures again, once', async () => {
+    await using first = folder.trainFile(sparseConfig);
+    const runId = String((await first.event('started'))['run']);
+    await first.event('step', (event) => event['step'] === 2);
+    await first.kill();
+    await folder.resumeAndFinish(runId, sparseConfig);
+    await folder.expectWholeRun(runId);
+    await folder.withStore(async (store) => {
+      expect((await store.getRun(runId)).state['evaluations']).toMatchObject([{ step: 2 }]);
+      const { items } = await store.queryRollouts({ runId, metadata: { phase: 'during-2' } });
+      expect(items.map(({ status }) => status)).toEqual(Array<string>(12).fill('succeeded'));
+    });
+  });
+
+  test('leaves no process behind', async () => {
+    await using first = folder.train();
+    await first.event('started');
+    const [runtime = 0] = first.childPids();
+    await first.kill();
+    await vi.waitFor(() => expect(() => process.kill(runtime, 0)).toThrow(/ESRCH/), { timeout: 30_000 });
+  });
+});
+
+test('a run that is stopped by Ctrl+C says how to go on, and does', async () => {
+  await using first = folder.train('--steps', String(smallSteps));
+  const runId = String((await first.event('started'))['run']);
+  await first.event('step');
+  first.interrupt();
+  expect(await first.exitCode()).toBe(130);
+  expect(first.stderr).toContain(`--smallSteps ${smallSteps} --resume ${runId}`);
+  expect(first.events.at(-1)).toMatchObject({ event: 'failed', code: 'CANCELLED', run: runId });
+  expect((await folder.withStore((store) => store.getRun(runId))).status).toBe('stopped');
+  await folder.resumeAndFinish(runId);
+  await folder.expectWholeRun(runId);
+});
+
+test('a run that is still being trained is not trained by another', async () => {
+  await using first = folder.train('--steps', '1000');
+  const runId = String((await first.event('started'))['run']);
+  await using second = folder.train('--resume', runId);
+  expect(await second.exitCode()).toBe(2);
+  expect(second.stderr).toMatch(/CONFLICT.*is being trained by process \d+/);
+  const stepsThen = first.events.length;
+  await vi.waitFor(() => expect(first.events.length).toBeGreaterThan(stepsThen), { timeout: 60_000 });
+});

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Run, Store } from '@agentlightning/core';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { TrainingEvent } from '../src/index.ts';
+import { ask, countLetters, smallTrainer, trainSmall } from './small-trainer.ts';
+
+/** Each test starts processes of its own, on a machine that may be busy. */
+const timeoutMs = 120_000;
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-loop-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function inStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
+  const store = await openStore(path.join(folder, 'agl.db'));
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const runOf = (events: readonly TrainingEvent[]): Promise<Run> =>
+  inStore((store) => store.getRun(events.find((event) => event.type === 'started')?.runId ?? ''));
+
+function stepsOf(events: readonly TrainingEvent[], type: 'evaluated' | 'checkpointed'): number[] {
+  return events.flatMap((event) => (event.type === type ? [event.step] : []));
+}
+
+test('measures held-out tasks every so many steps, but not twice at the end', { timeout: timeoutMs }, async () => {
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 4, evaluation: { every: 2 } }));
+  expect(stepsOf(events, 'evaluated')).toEqual([0, 2, 4]);
+  const { state } = await runOf(events);
+  expect(state['evaluations']).toMatchObject([{ step: 2, summary: { rollouts: 4 } }]);
+});
+
+test('stops at the wanted reward, and saves what it has reached', { timeout: timeoutMs }, async () => {
+  const trainer = smallTrainer(folder, {
+    agent: async (task) => Math.min(1, (await ask(task)).length + 1),
+    steps: 9,
+    stopAtReward: 1,
+    checkpointEvery: 100,
+  });
+  const { events } = await trainSmall(trainer);
+  const summaries = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
+  expect(summaries.map(({ step }) => step)).toEqual([1, 2, 3]);
+  // Rewards that do not differ teach nothing, so nothing is known of the policy either.
+  expect(summaries.map(({ entropy }) => entropy)).toEqual([null, null, null]);
+  expect(stepsOf(events, 'checkpointed')).toEqual([0, 3]);
+  expect((await runOf(events)).state['checkpoint']).toMatchObject({ step: 3 });
+});
+
+test('keeps as many checkpoints as it is told to', { timeout: timeoutMs }, async () => {
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 4, keepCheckpoints: 2 }));
+  const { state } = await runOf(events);
+  expect(state['checkpoints']).toMatchObject([{ step: 3 }, { step: 4 }]);
+});
+
+test('no steps at all measure the agent as it is', { timeout: timeoutMs }, async () => {
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 0, concurrency: 500 }));
+  expect(events.at(-1)).toMatchObject({ type: 'finished', summary: { isImproved: false, rewardCurve: [] } });
+});
+
+test('holds the policy to the model it began as', { timeout: timeoutMs }, async () => {
+  const algorithm = { type: 'grpo', groupSize: 2, learningRate: 1e-2, klCoefficient: 0.1 } as const;
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 3, algorithm }));
+  const divergences = events.flatMap((event) =>
+    event.type === 'stepped' ? [event.summary.metrics['policy/kl_reference'] ?? Number.NaN] : [],
+  );
+  expect(Math.abs(divergences[0] ?? 1)).toBeLessThan(1e-5);
+  expect(divergences[2]).toBeGreaterThan(1e-4);
+});
+
+test('an evaluation whose rollouts all failed is no measurement, and is made again', {
+  timeout: timeoutMs,
+}, async () => {
+  let isBroken = true;
+  const agent: typeof countLetters = async (task, context) => {
+    if (isBroken) throw new Error('the key is missing');
+    return await countLetters(task, context);
+  };
+  const trainer = smallTrainer(folder, { agent });
+  const first = await trainSmall(trainer, { runId: 'again' });
+  expect(first.error).toMatchObject({ code: 'AGENT_FAILED', message: expect.stringMatching(/the key is missing/) });
+  expect((await inStore((store) => store.getRun('again'))).status).toBe('failed');
+  isBroken = false;
+  const second = await trainSmall(trainer, { resume: 'again' });
+  expect(second.events.find((event) => event.type === 'evaluated')).toMatchObject({ summary: { failed: 0 } });
+  expect(second.events.at(-1)?.type).toBe('finished');
+});
+
+test('a stopped run goes on where it was, and leaves nothing in the queue', { timeout: timeoutMs }, async () => {
+  const trainer = smallTrainer(folder, { steps: 3 });
+  const stop = new AbortController();
+  const first = await trainSmall(trainer, {
+    runId: 'stopped',
+    signal: stop.signal,
+    onEvent: (event) => {
+      if (event.type === 'rollout-finished' && event.phase === 'step' && event.step === 2) stop.abort();
+    },
+  });
+  expect(first.error).toMatchObject({ code: 'CANCELLED', remedy: expect.stringContaining('--resume stopped') });
+  expect((await inStore((store) => store.getRun('stopped'))).status).toBe('stopped');
+  const second = await trainSmall(trainer, { resume: 'stopped' });
+  expect(second.events.flatMap((event) => (event.type === 'stepped' ? [event.summary.step] : []))).toEqual([2, 3]);
+  const { items } = await inStore((store) => store.queryRollouts({ runId: 'stopped' }));
+  expect(items.map(({ status }) => status)).toEqual(Array<string>(4 + 3 * 8 + 4).fill('succeeded'));
+});
+
+test('a resumed run with fewer steps drops the rollouts it no longer needs', { timeout: timeoutMs }, async () => {
+  const stop = new AbortController();
+  await trainSmall(smallTrainer(folder, { steps: 3, concurrency: 1 }), {
+    runId: 'shorter',
+    signal: stop.signal,
+    onEvent: (event) => {
+      if (event.type === 'rollout-finished' && event.phase === 'step' && event.step === 2) stop.abort();
+    },
+  });
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 1 }), { resume: 'shorter' });
+  expect(events.at(-1)?.type).toBe('finished');
+  const { items } = await inStore((store) => store.queryRollouts({ runId: 'shorter' }));
+  const ofStep2 = items.filter(({ metadata }) => metadata?.['phase'] === 'step-2').map(({ status }) => status);
+  expect(ofStep2.length).toBe(8);
+  expect(ofStep2).toContain('cancelled');
+  expect(ofStep2.every((status) => status === 'cancelled' || status === 'succeeded')).toBe(true);
+});
+
+test('a run cannot be resumed with other rollouts, nor when it is finished', { timeout: timeoutMs }, async () => {
+  const stop = new AbortController();
+  stop.abort();
+  await trainSmall(smallTrainer(folder), { runId: 'shaped', signal: stop.signal });
+  const other = await trainSmall(smallTrainer(folder, { tasksPerStep: 3 }), { resume: 'shaped' });
+  expect(other.error).toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringMatching(/tasksPerStep was 4 and is now 3/),
+  });
+  expect((await trainSmall(smallTrainer(folder), { resume: 'shaped' })).error).toBeNull();
+  const again = await trainSmall(smallTrainer(folder), { resume: 'shaped' });
+  expect(again.error).toMatchObject({
+    code: 'PRECONDITION_FAILED',
+    message: expect.stringMatching(/finished already/),
+  });
+});

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Store } from '@agentlightning/core';
+import { openStore } from '@agentlightning/store';
+import { expect } from 'vitest';
+import { AglProcess } from './agl-process.ts';
+
+/** A run of four steps of 24 rollouts. */
+export const smallConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
+
+/** How many steps the small run has. */
+export const smallSteps = 4;
+
+const rolloutsPerStep = 24;
+
+/** A folder with the data of runs, which is gone when the test is over. */
+export class RunFolder implements Disposable {
+  readonly path: string = mkdtempSync(path.join(tmpdir(), 'agl-run-'));
+
+  get storeUrl(): string {
+    return `sqlite:${path.join(this.path, 'agl.db')}`;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  /** `agl train` on the small run. */
+  train(...flags: string[]): AglProcess {
+    return this.trainFile(smallConfigFile, ...flags);
+  }
+
+  /** `agl train` on another configuration. */
+  trainFile(file: string, ...flags: string[]): AglProcess {
+    return new AglProcess(['train', file, '--json', '--data-dir', this.path, ...flags]);
+  }
+
+  /** The steps that are done after a resume, to the end of the run. */
+  async resumeAndFinish(runId: string, file: string = smallConfigFile): Promise<readonly number[]> {
+    await using resumed = this.trainFile(file, '--resume', runId);
+    const done = await resumed.event('done');
+    expect(done['run']).toBe(runId);
+    return resumed.events.filter(({ event }) => event === 'step').map((event) => Number(event['step']));
+  }
+
+  async withStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
+    const store = await openStore(this.storeUrl);
+    try {
+      return await use(store);
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** Every step has its record once, and every rollout of every step has ended once. */
+  async expectWholeRun(runId: string): Promise<void> {
+    await this.withStore(async (store) => {
+      expect((await store.getRun(runId)).status).toBe('finished');
+      const metrics = await store.queryMetrics(runId);
+      expect(metrics.map(({ step }) => step)).toEqual(Array.from({ length: smallSteps }, (_, index) => index + 1));
+      const { items } = await store.queryRollouts({ runId, modeIn: ['train'] });
+      expect(items.length).toBe(smallSteps * rolloutsPerStep);
+      expect(new Set(items.map(({ status }) => status))).toEqual(new Set(['succeeded']));
+      for (let step = 1; step <= smallSteps; step += 1) {
+        const ofStep = items.filter(({ metadata }) => metadata?.['step'] === step);
+        expect(ofStep.length).toBe(rolloutsPerStep);
+      }
+    });
+  }
+}

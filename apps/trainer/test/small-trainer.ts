@@ -1,0 +1,56 @@
+import { traceFetch } from '@agentlightning/fetch';
+import type { Agent } from '@agentlightning/runner';
+import OpenAI from 'openai';
+import { type TrainConfig, Trainer, type TrainingEvent, type TrainOptions } from '../src/index.ts';
+
+/** A task of the smallest runs. */
+export interface SmallTask {
+  readonly question: string;
+  readonly index: number;
+}
+
+const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 });
+
+/** One model call of up to four tokens. */
+export async function ask(task: SmallTask): Promise<string> {
+  const messages = [{ role: 'user' as const, content: task.question }];
+  const completion = await client.chat.completions.create({ model: 'any', messages, max_tokens: 4 });
+  return completion.choices[0]?.message.content ?? '';
+}
+
+/** An agent with a reward that differs from rollout to rollout. */
+export const countLetters: Agent<SmallTask> = async (task) => (await ask(task)).length;
+
+const tasks = Array.from({ length: 8 }, (_, index) => ({ question: `Number ${index}?`, index }));
+
+/** A trainer of runs that take a second: 4 tasks twice a step. */
+export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> {
+  return new Trainer<SmallTask>({
+    agent: countLetters,
+    tasks: { train: tasks, test: tasks.slice(0, 4) },
+    algorithm: { type: 'grpo', groupSize: 2 },
+    runtime: { type: 'embedded', model: 'tiny-random' },
+    steps: 1,
+    tasksPerStep: 4,
+    dataDir: folder,
+    ...changes,
+  });
+}
+
+/** Trains, and keeps what happened also when it fails. */
+export async function trainSmall(
+  trainer: Trainer<SmallTask>,
+  options: TrainOptions = {},
+): Promise<{ readonly events: readonly TrainingEvent[]; readonly error: unknown }> {
+  const events: TrainingEvent[] = [];
+  const onEvent = (event: TrainingEvent): void => {
+    events.push(event);
+    options.onEvent?.(event);
+  };
+  try {
+    await trainer.train({ ...options, onEvent });
+    return { events, error: null };
+  } catch (error) {
+    return { events, error };
+  }
+}
