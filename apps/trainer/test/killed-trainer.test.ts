@@ -89,7 +89,7 @@ test('a run that is stopped by Ctrl+C says how to go on, and does', async () => 
   await first.event('step');
   first.interrupt();
   expect(await first.exitCode()).toBe(130);
-  expect(first.stderr).toContain(`--smallSteps ${smallSteps} --resume ${runId}`);
+  expect(first.stderr).toContain(`--steps ${smallSteps} --resume ${runId}`);
   expect(first.events.at(-1)).toMatchObject({ event: 'failed', code: 'CANCELLED', run: runId });
   expect((await folder.withStore((store) => store.getRun(runId))).status).toBe('stopped');
   await folder.resumeAndFinish(runId);
