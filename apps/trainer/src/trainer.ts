@@ -76,7 +76,7 @@ async function trainThenClose(options: SessionOptions, closers: readonly Closer[
     const session = await openSession(run, options);
     options.emit(startedEvent(session));
     const summary = await trainingLoop(session);
-    await run.lease.release();
+    await leaveRun(run, null);
     return summary;
   } catch (error) {
     const isStopped = options.signal.aborted;
@@ -87,12 +87,17 @@ async function trainThenClose(options: SessionOptions, closers: readonly Closer[
   }
 }
 
-/** Says in the store how the run was left, unless another trainer has it. A store that is gone is not told. */
-async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus): Promise<void> {
+/**
+ * Lets the run go, and says in the store how it was left, unless another trainer has it.
+ *
+ * @param status - null when the store knows already
+ */
+async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus | null): Promise<void> {
   try {
-    if (await lease.release()) await store.updateRun(run.runId, { status });
+    const isOurs = await lease.release();
+    if (isOurs && status !== null) await store.updateRun(run.runId, { status });
   } catch {
-    // The error that ended the run is worth more than this one.
+    // How the run ended is worth more than this: a store that is gone is not told.
   }
 }
 

@@ -20,7 +20,7 @@ export function summariseRun(session: TrainingSession, state: RunState, seconds:
     seconds,
     exampleBefore: examples.before,
     exampleAfter: examples.after,
-    dataDir: session.config.dataDir,
+    dataDir: state.dataDir,
     storeUrl: session.config.storeUrl,
   };
 }
