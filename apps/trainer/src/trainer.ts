@@ -2,13 +2,14 @@ import { AgentLightningError, type RunStatus, type Store } from '@agentlightning
 import { type ResolvedConfig, resolveConfig } from './config/resolve-config.ts';
 import type { TrainConfig } from './config/train-config.ts';
 import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './loop/open-session.ts';
+import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import type { TrainingSession } from './loop/training-session.ts';
 import type { TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** How to run a training. */
 export interface TrainOptions {
-  /** Goes on with an interrupted run instead of beginning a new one. */
+  /** Goes on with an interrupted run instead of beginning a new one; of a finished run, tells the outcome again. */
   readonly resume?: string;
   /** The id of a new run, also the model's name in the runtime; `[A-Za-z0-9_-]{1,64}`. @default a random one */
   readonly runId?: string;
@@ -73,11 +74,10 @@ async function trainThenClose(options: SessionOptions, closers: readonly Closer[
   let run: OpenRun | null = null;
   try {
     run = await openRun(options);
+    if (run.run.status === 'finished') return summaryOfFinished(run, options);
     const session = await openSession(run, options);
     options.emit(startedEvent(session));
-    const summary = await trainingLoop(session);
-    await leaveRun(run, null);
-    return summary;
+    return await trainingLoop(session);
   } catch (error) {
     const isStopped = options.signal.aborted;
     if (run !== null) await leaveRun(run, isStopped ? 'stopped' : 'failed');
@@ -87,15 +87,17 @@ async function trainThenClose(options: SessionOptions, closers: readonly Closer[
   }
 }
 
-/**
- * Lets the run go, and says in the store how it was left, unless another trainer has it.
- *
- * @param status - null when the store knows already
- */
-async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus | null): Promise<void> {
+/** The trainer that finished the run may have died before it could say so; then it is said now. */
+function summaryOfFinished({ run, state }: OpenRun, { config }: SessionOptions): TrainingSummary {
+  const seconds = (run.updateTimeMs - run.createTimeMs) / 1000;
+  return summariseRun({ run, state, storeUrl: config.storeUrl, seconds });
+}
+
+/** Says in the store how the run was left, unless another trainer has it. */
+async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus): Promise<void> {
   try {
-    const isOurs = await lease.release();
-    if (isOurs && status !== null) await store.updateRun(run.runId, { status });
+    await lease.renew();
+    await store.updateRun(run.runId, { status });
   } catch {
     // How the run ended is worth more than this: a store that is gone is not told.
   }

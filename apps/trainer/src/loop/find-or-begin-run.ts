@@ -21,11 +21,11 @@ export interface FoundRun {
 }
 
 /**
- * Begins a run, or finds the one to go on with: from its last checkpoint, whatever came after it.
+ * Begins a run, or finds the one to go on with: from its last checkpoint, whatever came after it. A run that is
+ * finished stays as it is.
  *
- * @throws AgentLightningError NOT_FOUND for an unknown run, PRECONDITION_FAILED for a finished one, CONFIG for an id
- *   that cannot be one and for a configuration that the run cannot go on with, CONFLICT for an id that is taken and
- *   for a run that another trainer works on
+ * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for an id that cannot be one and for a configuration
+ *   that the run cannot go on with, CONFLICT for an id that is taken and for a run that another trainer works on
  */
 export async function findOrBeginRun(
   store: Store,
@@ -40,21 +40,14 @@ export async function findOrBeginRun(
     const state = initialRunState(config);
     return { run: await store.updateRun(runId, { state: writeRunState(state) }), state, lease };
   }
-  assertSameShape(await findUnfinished(store, resume), shape);
+  assertSameShape(await store.getRun(resume), shape);
   const lease = await takeRunLease(store, resume);
-  // Read again: whoever had the run may have finished it meanwhile.
-  const state = atCheckpoint(readRunState(await findUnfinished(store, resume), config));
+  // Read again: whoever had the run may have gone on with it meanwhile.
+  const run = await store.getRun(resume);
+  const stored = readRunState(run, config);
+  if (run.status === 'finished') return { run, state: stored, lease };
+  const state = atCheckpoint(stored);
   return { run: await store.updateRun(resume, { status: 'running', state: writeRunState(state) }), state, lease };
-}
-
-async function findUnfinished(store: Store, runId: string): Promise<Run> {
-  const run = await store.getRun(runId);
-  if (run.status !== 'finished') return run;
-  throw new AgentLightningError({
-    code: 'PRECONDITION_FAILED',
-    message: `run ${runId} is finished already`,
-    remedy: 'Start a new run, or look at this one with `agl runs`.',
-  });
 }
 
 /** The state as it was when the last checkpoint was saved: steps beyond it are done again. */

@@ -44,7 +44,10 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
   };
   const store = options.store ?? (await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey }));
   if (options.store === null) options.onOpen(() => store.close());
-  return { store, tasks, ...(await findOrBeginRun(store, { ...options, tasks })) };
+  const found = await findOrBeginRun(store, { ...options, tasks });
+  // A store that is gone is not told; the lease is not renewed any more, which says the same.
+  options.onOpen(() => found.lease.release().catch(() => undefined));
+  return { store, tasks, ...found };
 }
 
 /** Opens runtime, model, gateway and runner for a run, in this order. */

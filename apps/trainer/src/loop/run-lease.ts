@@ -29,8 +29,8 @@ export interface RunLease {
    * @throws AgentLightningError CONFLICT when another trainer has taken the run over
    */
   renew(): Promise<void>;
-  /** Lets the run go, unless another trainer has it. Whether it was still this one's. */
-  release(): Promise<boolean>;
+  /** Lets the run go, unless another trainer has it. */
+  release(): Promise<void>;
 }
 
 /**
@@ -62,9 +62,7 @@ export async function takeRunLease(store: Store, runId: string, clock: Clock = s
       await write(ours);
     },
     release: async () => {
-      const isOurs = (await current())?.lease === ours.lease;
-      if (isOurs) await write({ ...ours, is_released: true });
-      return isOurs;
+      if ((await current())?.lease === ours.lease) await write({ ...ours, is_released: true });
     },
   };
 }

@@ -1,17 +1,22 @@
 import { comparePairs } from '@agentlightning/algorithms';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { TrainingSummary } from '../training-event.ts';
 import type { RunState, StoredEvaluation } from './run-state.ts';
-import type { TrainingSession } from './training-session.ts';
 
-/** What a run came to: held-out reward before and after, compared task by task. */
-export function summariseRun(session: TrainingSession, state: RunState, seconds: number): TrainingSummary {
+/** What a finished run came to: held-out reward before and after, compared task by task. */
+export function summariseRun(options: {
+  readonly run: Run;
+  readonly state: RunState;
+  readonly storeUrl: string;
+  readonly seconds: number;
+}): TrainingSummary {
+  const { run, state, storeUrl, seconds } = options;
   const { before, after } = state;
-  if (before === null || after === null) throw unfinished(session.run.runId);
+  if (before === null || after === null) throw unfinished(run.runId);
   const comparison = comparePairs(before.rewards, after.rewards);
   const examples = pickExamples(before, after);
   return {
-    runId: session.run.runId,
+    runId: run.runId,
     before,
     after,
     isImproved: comparison.difference > 0 && comparison.pValue < 0.05,
@@ -21,7 +26,7 @@ export function summariseRun(session: TrainingSession, state: RunState, seconds:
     exampleBefore: examples.before,
     exampleAfter: examples.after,
     dataDir: state.dataDir,
-    storeUrl: session.config.storeUrl,
+    storeUrl,
   };
 }
 

@@ -37,7 +37,8 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
     const after = await evaluate(session, { phase: 'after', step: state.finishedStep });
     state = await save(session, { ...state, after }, 'finished');
   }
-  return summariseRun(session, state, (systemClock.now() - startedMs) / 1000);
+  const seconds = (systemClock.now() - startedMs) / 1000;
+  return summariseRun({ run: session.run, state, storeUrl: config.storeUrl, seconds });
 }
 
 function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }: ResolvedConfig): boolean {
