@@ -20,7 +20,7 @@ interface Manifest {
  * What may be reached from outside a package. `./protocol` is for who builds a store server or client, not for agents;
  * `./main` is a program to start, not to import.
  */
-const publicEntries = new Set(['.', './testing', './protocol', './main', './package.json']);
+const publicEntries = new Set(['.', './testing', './protocol', './adapter', './register', './main', './package.json']);
 
 const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
 

@@ -39,6 +39,10 @@ export class AttemptSpans implements SpanSink {
     if (!this.#isClosed) this.#open.set(span.spanId, span);
   }
 
+  spanDiscarded(spanId: string): void {
+    this.#open.delete(spanId);
+  }
+
   append(span: SpanInput): void {
     this.#open.delete(span.spanId);
     if (this.#isClosed) this.#onLateSpan?.(span);

@@ -23,6 +23,8 @@ export class RecordedSpan implements ActiveSpan {
   readonly #attributes: Record<string, AttributeValue> = {};
   readonly #events: SpanEvent[] = [];
   #status: SpanStatus = { code: 'UNSET', message: null };
+  readonly #beforeEnd: ((span: ActiveSpan) => void) | undefined;
+  #isEnding = false;
   #isEnded = false;
 
   constructor(origin: SpanOrigin, options: StartSpanOptions) {
@@ -30,6 +32,7 @@ export class RecordedSpan implements ActiveSpan {
     this.traceId = origin.context.traceId;
     this.#parentId = options.parentSpanId === undefined ? origin.context.parentSpanId : options.parentSpanId;
     this.#startTimeMs = options.startTimeMs ?? origin.clock.now();
+    this.#beforeEnd = options.beforeEnd;
     this.setAttributes(options.attributes ?? {});
   }
 
@@ -59,7 +62,13 @@ export class RecordedSpan implements ActiveSpan {
   }
 
   end(): void {
-    if (this.#isEnded) return;
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    try {
+      this.#beforeEnd?.(this);
+    } catch {
+      // It must not throw. Where it does, the span is recorded as it is.
+    }
     this.#isEnded = true;
     try {
       this.#origin.context.sink.append(this.#toInput());

@@ -7,6 +7,8 @@ import type { ActiveSpan } from './tracer.ts';
 export interface SpanSink {
   /** Told by the tracer when a span begins, so that spans left open can be ended (see `AttemptSpans`). */
   spanStarted?(span: ActiveSpan): void;
+  /** Told when a span that began is not to be recorded after all. */
+  spanDiscarded?(spanId: string): void;
   append(span: SpanInput): void;
   /** Resolves when everything appended so far is stored, or given up. */
   flush(): Promise<void>;
@@ -31,6 +33,8 @@ export interface RolloutContext {
   readonly parentSpanId: string | null;
   /** The agent that is at work, for selective optimisation. */
   readonly agentName: string | null;
+  /** The names of the agents at work, from the outermost to `agentName`. @default only `agentName` */
+  readonly agentPath?: readonly string[];
   readonly sink: SpanSink;
   /** Null when the agent is only traced, not redirected. */
   readonly endpoint: RolloutEndpoint | null;

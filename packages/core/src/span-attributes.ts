@@ -36,6 +36,14 @@ export const agentLightningAttributes = {
   operationName: 'agentlightning.operation.name',
   operationInput: 'agentlightning.operation.input',
   operationOutput: 'agentlightning.operation.output',
+  /** The agents at work, from the outermost to the one that made the call, joined by `>`. */
+  agentPath: 'agentlightning.agent.path',
+  /** What kind of step of an agent a span records: see `AgentStepKind`. */
+  stepKind: 'agentlightning.step.kind',
+  /** The framework that told of the step: `langchain`, `openai-agents`, `ai-sdk`. */
+  framework: 'agentlightning.framework',
+  /** The framework's own id of the step. */
+  frameworkRunId: 'agentlightning.framework.run_id',
   /** True on a span that was still open when its attempt ended. */
   abandoned: 'agentlightning.abandoned',
 } as const;

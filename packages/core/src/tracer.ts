@@ -21,6 +21,13 @@ export interface StartSpanOptions {
   readonly parentSpanId?: string | null;
   /** Unix milliseconds. @default now */
   readonly startTimeMs?: number;
+  /**
+   * Called once, right before the step is recorded, however it ends: by its maker, or by the end of the attempt
+   * that it was left open in. The last moment to set attributes. It must not throw.
+   *
+   * @default nothing
+   */
+  readonly beforeEnd?: (span: ActiveSpan) => void;
 }
 
 /** Records the steps of whichever rollout is running where it is called; does nothing outside of one. */

@@ -1,6 +1,7 @@
+import { agentPathOf, withinAgent } from './agent-path.ts';
 import { currentRollout, withRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
-import { genAiAttributes, pythonReaderAttributes } from './span-attributes.ts';
+import { agentLightningAttributes, genAiAttributes, pythonReaderAttributes } from './span-attributes.ts';
 
 /**
  * Runs one agent of several: everything it does becomes a child of a span with its name, and its model
@@ -17,13 +18,14 @@ export function withAgent<TResult>(agentName: string, run: () => TResult): TResu
     `invoke_agent ${agentName}`,
     () => {
       const context = currentRollout();
-      return context === null ? run() : withRollout({ ...context, agentName }, run);
+      return context === null ? run() : withRollout(withinAgent(context, agentName), run);
     },
     {
       attributes: {
         [genAiAttributes.operationName]: 'invoke_agent',
         [genAiAttributes.agentName]: agentName,
         [pythonReaderAttributes.agentName]: agentName,
+        [agentLightningAttributes.agentPath]: [...agentPathOf(currentRollout()), agentName].join('>'),
       },
     },
   );

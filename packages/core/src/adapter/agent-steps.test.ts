@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { AttemptSpans } from '../attempt-spans.ts';
+import { withRollout } from '../rollout-context.ts';
+import { agentLightningAttributes, genAiAttributes } from '../span-attributes.ts';
+import { aRolloutContext } from '../testing/a-rollout.ts';
+import { MemorySpanSink } from '../testing/memory-span-sink.ts';
+import { AgentSteps } from './agent-steps.ts';
+
+function inRollout(run: (steps: AgentSteps) => void): MemorySpanSink {
+  const sink = new MemorySpanSink();
+  withRollout(aRolloutContext({ sink }), () => run(new AgentSteps({ framework: 'test' })));
+  return sink;
+}
+
+describe('the steps of agents', () => {
+  test('a step is a child of the step it is part of, and of the hidden step’s own parent', () => {
+    const sink = inRollout((steps) => {
+      steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'writer' });
+      steps.start({ id: 'glue', parentId: 'a', kind: 'step', name: 'sequence', isHidden: true });
+      steps.start({ id: 'm', parentId: 'glue', kind: 'model-call', name: 'tiny' });
+      for (const id of ['m', 'glue', 'a']) steps.end(id);
+    });
+    const [call, agent] = sink.spans;
+    expect(sink.spans.map(({ name }) => name)).toEqual(['chat tiny', 'invoke_agent writer']);
+    expect(call?.parentId).toBe(agent?.spanId);
+  });
+
+  test('calls carry the name of their agent, and the path of the agents around it', () => {
+    const sink = inRollout((steps) => {
+      steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'supervisor' });
+      steps.start({ id: 't', parentId: 'a', kind: 'tool-call', name: 'ask' });
+      steps.start({ id: 'b', parentId: 't', kind: 'agent', name: 'expert' });
+      steps.start({ id: 'm', parentId: 'b', kind: 'model-call', name: 'tiny' });
+      steps.end('m');
+    });
+    expect(sink.spans[0]?.attributes).toMatchObject({
+      [genAiAttributes.agentName]: 'expert',
+      [agentLightningAttributes.agentPath]: 'supervisor>expert',
+    });
+  });
+
+  test('a step belongs to the rollout of its parent, wherever it is told of', () => {
+    const steps = new AgentSteps({ framework: 'test' });
+    const own = new MemorySpanSink();
+    const other = new MemorySpanSink();
+    withRollout(aRolloutContext({ sink: own }), () => {
+      steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'writer' });
+    });
+    withRollout(aRolloutContext({ sink: other }), () => {
+      steps.start({ id: 'm', parentId: 'a', kind: 'model-call', name: 'tiny' });
+      steps.end('m');
+    });
+    expect([own.spans.length, other.spans.length]).toEqual([1, 0]);
+  });
+
+  test('outside of a rollout nothing is kept', () => {
+    const steps = new AgentSteps({ framework: 'test' });
+    steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'writer' });
+    expect(steps.openCount).toBe(0);
+    expect(steps.within('a', () => 7)).toBe(7);
+  });
+
+  test('the end of the attempt ends what is open, with what was gathered, and clears away hidden steps', () => {
+    const sink = new MemorySpanSink();
+    const spans = new AttemptSpans(sink);
+    const steps = new AgentSteps({ framework: 'test' });
+    withRollout(aRolloutContext({ sink: spans }), () => {
+      steps.start({ id: 'glue', parentId: null, kind: 'step', name: 'sequence', isHidden: true });
+      const gathered = (): { text: string } => ({ text: 'so f' });
+      steps.start({ id: 'm', parentId: 'glue', kind: 'model-call', name: 'tiny', gathered });
+    });
+    spans.close();
+    expect(sink.spans.map(({ attributes }) => attributes.text)).toEqual(['so f']);
+    expect(sink.spans[0]?.attributes[agentLightningAttributes.abandoned]).toBe(true);
+    expect(steps.openCount).toBe(0);
+  });
+
+  test('a hidden step that ended is none that was left open', () => {
+    const spans = new AttemptSpans(new MemorySpanSink());
+    const steps = new AgentSteps({ framework: 'test' });
+    withRollout(aRolloutContext({ sink: spans }), () => {
+      steps.start({ id: 'glue', parentId: null, kind: 'step', name: 'sequence', isHidden: true });
+      steps.end('glue');
+    });
+    expect(spans.close()).toBe(0);
+  });
+
+  test('a step that was stopped is partial, and no failure', () => {
+    const sink = inRollout((steps) => {
+      steps.start({ id: 'm', parentId: null, kind: 'model-call', name: 'tiny' });
+      steps.end('m', { error: new Error('aborted'), isAborted: true });
+    });
+    expect(sink.spans[0]?.status.code).toBe('UNSET');
+    expect(sink.spans[0]?.attributes['agentlightning.partial']).toBe(true);
+  });
+});

@@ -1,0 +1,197 @@
+import { agentPathOf, withinAgent } from '../agent-path.ts';
+import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
+import { newSpanId } from '../id.ts';
+import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
+import { createTracer, type TracerOptions } from '../rollout-tracer.ts';
+import type { Attributes } from '../span.ts';
+import {
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallAttributes,
+  pythonReaderAttributes,
+} from '../span-attributes.ts';
+import type { ActiveSpan, Tracer } from '../tracer.ts';
+import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
+
+/** A step that is under way. */
+interface OpenStep {
+  readonly span: ActiveSpan;
+  /** What a step or a call made inside belongs to. */
+  readonly inside: RolloutContext;
+}
+
+/** What {@link AgentSteps} can be given. */
+export interface AgentStepsOptions extends TracerOptions {
+  /** The framework's name: `langchain`. */
+  readonly framework: string;
+}
+
+/**
+ * The steps of agents, as a framework tells of them by its own ids, recorded as spans of the rollouts they are in.
+ *
+ * A step belongs to the rollout of the step it is part of, or else to the one that is running where it begins;
+ * outside of rollouts nothing is recorded. Steps may overlap in any way, of any number of rollouts. Ends of steps
+ * that are not known are passed over, and nothing here throws: an agent must not notice.
+ *
+ * @example
+ * ```ts
+ * const steps = new AgentSteps({ framework: 'langchain' });
+ * steps.start({ id: runId, parentId: parentRunId, kind: 'tool-call', name: 'weather' });
+ * steps.end(runId, { attributes: { 'gen_ai.tool.call.result': 'sunny' } });
+ * ```
+ */
+export class AgentSteps {
+  readonly #framework: string;
+  readonly #tracer: Tracer;
+  readonly #open: Map<string, OpenStep> = new Map();
+
+  constructor({ framework, ...options }: AgentStepsOptions) {
+    this.#framework = framework;
+    this.#tracer = createTracer(options);
+  }
+
+  /** How many steps are under way. */
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /** Begins a step. One whose id is under way already is left alone. */
+  start(step: AgentStep): void {
+    const around = this.#around(step.parentId);
+    if (around === null || this.#open.has(step.id)) return;
+    const span = step.isHidden === true ? this.#hide(step.id, around) : this.#record(step, around);
+    const inAgent = step.kind === 'agent' ? withinAgent(around, step.name) : around;
+    const inside = step.isHidden === true ? inAgent : { ...inAgent, parentSpanId: span.spanId };
+    this.#open.set(step.id, { span, inside });
+  }
+
+  /** Sets attributes of a step that is under way. */
+  annotate(id: string, attributes: Attributes): void {
+    this.#open.get(id)?.span.setAttributes(attributes);
+  }
+
+  /** Notes something that happened at this moment of a step that is under way. */
+  addEvent(id: string, name: string, attributes: Attributes = {}): void {
+    this.#open.get(id)?.span.addEvent(name, attributes);
+  }
+
+  /** Ends a step, and records it. */
+  end(id: string, { attributes = {}, error, isAborted = false }: AgentStepEnd = {}): void {
+    const step = this.#open.get(id);
+    if (step === undefined) return;
+    step.span.setAttributes(attributes);
+    if (isAborted) {
+      step.span.setAttribute(modelCallAttributes.isPartial, true);
+      if (error !== undefined) step.span.addEvent('exception', exceptionAttributes(error));
+      step.span.setStatus({ code: 'UNSET', message: null });
+    } else if (error !== undefined) {
+      step.span.addEvent('exception', exceptionAttributes(error));
+      step.span.setStatus({ code: 'ERROR', message: messageOf(error) });
+    }
+    step.span.end();
+  }
+
+  /** Whether a step of this id is under way. */
+  has(id: string): boolean {
+    return this.#open.has(id);
+  }
+
+  /** Runs a function inside a step: spans, steps and calls made there belong to it. Just runs it when the step is not known. */
+  within<TResult>(id: string, run: () => TResult): TResult {
+    const step = this.#open.get(id);
+    return step === undefined ? run() : withRollout(step.inside, run);
+  }
+
+  /** Where a model call that is made inside a step belongs; null when the step is not known. */
+  placeOf(id: string): CallPlace | null {
+    const inside = this.#open.get(id)?.inside;
+    if (inside === undefined) return null;
+    return { parentSpanId: inside.parentSpanId, agentName: inside.agentName, agentPath: agentPathOf(inside) };
+  }
+
+  /** The rollout that a step belongs to; null when the step is not known. */
+  rolloutOf(id: string): RolloutContext | null {
+    return this.#open.get(id)?.inside ?? null;
+  }
+
+  #around(parentId: string | null): RolloutContext | null {
+    const parent = parentId === null ? undefined : this.#open.get(parentId);
+    return parent?.inside ?? currentRollout();
+  }
+
+  #record(step: AgentStep, around: RolloutContext): ActiveSpan {
+    const { id, gathered } = step;
+    return withRollout(around, () =>
+      this.#tracer.startSpan(spanNameOf(step), {
+        attributes: { ...stepAttributes(step, around), ...step.attributes, ...this.#origin(id) },
+        beforeEnd: (span) => {
+          this.#open.delete(id);
+          if (gathered !== undefined) span.setAttributes(gathered());
+        },
+      }),
+    );
+  }
+
+  #origin(id: string): Attributes {
+    return {
+      [agentLightningAttributes.framework]: this.#framework,
+      [agentLightningAttributes.frameworkRunId]: id,
+    };
+  }
+
+  /** Stands in for the span of a hidden step, so that the end of the attempt clears it away like any other. */
+  #hide(id: string, around: RolloutContext): ActiveSpan {
+    const span: ActiveSpan = {
+      traceId: around.traceId,
+      spanId: newSpanId(),
+      setAttribute: () => {},
+      setAttributes: () => {},
+      addEvent: () => {},
+      setStatus: () => {},
+      recordException: () => {},
+      end: () => {
+        this.#open.delete(id);
+        around.sink.spanDiscarded?.(span.spanId);
+      },
+    };
+    around.sink.spanStarted?.(span);
+    return span;
+  }
+}
+
+/** OpenTelemetry's names of operations, which also begin the names of spans. */
+const operations: Readonly<Record<AgentStepKind, string | null>> = {
+  agent: 'invoke_agent',
+  step: null,
+  'model-call': 'chat',
+  'tool-call': 'execute_tool',
+  'hand-off': null,
+  guardrail: null,
+  embedding: 'embeddings',
+  retrieval: 'retrieval',
+};
+
+function spanNameOf({ kind, name }: AgentStep): string {
+  const operation = operations[kind];
+  if (operation !== null) return `${operation} ${name}`;
+  return kind === 'step' ? name : `${kind} ${name}`;
+}
+
+function stepAttributes({ kind, name }: AgentStep, around: RolloutContext): Attributes {
+  const operation = operations[kind];
+  const path = kind === 'agent' ? [...agentPathOf(around), name] : agentPathOf(around);
+  const agentName = path.at(-1);
+  return {
+    [agentLightningAttributes.stepKind]: kind,
+    ...(operation === null ? {} : { [genAiAttributes.operationName]: operation }),
+    ...(agentName === undefined
+      ? {}
+      : {
+          [genAiAttributes.agentName]: agentName,
+          [pythonReaderAttributes.agentName]: agentName,
+          [agentLightningAttributes.agentPath]: path.join('>'),
+        }),
+    ...(kind === 'tool-call' ? { [genAiAttributes.toolName]: name } : {}),
+    ...(kind === 'model-call' || kind === 'embedding' ? { [genAiAttributes.requestModel]: name } : {}),
+  };
+}
