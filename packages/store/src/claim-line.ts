@@ -1,5 +1,6 @@
 import type { AttemptedRollout, Clock } from '@agentlightning/core';
-import type { ChangeFeed } from './store-change.ts';
+import { isQueued } from './operations/rollout-record.ts';
+import type { ChangeFeed, StoreChange } from './store-change.ts';
 
 type Claimed = readonly AttemptedRollout[];
 
@@ -68,8 +69,8 @@ export class ClaimLine {
   }
 
   #watch(): () => void {
-    const unsubscribe = this.#feed.subscribe((change) => {
-      if (change === null || change.isQueued) void this.#serve();
+    const unsubscribe = this.#feed.subscribe((changes) => {
+      if (changes.some(mayFillQueue)) void this.#serve();
     });
     const stopOutside = this.#watchOutside();
     return () => {
@@ -116,6 +117,10 @@ export class ClaimLine {
       }
     }
   }
+}
+
+function mayFillQueue(change: StoreChange): boolean {
+  return change.kind === 'unknown' || (change.kind === 'rollout' && isQueued(change.status));
 }
 
 /** The longest time that timers can take, where more is asked for. */

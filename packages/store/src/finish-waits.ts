@@ -1,4 +1,4 @@
-import type { Clock, Rollout } from '@agentlightning/core';
+import { type Clock, isTerminalRolloutStatus, type Rollout } from '@agentlightning/core';
 import { longest } from './claim-line.ts';
 import type { ChangeFeed, StoreChange } from './store-change.ts';
 
@@ -23,7 +23,7 @@ export interface FinishWaitSource {
 export async function waitForFinish(source: FinishWaitSource, wait: FinishWait): Promise<readonly Rollout[]> {
   const rolloutIds = [...new Set(wait.rolloutIds)];
   const missing = new MissingRollouts();
-  const unsubscribe = source.feed.subscribe((change) => missing.hear(change));
+  const unsubscribe = source.feed.subscribe((changes) => missing.hear(changes));
   const stopOutside = source.watchOutside();
   const over = new AbortController();
   const signal = wait.signal === undefined ? over.signal : AbortSignal.any([over.signal, wait.signal]);
@@ -59,9 +59,12 @@ class MissingRollouts {
     this.#isStale = false;
   }
 
-  hear(change: StoreChange | null): void {
-    if (change === null) this.#isStale = true;
-    for (const rolloutId of change?.finishedRolloutIds ?? []) this.#ended.add(rolloutId);
+  hear(changes: readonly StoreChange[]): void {
+    for (const change of changes) {
+      // A rollout that is gone ends the wait too, with the error that says so.
+      if (change.kind === 'unknown' || change.kind === 'rollout-deleted') this.#isStale = true;
+      else if (change.kind === 'rollout' && isTerminalRolloutStatus(change.status)) this.#ended.add(change.rolloutId);
+    }
     if (this.#isWorthReading()) this.#resume?.();
   }
 

@@ -6,3 +6,4 @@ export { createStoreServer } from './server/create-store-server.ts';
 export type { SqlClaimOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
 export type { StoreTransaction } from './sql-store-operations.ts';
+export type { StoreChange, StoreChangeListener } from './store-change.ts';

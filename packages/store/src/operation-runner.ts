@@ -33,7 +33,8 @@ export class TransactionRunner implements OperationRunner {
   async write<TResult>(operation: Operation<TResult>): Promise<TResult> {
     const changes = new ChangeRecorder();
     const result = await this.#driver.write((db) => operation(this.#context(db, changes)));
-    if (changes.isQueued || changes.finishedRolloutIds.length > 0) this.#feed.publish(changes);
+    this.#feed.publish(changes.changes);
+    this.#driver.announce(changes.changes);
     return result;
   }
 

@@ -1,5 +1,6 @@
 import type { SqlDialect } from './sql-dialect.ts';
 import type { SqlValue } from './sql-value.ts';
+import type { StoreChange, StoreChangeListener } from './store-change.ts';
 
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;
@@ -26,8 +27,10 @@ export interface SqlDriver {
   read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
   /** Runs work in one transaction: all of it is written, or nothing when it throws. */
   write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
-  /** Tells when somebody else changed the database, until the function it returns is called. */
-  onOutsideChange(listener: () => void): () => void;
+  /** Tells other processes what was committed here. Whatever cannot be told they find by themselves. */
+  announce(changes: readonly StoreChange[]): void;
+  /** Tells when another process changed the database, until the function it returns is called. */
+  onOutsideChange(listener: StoreChangeListener): () => void;
   /** Waits for what is under way, then lets go of the database. */
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ import { readFinishedRollouts } from './operations/read-rollouts.ts';
 import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
-import { ChangeFeed } from './store-change.ts';
+import { ChangeFeed, type StoreChangeListener } from './store-change.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** What an {@link SqlStore} works with. */
@@ -59,7 +59,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#driver = driver;
     this.#clock = options.clock;
     this.#feed = feed;
-    this.#watchOutside = () => driver.onOutsideChange(() => feed.publish(null));
+    this.#watchOutside = () => driver.onOutsideChange((changes) => feed.publish(changes));
     this.#claimLine = new ClaimLine(options.clock, feed, this.#watchOutside);
     this.#openedAtMs = options.clock.now();
     this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
@@ -84,6 +84,24 @@ export class SqlStore extends SqlStoreOperations implements Store {
       },
     );
     return this.#untilEnded(waiting);
+  }
+
+  /**
+   * Tells about every change of the store, by this process and by others, until the function it returns is called.
+   * Changes by other processes come as `unknown` where the database does not say what they were.
+   *
+   * @example
+   * ```ts
+   * const unsubscribe = store.subscribe((changes) => console.log(changes.map((change) => change.kind)));
+   * ```
+   */
+  subscribe(listener: StoreChangeListener): () => void {
+    const unsubscribe = this.#feed.subscribe(listener);
+    const stopOutside = this.#watchOutside();
+    return () => {
+      unsubscribe();
+      stopOutside();
+    };
   }
 
   /**

@@ -1,29 +1,98 @@
-/** What a write did that others may be waiting for. */
-export interface StoreChange {
-  /** Whether a rollout entered the queue. */
-  readonly isQueued: boolean;
-  /** The rollouts that ended. */
-  readonly finishedRolloutIds: readonly string[];
+import type { AttemptStatus, RolloutStatus, RunStatus } from '@agentlightning/core';
+
+/** Something that a committed write did: what waits wake up for, and what followers of the store are told. */
+export type StoreChange =
+  /** A rollout is new, has another status, or another field was written. One that is queued again made the queue grow. */
+  | {
+      readonly kind: 'rollout';
+      readonly rolloutId: string;
+      readonly runId: string | null;
+      readonly status: RolloutStatus;
+    }
+  /** An attempt is new, has another status, or another field was written. */
+  | {
+      readonly kind: 'attempt';
+      readonly rolloutId: string;
+      readonly attemptId: string;
+      readonly status: AttemptStatus;
+    }
+  /** Spans were recorded; those of the rollout up to `lastSequenceId` can be read. */
+  | {
+      readonly kind: 'spans';
+      readonly rolloutId: string;
+      readonly attemptId: string;
+      readonly count: number;
+      readonly lastSequenceId: number;
+    }
+  /** A snapshot of resources was written, and is the latest now. */
+  | { readonly kind: 'resources'; readonly resourcesId: string; readonly version: number }
+  /** A run is new, was changed, or has new metrics. */
+  | { readonly kind: 'run'; readonly runId: string; readonly status: RunStatus }
+  /** A rollout was removed, with its attempts and spans. */
+  | { readonly kind: 'rollout-deleted'; readonly rolloutId: string; readonly runId: string | null }
+  /** A run was removed, with its metrics. */
+  | { readonly kind: 'run-deleted'; readonly runId: string }
+  /** Somebody changed something, and it is not known what: whoever waits reads again. */
+  | { readonly kind: 'unknown' };
+
+/** Hears of changes: those of one transaction, or several, in the order in which they were committed. */
+export type StoreChangeListener = (changes: readonly StoreChange[]) => void;
+
+/** Stands for whatever another process may have changed. */
+export const unknownChange: readonly StoreChange[] = [{ kind: 'unknown' }];
+
+/** Collects, within one transaction, what is told once it is committed: of each thing, how it is in the end. */
+export class ChangeRecorder {
+  readonly #changes = new Map<string, StoreChange>();
+
+  /** Notes a change; it replaces what was noted of the same thing before. */
+  record(change: StoreChange): void {
+    const key = subjectOf(change);
+    const known = this.#changes.get(key);
+    const isMoreSpans = change.kind === 'spans' && known?.kind === 'spans';
+    // The newest comes last.
+    this.#changes.delete(key);
+    this.#changes.set(key, isMoreSpans ? { ...change, count: known.count + change.count } : change);
+  }
+
+  /** What was noted, in order. */
+  get changes(): readonly StoreChange[] {
+    return [...this.#changes.values()];
+  }
 }
 
-/** Collects, within one transaction, what is told to those who wait once it is committed. */
-export class ChangeRecorder implements StoreChange {
-  isQueued = false;
-  readonly finishedRolloutIds: string[] = [];
+/** What a change is about: two changes of one subject in one transaction are told as one. */
+function subjectOf(change: StoreChange): string {
+  switch (change.kind) {
+    case 'rollout':
+    case 'rollout-deleted':
+      return JSON.stringify(['rollout', change.rolloutId]);
+    case 'attempt':
+    case 'spans':
+      return JSON.stringify([change.kind, change.rolloutId, change.attemptId]);
+    case 'resources':
+      return JSON.stringify(['resources', change.resourcesId]);
+    case 'run':
+    case 'run-deleted':
+      return JSON.stringify(['run', change.runId]);
+    case 'unknown':
+      return 'unknown';
+  }
 }
 
-/** Tells those who wait in this process about changes, of this process and of others. */
+/** Tells those who listen in this process about changes, of this process and of others. */
 export class ChangeFeed {
-  readonly #listeners = new Set<(change: StoreChange | null) => void>();
+  readonly #listeners = new Set<StoreChangeListener>();
 
-  /** Calls the listener for every change until the function it returns is called. Null: another process changed something. */
-  subscribe(listener: (change: StoreChange | null) => void): () => void {
+  /** Calls the listener for every change until the function it returns is called. */
+  subscribe(listener: StoreChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** Tells every listener. */
-  publish(change: StoreChange | null): void {
-    for (const listener of [...this.#listeners]) listener(change);
+  publish(changes: readonly StoreChange[]): void {
+    if (changes.length === 0) return;
+    for (const listener of [...this.#listeners]) listener(changes);
   }
 }

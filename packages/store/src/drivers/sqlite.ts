@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
 import { SerialQueue } from '../serial-queue.ts';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
+import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { EventLoopTurn } from './event-loop-turn.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { isBusy, storeErrorFrom } from './sqlite-error.ts';
@@ -32,7 +33,7 @@ export class SqliteDriver implements SqlDriver {
   readonly #queue = new SerialQueue();
   readonly #turn = new EventLoopTurn();
   readonly #statements = new Map<string, StatementSync>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<StoreChangeListener>();
   readonly #connection: SqlConnection;
   #poll: NodeJS.Timeout | null = null;
   #dataVersion: unknown = null;
@@ -69,7 +70,10 @@ export class SqliteDriver implements SqlDriver {
     return this.#transaction('BEGIN IMMEDIATE', work);
   }
 
-  onOutsideChange(listener: () => void): () => void {
+  /** Others look for themselves: they see that the file changed. */
+  announce(): void {}
+
+  onOutsideChange(listener: StoreChangeListener): () => void {
     if (this.#options.path === ':memory:') return () => undefined;
     this.#listeners.add(listener);
     this.#poll ??= setInterval(() => this.#lookForChanges(), this.#options.outsidePollMs);
@@ -154,7 +158,7 @@ export class SqliteDriver implements SqlDriver {
       const version = this.#readDataVersion();
       if (version === this.#dataVersion) return;
       this.#dataVersion = version;
-      for (const listener of [...this.#listeners]) listener();
+      for (const listener of [...this.#listeners]) listener(unknownChange);
     });
   }
 

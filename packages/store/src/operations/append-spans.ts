@@ -26,6 +26,7 @@ export async function appendSpans(
     const last = counters.get(span.rolloutId) ?? (await lastSequenceId(context, span.rolloutId));
     const recorded = await insertSpan(context, span, span.sequenceId ?? last + 1);
     counters.set(span.rolloutId, recorded === null ? last : Math.max(last, recorded.sequenceId));
+    if (recorded !== null) noteSpan(context, recorded);
     results.push(recorded);
   }
   for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
@@ -49,6 +50,11 @@ export async function reserveSpanSequenceIds(
     reserved.push(next);
   }
   return reserved;
+}
+
+function noteSpan(context: OperationContext, span: Span): void {
+  const { rolloutId, attemptId, sequenceId } = span;
+  context.changes.record({ kind: 'spans', rolloutId, attemptId, count: 1, lastSequenceId: sequenceId });
 }
 
 async function insertSpan(context: OperationContext, span: SpanInput, sequenceId: number): Promise<Span | null> {

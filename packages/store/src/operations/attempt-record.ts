@@ -63,7 +63,14 @@ export async function openAttempt(
     rolloutId,
   ]);
   if (attempt.workerId !== null) await markWorkerBusy(context, attempt.workerId, attempt);
+  noteAttempt(context, attempt);
   return attempt;
+}
+
+/** Notes that an attempt is new or was changed, for those who follow. */
+export function noteAttempt(context: OperationContext, attempt: Attempt): void {
+  const { rolloutId, attemptId, status } = attempt;
+  context.changes.record({ kind: 'attempt', rolloutId, attemptId, status });
 }
 
 /**
@@ -130,6 +137,7 @@ export async function moveAttempt(
       attempt.attemptId,
     ],
   );
+  noteAttempt(context, moved);
   if (attempt.workerId !== null) {
     if (isOpen(move.to)) await markWorkerBusy(context, attempt.workerId, moved);
     else await releaseWorker(context, attempt.workerId, moved);

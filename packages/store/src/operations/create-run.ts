@@ -29,5 +29,6 @@ export async function createRun(context: OperationContext, run: CreateRunRequest
       details: { runId: run.runId },
     });
   }
+  context.changes.record({ kind: 'run', runId: run.runId, status: 'running' });
   return loadRun(context, run.runId);
 }

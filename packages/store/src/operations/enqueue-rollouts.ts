@@ -4,7 +4,7 @@ import { toJson } from '../row-value.ts';
 import { completeConfig } from './complete-config.ts';
 import { findLatestResources, loadResources } from './read-resources.ts';
 import { loadRun } from './read-runs.ts';
-import { enterQueue, findRollout } from './rollout-record.ts';
+import { enterQueue, findRollout, noteRollout } from './rollout-record.ts';
 
 /** Puts rollouts into the queue; those whose id is known already are left alone. */
 export async function enqueueRollouts(
@@ -67,6 +67,7 @@ export async function insertRollout(
       toJson(rollout.input, 'Rollout input'),
     ],
   );
+  noteRollout(context, rollout);
   return rollout;
 }
 

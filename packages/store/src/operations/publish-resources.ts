@@ -16,5 +16,7 @@ export async function publishResources(
        resources = excluded.resources, update_time_ms = excluded.update_time_ms`,
     [resourcesId, toJson(resources, `Resources ${resourcesId}`), context.nowMs, context.nowMs],
   );
-  return loadResources(context, resourcesId);
+  const snapshot = await loadResources(context, resourcesId);
+  context.changes.record({ kind: 'resources', resourcesId, version: snapshot.version });
+  return snapshot;
 }

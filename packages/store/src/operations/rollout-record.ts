@@ -52,13 +52,18 @@ export async function moveRollout(context: OperationContext, rollout: Rollout, t
   if (isQueued(to)) await enterQueue(context, rollout);
   else if (isQueued(rollout.status))
     await context.db.run('DELETE FROM queue WHERE rollout_id = ?', [rollout.rolloutId]);
-  if (isOver) context.changes.finishedRolloutIds.push(rollout.rolloutId);
+  noteRollout(context, { ...rollout, status: to });
   return { ...rollout, status: to, endTimeMs };
+}
+
+/** Notes that a rollout is new or was changed, for those who wait and those who follow. */
+export function noteRollout(context: OperationContext, rollout: Rollout): void {
+  const { rolloutId, runId, status } = rollout;
+  context.changes.record({ kind: 'rollout', rolloutId, runId, status });
 }
 
 /** Puts a rollout at the end of the queue, unless it stands in it already. */
 export async function enterQueue(context: OperationContext, rollout: Rollout): Promise<void> {
-  context.changes.isQueued = true;
   await context.db.run('INSERT INTO queue (rollout_id, run_id) VALUES (?, ?) ON CONFLICT (rollout_id) DO NOTHING', [
     rollout.rolloutId,
     rollout.runId,

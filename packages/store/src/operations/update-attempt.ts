@@ -2,7 +2,7 @@ import type { Attempt, AttemptPatch } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';
-import { loadAttempt, moveAttempt } from './attempt-record.ts';
+import { loadAttempt, moveAttempt, noteAttempt } from './attempt-record.ts';
 import { loadRollout } from './rollout-record.ts';
 
 /** Which attempt to change, and how. */
@@ -19,6 +19,7 @@ export async function updateAttempt(context: OperationContext, request: UpdateAt
   const record = await loadRollout(context, rolloutId);
   const { attempt } = await loadAttempt(context, record, request.attemptId);
   const written = await writeFields(context, attempt, patch);
+  noteAttempt(context, written);
   if (patch.status === undefined) return written;
   const moved = await moveAttempt(context, { record, attempt: written }, { to: patch.status });
   return moved.attempt;

@@ -6,7 +6,7 @@ import type { SqlValue } from '../sql-value.ts';
 import { closeOpenAttempts } from './attempt-record.ts';
 import { completeConfig } from './complete-config.ts';
 import { loadResources } from './read-resources.ts';
-import { isQueued, loadRollout, moveRollout } from './rollout-record.ts';
+import { isQueued, loadRollout, moveRollout, noteRollout } from './rollout-record.ts';
 
 /** Changes a rollout. Writing a status by hand also closes what was open. */
 export async function updateRollout(
@@ -16,6 +16,7 @@ export async function updateRollout(
 ): Promise<Rollout> {
   await writeFields(context, rolloutId, patch);
   const record = await loadRollout(context, rolloutId);
+  noteRollout(context, record.rollout);
   if (patch.status === undefined || patch.status === record.rollout.status) return record.rollout;
   const moved = await moveRollout(context, record.rollout, patch.status);
   await closeWhatIsOver(context, record, patch.status);

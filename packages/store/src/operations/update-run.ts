@@ -29,6 +29,7 @@ export async function updateRun(context: OperationContext, request: UpdateRunReq
       [runId, point.step, point.timeMs, toJson(point.values, 'Metrics')],
     );
   }
+  context.changes.record({ kind: 'run', runId, status: patch.status ?? run.status });
   return loadRun(context, runId);
 }
 
