@@ -26,15 +26,16 @@ export async function migrate(driver: SqlDriver, options: MigrateOptions): Promi
   const isCurrent = await driver.read(async (connection) => (await currentVersion(driver, connection)) === newest);
   if (isCurrent) return;
   await driver.write(async (connection) => {
+    if (driver.dialect.lockSchema !== null) await connection.all(driver.dialect.lockSchema);
     const version = await currentVersion(driver, connection);
     if (version > newest) throw newerSchema(version, newest);
     if (version === 0) {
       await connection.run(
-        'CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, time_ms REAL NOT NULL)',
+        `CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, time_ms ${driver.dialect.columnTypes.real} NOT NULL)`,
       );
     }
     for (const migration of known.filter((candidate) => candidate.version > version)) {
-      for (const statement of migration.statements) await connection.run(statement);
+      for (const statement of migration.statements(driver.dialect)) await connection.run(statement);
       await connection.run('INSERT INTO schema_migrations (version, name, time_ms) VALUES (?, ?, ?)', [
         migration.version,
         migration.name,

@@ -67,8 +67,8 @@ test('applies what is new in order, and nothing of it when one part fails', asyn
   const driver = await SqliteDriver.open({ ...driverOptions, path: file });
   await migrate(driver, { nowMs: 0 });
   const next = migrations.length + 1;
-  const good = { version: next, name: 'good', statements: ['CREATE TABLE extra (a TEXT)'] };
-  const bad = { version: next + 1, name: 'bad', statements: ['CREATE TABLE more (a TEXT)', 'CREATE NONSENSE'] };
+  const good = { version: next, name: 'good', statements: () => ['CREATE TABLE extra (a TEXT)'] };
+  const bad = { version: next + 1, name: 'bad', statements: () => ['CREATE TABLE more (a TEXT)', 'CREATE NONSENSE'] };
   await expect(migrate(driver, { nowMs: 0, migrations: [...migrations, good, bad] })).rejects.toMatchObject({
     code: 'INTERNAL',
   });

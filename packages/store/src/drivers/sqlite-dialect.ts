@@ -4,14 +4,19 @@ import type { SqlValue } from '../sql-value.ts';
 
 /** How SQLite writes what databases write differently. */
 export const sqliteDialect: SqlDialect = {
+  name: 'sqlite',
+  columnTypes: { position: 'INTEGER PRIMARY KEY', integer: 'INTEGER', real: 'REAL', text: 'TEXT' },
   tableNames: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-  // One writer at a time: there is nobody whose locks could be skipped.
+  // One writer at a time: there is nobody to keep out, and nobody whose locks could be skipped.
+  lockSchema: null,
+  forUpdate: '',
   skipLocked: '',
   isOneOf: (column, values) => ({
     sql: `${column} IN (SELECT value FROM json_each(?))`,
     parameters: [JSON.stringify(values)],
   }),
   contains: (column, text) => ({ sql: `instr(${column}, ?) > 0`, parameters: [text] }),
+  member: (column, name) => `(${column} -> '${name}')`,
   hasField: (column, { name, value }) => {
     const { types, stored } = jsonEachForm(value);
     // json_each instead of a JSON path: a field's name may hold anything, and a path has no escapes.
