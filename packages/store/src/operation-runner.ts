@@ -31,11 +31,16 @@ export class TransactionRunner implements OperationRunner {
   }
 
   async write<TResult>(operation: Operation<TResult>): Promise<TResult> {
-    const changes = new ChangeRecorder();
-    const result = await this.#driver.write((db) => operation(this.#context(db, changes)));
-    this.#feed.publish(changes.changes);
-    this.#driver.announce(changes.changes);
-    return result;
+    const written = await this.#driver.write(
+      async (db) => {
+        const recorder = new ChangeRecorder();
+        const result = await operation(this.#context(db, recorder));
+        return { result, changes: recorder.changes };
+      },
+      ({ changes }) => changes,
+    );
+    this.#feed.publish(written.changes);
+    return written.result;
   }
 
   #context(db: OperationContext['db'], changes: ChangeRecorder): OperationContext {

@@ -25,10 +25,15 @@ export interface SqlDriver {
   readonly dialect: SqlDialect;
   /** Runs work in one transaction that sees one moment of the database. */
   read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
-  /** Runs work in one transaction: all of it is written, or nothing when it throws. */
-  write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
-  /** Tells other processes what was committed here. Whatever cannot be told they find by themselves. */
-  announce(changes: readonly StoreChange[]): void;
+  /**
+   * Runs work in one transaction: all of it is written, or nothing when it throws. Where others write at the same
+   * time the work may run more than once, each time in a new transaction: it does nothing but work with its connection.
+   */
+  write<TResult>(
+    work: (connection: SqlConnection) => Promise<TResult>,
+    /** What of it to tell other processes, where the database does that. @default nothing */
+    changesOf?: (result: TResult) => readonly StoreChange[],
+  ): Promise<TResult>;
   /** Tells when another process changed the database, until the function it returns is called. */
   onOutsideChange(listener: StoreChangeListener): () => void;
   /** Waits for what is under way, then lets go of the database. */

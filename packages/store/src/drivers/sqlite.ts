@@ -66,12 +66,10 @@ export class SqliteDriver implements SqlDriver {
     return this.#transaction('BEGIN DEFERRED', work);
   }
 
+  /** Nothing is told to other processes: they see by themselves that the file changed. */
   write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
     return this.#transaction('BEGIN IMMEDIATE', work);
   }
-
-  /** Others look for themselves: they see that the file changed. */
-  announce(): void {}
 
   onOutsideChange(listener: StoreChangeListener): () => void {
     if (this.#options.path === ':memory:') return () => undefined;

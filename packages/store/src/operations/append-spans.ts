@@ -4,6 +4,7 @@ import { type RolloutRecord, spanBody } from '../row.ts';
 import { readInteger, toJson } from '../row-value.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout } from './rollout-record.ts';
+import { lockRows } from './row-lock.ts';
 
 /**
  * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
@@ -14,6 +15,11 @@ export async function appendSpans(
   context: OperationContext,
   spans: readonly SpanInput[],
 ): Promise<readonly (Span | null)[]> {
+  await lockRows(
+    context,
+    'rollouts',
+    spans.map((span) => span.rolloutId),
+  );
   const counters = new Map<string, number>();
   const alive = new Set<string>();
   const results: (Span | null)[] = [];
@@ -42,6 +48,11 @@ export async function reserveSpanSequenceIds(
   context: OperationContext,
   attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
 ): Promise<readonly number[]> {
+  await lockRows(
+    context,
+    'rollouts',
+    attempts.map((attempt) => attempt.rolloutId),
+  );
   const reserved: number[] = [];
   for (const { rolloutId, attemptId } of attempts) {
     await loadAttempt(context, await loadRollout(context, rolloutId), attemptId);

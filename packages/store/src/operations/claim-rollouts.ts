@@ -59,12 +59,16 @@ export function assertClaimLimit(limit: number): void {
 }
 
 async function takeFromQueue(context: OperationContext, request: ClaimRequest): Promise<readonly string[]> {
-  const ofRun = request.runId === null ? '' : 'WHERE run_id = ?';
+  const ofRun = request.runId === null ? '' : 'WHERE q.run_id = ?';
   const parameters: SqlValue[] = request.runId === null ? [request.limit] : [request.runId, request.limit];
   const rows = await context.db.all(
-    `DELETE FROM queue WHERE position IN (
-       SELECT position FROM queue ${ofRun} ORDER BY position LIMIT ? ${context.dialect.skipLocked}
-     ) RETURNING position, rollout_id`,
+    // The rollouts are locked with their places in the queue: somebody may be cancelling one. Materialized, because
+    // a selection that locks must run once.
+    `WITH next AS MATERIALIZED (
+       SELECT q.position FROM queue AS q JOIN rollouts AS r ON r.rollout_id = q.rollout_id
+       ${ofRun} ORDER BY q.position LIMIT ? ${context.dialect.skipLocked}
+     )
+     DELETE FROM queue WHERE position IN (SELECT position FROM next) RETURNING position, rollout_id`,
     parameters,
   );
   return rows

@@ -3,6 +3,7 @@ import type { OperationContext } from '../operation.ts';
 import { readText } from '../row-value.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { loadRollout } from './rollout-record.ts';
+import { lockRows } from './row-lock.ts';
 
 /** An attempt whose time is up. */
 export interface ExpiredAttempt {
@@ -40,7 +41,10 @@ export async function findExpiredAttempts(context: OperationContext): Promise<re
 
 /** Ends the attempts whose time is up, and gives back how many there were. */
 export async function expireAttempts(context: OperationContext): Promise<number> {
-  const expired = await findExpiredAttempts(context);
+  // Found, held, and looked at again: somebody may have ended one, or said that it is alive, in between.
+  const suspects = new Set((await findExpiredAttempts(context)).map((attempt) => attempt.rolloutId));
+  await lockRows(context, 'rollouts', [...suspects]);
+  const expired = (await findExpiredAttempts(context)).filter((attempt) => suspects.has(attempt.rolloutId));
   for (const { rolloutId, attemptId, reason } of expired) {
     const record = await loadRollout(context, rolloutId);
     const { attempt } = await loadAttempt(context, record, attemptId);

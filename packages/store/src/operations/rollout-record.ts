@@ -12,12 +12,14 @@ import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWit
 import { readTextOrNull } from '../row-value.ts';
 
 /**
- * Reads a rollout to work with.
+ * Reads a rollout to work with, and holds it until the transaction ends.
  *
  * @throws NotFoundError when there is none
  */
 export async function loadRollout(context: OperationContext, rolloutId: string): Promise<RolloutRecord> {
-  const [row] = await context.db.all('SELECT * FROM rollouts WHERE rollout_id = ?', [rolloutId]);
+  const [row] = await context.db.all(`SELECT * FROM rollouts WHERE rollout_id = ? ${context.dialect.forUpdate}`, [
+    rolloutId,
+  ]);
   if (row === undefined) throw new NotFoundError('Rollout', rolloutId);
   return { rollout: rolloutFromRow(row), latestAttemptId: readTextOrNull(row, 'latest_attempt_id') };
 }

@@ -3,11 +3,13 @@ import type { OperationContext } from '../operation.ts';
 import { openAttempt } from './attempt-record.ts';
 import { insertRollout } from './enqueue-rollouts.ts';
 import { findRollout, withAttempt } from './rollout-record.ts';
+import { lockRows } from './row-lock.ts';
 import { startAttempt } from './start-attempt.ts';
 
 /** Starts a rollout past the queue; one that has an attempt already is left alone. */
 export async function startRollout(context: OperationContext, request: StartRolloutRequest): Promise<AttemptedRollout> {
   const workerId = request.workerId ?? null;
+  if (request.rolloutId !== undefined) await lockRows(context, 'rollouts', [request.rolloutId]);
   const known = request.rolloutId === undefined ? null : await findRollout(context, request.rolloutId);
   if (known !== null) {
     return hasAttempt(known) ? known : await startAttempt(context, known.rolloutId, workerId);

@@ -2,6 +2,7 @@ import { type MetricPoint, type Run, type RunPatch, ValidationError } from '@age
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadRun } from './read-runs.ts';
+import { lockRows } from './row-lock.ts';
 
 /** Which run to change, how, and what to record with it. */
 export interface UpdateRunRequest {
@@ -13,6 +14,7 @@ export interface UpdateRunRequest {
 /** Changes a run and records metrics, together or not at all. */
 export async function updateRun(context: OperationContext, request: UpdateRunRequest): Promise<Run> {
   const { runId, patch, metrics } = request;
+  await lockRows(context, 'runs', [runId]);
   const run = await loadRun(context, runId);
   const state = patch.state ?? run.state;
   await context.db.run('UPDATE runs SET status = ?, state = ?, update_time_ms = ? WHERE run_id = ?', [

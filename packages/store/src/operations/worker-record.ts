@@ -1,5 +1,6 @@
 import type { Attempt } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
+import { lockRows } from './row-lock.ts';
 
 /** Notes that a worker works on an attempt. */
 export async function markWorkerBusy(context: OperationContext, workerId: string, attempt: Attempt): Promise<void> {
@@ -23,6 +24,7 @@ export async function markWorkerDequeued(context: OperationContext, workerId: st
 
 /** Notes that a worker found nothing to do. */
 export async function markWorkerIdle(context: OperationContext, workerId: string): Promise<void> {
+  await lockRows(context, 'workers', [workerId]);
   const [busyWith] = await context.db.all(
     "SELECT 1 FROM attempts WHERE worker_id = ? AND status IN ('preparing', 'running') LIMIT 1",
     [workerId],
@@ -34,6 +36,7 @@ export async function markWorkerIdle(context: OperationContext, workerId: string
 
 /** Notes that an attempt of a worker is over: it is idle, or unknown if it was given up on, or busy with another. */
 export async function releaseWorker(context: OperationContext, workerId: string, attempt: Attempt): Promise<void> {
+  await lockRows(context, 'workers', [workerId]);
   const [other] = await context.db.all(
     `SELECT rollout_id, attempt_id FROM attempts WHERE worker_id = ? AND status IN ('preparing', 'running')
      ORDER BY start_time_ms DESC LIMIT 1`,
