@@ -1,6 +1,6 @@
 import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { ModelApi } from '@agentlightning/core/adapter';
 import { createParser } from 'eventsource-parser';
-import type { ModelApi } from './model-request.ts';
 import { type StreamedAnswer, streamedAnswer } from './streamed-answer.ts';
 
 /** More bytes than this are handed on to the agent, but not kept. */

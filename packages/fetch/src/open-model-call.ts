@@ -15,8 +15,8 @@ import {
   spanNames,
   untrainableReason,
 } from '@agentlightning/core';
+import type { ModelApi, ModelRequest } from '@agentlightning/core/adapter';
 import { AnswerReader } from './answer-reader.ts';
-import type { ModelApi, ModelRequest } from './model-request.ts';
 
 /** How calls of each API are called in the trace: the span's name and OpenTelemetry's operation. */
 const names: Readonly<Record<ModelApi, { readonly span: string; readonly operation: string }>> = {

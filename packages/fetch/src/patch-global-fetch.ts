@@ -1,3 +1,4 @@
+import { layGlobalFetch } from '@agentlightning/core/adapter';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
 /** What {@link patchGlobalFetch} can be given. */
@@ -18,14 +19,5 @@ export type PatchGlobalFetchOptions = Omit<TraceFetchOptions, 'fetch'>;
  * ```
  */
 export function patchGlobalFetch(options: PatchGlobalFetchOptions = {}): () => void {
-  const before = globalThis.fetch;
-  const traced = traceFetch({ ...options, fetch: before });
-  let isActive = true;
-  // Clients may have kept the patched function: after undoing, it only passes on.
-  const patched: typeof fetch = (input, init) => (isActive ? traced : before)(input, init);
-  globalThis.fetch = Object.defineProperties(patched, Object.getOwnPropertyDescriptors(traced));
-  return () => {
-    isActive = false;
-    if (globalThis.fetch === patched) globalThis.fetch = before;
-  };
+  return layGlobalFetch((inner) => traceFetch({ ...options, fetch: inner }));
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, StreamedMessage } from '@agentlightning/core';
-import type { ModelApi } from './model-request.ts';
+import type { ModelApi } from '@agentlightning/core/adapter';
 import { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
 
 /** Puts the events of a stream together into the body that would have come without streaming. */

@@ -7,3 +7,21 @@
 export type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
+export type { FetchLayer } from './fetch-layer.ts';
+export { bareFetch, markLayer, placeOfLayers } from './fetch-layer.ts';
+export { callHeaders } from './gateway-request.ts';
+export type { FetchLayerMaker } from './global-fetch.ts';
+export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
+export { modelAnswerAttributes, modelRequestAttributes } from './model-call-attributes.ts';
+export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
+export { isRequest, readFetch } from './model-request.ts';
+export type { GatewayCall, RedirectedFetchOptions } from './redirected-fetch.ts';
+export {
+  headersOf,
+  isForGateway,
+  isRedirected,
+  nextFetch,
+  redirectedFetch,
+  signalOf,
+  throughGateway,
+} from './redirected-fetch.ts';

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '../json.ts';
+import { isObject, parseObject } from '../json-access.ts';
 
 /** Which API a request to a model speaks. */
 export type ModelApi = 'chat-completions' | 'completions' | 'responses' | 'embeddings' | 'messages';
@@ -46,7 +47,7 @@ export async function readFetch(input: FetchInput, init: RequestInit | undefined
   const text = await textOf(input, init);
   const isOnceOnly = isStream(init?.body);
   const readInit = isOnceOnly && text !== null ? { ...init, body: text } : init;
-  const body = text === null ? null : parseJsonObject(text);
+  const body = text === null ? null : parseObject(text);
   const [apiPath, api] = found;
   if (text === null || body === null || !isBodyOf(api, body)) return { request: null, init: readInit };
   const model = typeof body.model === 'string' ? body.model : null;
@@ -75,7 +76,7 @@ function isBodyOf(api: ModelApi, body: JsonObject): boolean {
 }
 
 function areMessages(value: JsonObject[string] | undefined): boolean {
-  return Array.isArray(value) && value.every((message) => isJsonObject(message) && typeof message.role === 'string');
+  return Array.isArray(value) && value.every((message) => isObject(message) && typeof message.role === 'string');
 }
 
 function urlOf(input: FetchInput): URL | null {

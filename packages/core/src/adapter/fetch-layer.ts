@@ -1,0 +1,44 @@
+import type { CallPlace } from './agent-step.ts';
+
+/** Where a fetch of ours keeps its {@link FetchLayer}: one symbol for all adapters, and for all copies of this package. */
+export const layerKey: unique symbol = Symbol.for('agentlightning.fetch-layer');
+
+/** What one of our fetches lies over, and what it knows of the calls that go through it. */
+export interface FetchLayer {
+  readonly inner: typeof fetch;
+  /** Where in the trace a call belongs that is made now. @default it does not know */
+  readonly place?: (() => CallPlace | null) | undefined;
+}
+
+type Layered = typeof fetch & { [layerKey]?: FetchLayer | undefined };
+
+/** Remembers what a fetch of ours was made over, so that a call is never handled twice, nor sent in a circle. */
+export function markLayer(own: typeof fetch, layer: FetchLayer): typeof fetch {
+  return Object.defineProperty(own, layerKey, { value: layer, configurable: true });
+}
+
+/** The fetch beneath all of ours. */
+export function bareFetch(candidate: typeof fetch): typeof fetch {
+  let current: Layered = candidate;
+  for (let layer = current[layerKey]; layer !== undefined; layer = current[layerKey]) current = layer.inner;
+  return current;
+}
+
+/** Whether `own` is the candidate, or lies beneath it. */
+export function liesBeneath(own: typeof fetch, candidate: typeof fetch): boolean {
+  let current: Layered = candidate;
+  for (let layer = current[layerKey]; current !== own && layer !== undefined; layer = current[layerKey])
+    current = layer.inner;
+  return current === own;
+}
+
+/** Where a call belongs, by the outermost of our fetches that knows; null when none does. */
+export function placeOfLayers(candidate: typeof fetch): CallPlace | null {
+  let current: Layered = candidate;
+  for (let layer = current[layerKey]; layer !== undefined; layer = current[layerKey]) {
+    const place = layer.place?.() ?? null;
+    if (place !== null) return place;
+    current = layer.inner;
+  }
+  return null;
+}

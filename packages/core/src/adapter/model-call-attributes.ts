@@ -1,0 +1,61 @@
+import { toGenAiMessages, toGenAiOutputMessages } from '../gen-ai-messages.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
+import { toGenAiResponseInput, toGenAiResponseOutput } from '../responses-messages.ts';
+import type { Attributes, AttributeValue } from '../span.ts';
+import { genAiAttributes } from '../span-attributes.ts';
+
+type MaybeAttributes = Readonly<Record<string, AttributeValue | null>>;
+
+/**
+ * What a request to a model says, as attributes of its span: model, sampling, messages and tool definitions as one JSON
+ * each. For bodies of Chat Completions and of Responses, whole or in part.
+ *
+ * @param request - the body, or what a framework shows of it
+ */
+export function modelRequestAttributes(request: JsonObject): Attributes {
+  const { messages, input, tools } = request;
+  const inputMessages = messages === undefined ? toGenAiResponseInput(request) : toGenAiMessages(messages);
+  return known({
+    [genAiAttributes.requestModel]: textOf(request.model),
+    [genAiAttributes.requestTemperature]: numberOf(request.temperature),
+    [genAiAttributes.requestTopP]: numberOf(request.top_p),
+    [genAiAttributes.requestMaxTokens]:
+      numberOf(request.max_completion_tokens) ?? numberOf(request.max_tokens) ?? numberOf(request.max_output_tokens),
+    [genAiAttributes.requestSeed]: numberOf(request.seed),
+    [genAiAttributes.inputMessages]:
+      messages === undefined && input === undefined ? null : JSON.stringify(inputMessages),
+    [genAiAttributes.toolDefinitions]: objectsOf(tools).length === 0 ? null : JSON.stringify(tools),
+  });
+}
+
+/**
+ * What a model's answer says, as attributes of its span: id, model, messages, finish reasons and usage. For bodies of Chat
+ * Completions and of Responses, whole or in part. Token ids and log-probabilities are the gateway's to record.
+ *
+ * @param answer - the body, or what a framework shows of it
+ */
+export function modelAnswerAttributes(answer: JsonObject): Attributes {
+  const { choices, output } = answer;
+  const messages = choices === undefined ? toGenAiResponseOutput(output) : toGenAiOutputMessages(answer);
+  const finishReasons = objectsOf(choices).map((choice) => textOf(choice.finish_reason) ?? '');
+  const usage = isObject(answer.usage) ? answer.usage : {};
+  return known({
+    [genAiAttributes.responseId]: textOf(answer.id),
+    [genAiAttributes.responseModel]: textOf(answer.model),
+    [genAiAttributes.responseFinishReasons]: finishReasons.some((reason) => reason !== '') ? finishReasons : null,
+    [genAiAttributes.outputMessages]: choices === undefined && output === undefined ? null : JSON.stringify(messages),
+    [genAiAttributes.usageInputTokens]: firstNumber(usage.prompt_tokens, usage.input_tokens),
+    [genAiAttributes.usageOutputTokens]: firstNumber(usage.completion_tokens, usage.output_tokens),
+  });
+}
+
+function firstNumber(...values: readonly (JsonValue | undefined)[]): number | null {
+  return values.map(numberOf).find((value) => value !== null) ?? null;
+}
+
+function known(attributes: MaybeAttributes): Attributes {
+  const found: Record<string, AttributeValue> = {};
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) found[name] = value;
+  return found;
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { type RolloutContext, withRollout } from '../rollout-context.ts';
+import { aRolloutContext } from '../testing/a-rollout.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import { answer } from '../testing/scripted-model-step.ts';
+import { AgentSteps } from './agent-steps.ts';
+import { redirectGlobalFetch } from './global-fetch.ts';
+import { redirectedFetch } from './redirected-fetch.ts';
+
+const body = JSON.stringify({ model: 'tiny', messages: [{ role: 'user', content: 'hi' }] });
+const nowhere = 'http://127.0.0.1:1/v1/chat/completions';
+
+function contextTo(gateway: ScriptedModel): RolloutContext {
+  const baseUrl = gateway.baseUrl.replace('/v1', '/rollout/ro-1/attempt/at-1/v1');
+  return aRolloutContext({ endpoint: { baseUrl, model: 'policy', apiKey: 'gateway-key' } });
+}
+
+function post(send: typeof fetch, url: string = nowhere): Promise<string> {
+  return send(url, { method: 'POST', body, headers: { authorization: 'Bearer own' } }).then((reply) => reply.text());
+}
+
+describe('a redirected fetch', () => {
+  test('sends a model call to the attempt, with the place of the step it is made in', async () => {
+    await using gateway = await ScriptedModel.start([answer('5')]);
+    const steps = new AgentSteps({ framework: 'test' });
+    await withRollout(contextTo(gateway), async () => {
+      steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'boss > all' });
+      steps.start({ id: 'b', parentId: 'a', kind: 'agent', name: 'wörker' });
+      await post(redirectedFetch({ place: () => steps.placeOf('b') }));
+      expect(gateway.requests[0]?.headers).toMatchObject({
+        authorization: 'Bearer gateway-key',
+        'x-agl-parent-span-id': steps.placeOf('b')?.parentSpanId,
+        'x-agl-agent-name': 'w%C3%B6rker',
+        'x-agl-agent-path': 'boss%20%3E%20all>w%C3%B6rker',
+      });
+    });
+    expect(gateway.requests[0]?.path).toBe('/rollout/ro-1/attempt/at-1/v1/chat/completions');
+  });
+
+  test('leaves calls alone outside of a rollout, without an endpoint, and those it is told to', async () => {
+    await using own = await ScriptedModel.start([answer('a'), answer('b'), answer('c')]);
+    await using gateway = await ScriptedModel.start([]);
+    const url = `${own.baseUrl}/chat/completions`;
+    await post(redirectedFetch(), url);
+    await withRollout(aRolloutContext(), () => post(redirectedFetch(), url));
+    await withRollout(contextTo(gateway), () => post(redirectedFetch({ shouldRedirect: () => false }), url));
+    for (const { headers } of own.requests) {
+      expect(headers.authorization).toBe('Bearer own');
+      expect(headers).not.toHaveProperty('x-agl-trace-id');
+    }
+  });
+
+  test('over another, even through a wrapper of somebody else, keeps the place that the outer one knows', async () => {
+    await using gateway = await ScriptedModel.start([answer('a'), answer('b')]);
+    const place = { parentSpanId: 'feedfeedfeedfeed', agentName: 'outer', agentPath: ['outer'] };
+    const inner = redirectedFetch();
+    const wrapped: typeof fetch = (input, init) => inner(input, init);
+    await withRollout(contextTo(gateway), async () => {
+      await post(redirectedFetch({ fetch: inner, place: () => place }));
+      await post(redirectedFetch({ fetch: wrapped, place: () => place }));
+    });
+    expect(gateway.requests.map(({ headers }) => headers['x-agl-agent-name'])).toEqual(['outer', 'outer']);
+  });
+
+  test('asks the ones beneath for the place that it does not know', async () => {
+    await using gateway = await ScriptedModel.start([answer('a')]);
+    const place = { parentSpanId: null, agentName: 'inner', agentPath: ['inner'] };
+    const outer = redirectedFetch({ fetch: redirectedFetch({ place: () => place }), place: () => null });
+    await withRollout(contextTo(gateway), () => post(outer));
+    expect(gateway.requests[0]?.headers['x-agl-agent-name']).toBe('inner');
+  });
+
+  test('a sink that throws does not keep the call from being made', async () => {
+    await using gateway = await ScriptedModel.start([answer('a')]);
+    const broken = (): never => {
+      throw new TypeError('the sink is broken');
+    };
+    await withRollout({ ...contextTo(gateway), sink: { append: broken, flush: broken } }, () =>
+      post(redirectedFetch()),
+    );
+    expect(gateway.requests).toHaveLength(1);
+  });
+});
+
+describe('the redirected global fetch', () => {
+  test.for([
+    [0, 1],
+    [1, 0],
+  ])('several share it, and the last to go restores it: undone in the order %o', async (order) => {
+    await using gateway = await ScriptedModel.start([answer('a'), answer('b')]);
+    const original = globalThis.fetch;
+    const undos = [redirectGlobalFetch(), redirectGlobalFetch()];
+    const kept = globalThis.fetch;
+    await withRollout(contextTo(gateway), () => post(globalThis.fetch));
+    undos[order[0] ?? 0]?.();
+    undos[order[0] ?? 0]?.();
+    await withRollout(contextTo(gateway), () => post(globalThis.fetch));
+    undos[order[1] ?? 0]?.();
+    expect(globalThis.fetch).toBe(original);
+    await expect(
+      withRollout(contextTo(gateway), () => post(kept)),
+      'one that was kept only passes on',
+    ).rejects.toThrow('fetch failed');
+  });
+
+  test('a wrapper that somebody puts over it stays, and works on', async () => {
+    await using own = await ScriptedModel.start([answer('a')]);
+    const original = globalThis.fetch;
+    const undo = redirectGlobalFetch();
+    const patched = globalThis.fetch;
+    const wrapper: typeof fetch = (input, init) => patched(input, init);
+    globalThis.fetch = wrapper;
+    undo();
+    expect(globalThis.fetch).toBe(wrapper);
+    await post(globalThis.fetch, `${own.baseUrl}/chat/completions`);
+    globalThis.fetch = original;
+  });
+});
