@@ -28,6 +28,12 @@ export interface AgentStep {
   readonly kind: AgentStepKind;
   /** The name of the agent, the tool, the model, the node. */
   readonly name: string;
+  /**
+   * The agent at work in this step, where the framework says so without a step of the kind `agent` around it.
+   *
+   * @default the agent whose step this is part of
+   */
+  readonly agentName?: string | undefined;
   /** @default {} */
   readonly attributes?: Attributes;
   /**

@@ -39,6 +39,21 @@ describe('the steps of agents', () => {
     });
   });
 
+  test('a step may name its agent itself', () => {
+    const sink = inRollout((steps) => {
+      steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'graph' });
+      steps.start({ id: 'm', parentId: 'a', kind: 'model-call', name: 'tiny', agentName: 'writer' });
+      expect(steps.placeOf('m')).toMatchObject({ agentName: 'writer', agentPath: ['graph', 'writer'] });
+      steps.start({ id: 'n', parentId: 'a', kind: 'model-call', name: 'tiny', agentName: 'graph' });
+      for (const id of ['m', 'n']) steps.end(id);
+    });
+    expect(sink.spans.map(({ attributes }) => attributes[agentLightningAttributes.agentPath])).toEqual([
+      'graph>writer',
+      'graph',
+    ]);
+    expect(sink.spans[0]?.attributes[genAiAttributes.agentName]).toBe('writer');
+  });
+
   test('a step belongs to the rollout of its parent, wherever it is told of', () => {
     const steps = new AgentSteps({ framework: 'test' });
     const own = new MemorySpanSink();

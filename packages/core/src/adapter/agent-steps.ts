@@ -59,8 +59,8 @@ export class AgentSteps {
   start(step: AgentStep): void {
     const around = this.#around(step.parentId);
     if (around === null || this.#open.has(step.id)) return;
-    const span = step.isHidden === true ? this.#hide(step.id, around) : this.#record(step, around);
-    const inAgent = step.kind === 'agent' ? withinAgent(around, step.name) : around;
+    const inAgent = withAgentOf(step, around);
+    const span = step.isHidden === true ? this.#hide(step.id, around) : this.#record(step, around, inAgent);
     const inside = step.isHidden === true ? inAgent : { ...inAgent, parentSpanId: span.spanId };
     this.#open.set(step.id, { span, inside });
   }
@@ -119,11 +119,11 @@ export class AgentSteps {
     return parent?.inside ?? currentRollout();
   }
 
-  #record(step: AgentStep, around: RolloutContext): ActiveSpan {
+  #record(step: AgentStep, around: RolloutContext, inAgent: RolloutContext): ActiveSpan {
     const { id, gathered } = step;
     return withRollout(around, () =>
       this.#tracer.startSpan(spanNameOf(step), {
-        attributes: { ...stepAttributes(step, around), ...step.attributes, ...this.#origin(id) },
+        attributes: { ...stepAttributes(step, inAgent), ...step.attributes, ...this.#origin(id) },
         beforeEnd: (span) => {
           this.#open.delete(id);
           if (gathered !== undefined) span.setAttributes(gathered());
@@ -177,9 +177,15 @@ function spanNameOf({ kind, name }: AgentStep): string {
   return kind === 'step' ? name : `${kind} ${name}`;
 }
 
-function stepAttributes({ kind, name }: AgentStep, around: RolloutContext): Attributes {
+/** Where what happens in a step is, by its agent. */
+function withAgentOf({ kind, name, agentName }: AgentStep, around: RolloutContext): RolloutContext {
+  if (kind === 'agent') return withinAgent(around, name);
+  return agentName === undefined || agentName === around.agentName ? around : withinAgent(around, agentName);
+}
+
+function stepAttributes({ kind, name }: AgentStep, inAgent: RolloutContext): Attributes {
   const operation = operations[kind];
-  const path = kind === 'agent' ? [...agentPathOf(around), name] : agentPathOf(around);
+  const path = agentPathOf(inAgent);
   const agentName = path.at(-1);
   return {
     [agentLightningAttributes.stepKind]: kind,
