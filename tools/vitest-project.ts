@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** Conditions under which tests resolve workspace packages: their sources, so that no build is needed. */
-const sourceConditions = ['@agentlightning/source', 'import', 'module', 'node', 'default'];
+/** Conditions under which tests resolve packages: as Node does, except that those of the workspace need no build. */
+const sourceConditions = ['@agentlightning/source', 'import', 'node', 'default'];
 
 /** The vitest configuration shared by every package of this workspace. */
 export function projectConfig(name: string): ReturnType<typeof defineConfig> {

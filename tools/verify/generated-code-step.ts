@@ -5,10 +5,10 @@ import { repositoryRoot } from '../repository-files.ts';
 import { runCommand } from './run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 
-const runtimeFolder = join(repositoryRoot, 'packages/runtime');
-const generatedFolder = join(runtimeFolder, 'src/gen');
+/** The packages that generate code from `.proto` files of their own. */
+const packageFolders = ['packages/runtime', 'packages/store'];
 
-/** Generates the gRPC code again and compares: what is committed must be what the `.proto` files say. */
+/** Generates the code for protocol buffers again and compares: what is committed must be what the `.proto` files say. */
 export const generatedCodeStep: Step = {
   name: 'generated',
   description: 'generated code matches the .proto files',
@@ -16,24 +16,41 @@ export const generatedCodeStep: Step = {
 };
 
 async function checkGeneratedCode(): Promise<StepResult> {
-  const manifest = JSON.parse(readFileSync(join(runtimeFolder, 'package.json'), 'utf8')) as {
+  const problems: string[] = [];
+  let files = 0;
+  for (const packageFolder of packageFolders) {
+    const checked = await checkPackage(packageFolder);
+    problems.push(...checked.problems);
+    files += checked.files;
+  }
+  return resultOf(problems, `${files} files`);
+}
+
+async function checkPackage(
+  packageFolder: string,
+): Promise<{ readonly problems: readonly string[]; readonly files: number }> {
+  const cwd = join(repositoryRoot, packageFolder);
+  const manifest = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')) as {
     readonly scripts?: Readonly<Record<string, string>>;
   };
-  if (manifest.scripts?.gen === undefined) return resultOf(['packages/runtime has no script `gen`.'], '');
-  const before = fingerprints();
-  const generated = await runCommand(['pnpm', 'run', 'gen'], { cwd: runtimeFolder });
-  if (!generated.isOk) return resultOf([generated.output], '');
-  const after = fingerprints();
+  if (manifest.scripts?.gen === undefined) return { problems: [`${packageFolder} has no script \`gen\`.`], files: 0 };
+  const before = fingerprints(cwd);
+  const generated = await runCommand(['pnpm', 'run', 'gen'], { cwd });
+  if (!generated.isOk) return { problems: [generated.output], files: 0 };
+  const after = fingerprints(cwd);
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (file) => before.get(file) !== after.get(file),
   );
-  return resultOf(
-    changed.map((file) => `packages/runtime/src/gen/${file} was out of date; it is up to date now: commit it.`),
-    `${after.size} files`,
-  );
+  return {
+    problems: changed.map(
+      (file) => `${packageFolder}/src/gen/${file} was out of date; it is up to date now: commit it.`,
+    ),
+    files: after.size,
+  };
 }
 
-function fingerprints(): ReadonlyMap<string, string> {
+function fingerprints(packageFolder: string): ReadonlyMap<string, string> {
+  const generatedFolder = join(packageFolder, 'src/gen');
   if (!existsSync(generatedFolder)) return new Map();
   const files = readdirSync(generatedFolder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),

@@ -4,6 +4,7 @@ export type { Attempt, AttemptStatus } from './attempt.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';
 export type { AttemptSpansOptions } from './attempt-spans.ts';
 export { AttemptSpans } from './attempt-spans.ts';
+export { toAttributeValue } from './attribute-value.ts';
 export type { CapturedUsage } from './chat-completion/captured-answer.ts';
 export { CapturedAnswer } from './chat-completion/captured-answer.ts';
 export { StreamedMessage } from './chat-completion/streamed-message.ts';

@@ -1,5 +1,4 @@
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
-import { statisticsToWire } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { SqlStore } from '../sql-store.ts';
@@ -7,13 +6,29 @@ import { requireKey, requireLoopbackHost } from './access-control.ts';
 import { answerJson } from './answer.ts';
 import { answerError } from './error-answer.ts';
 import { addAttemptRoutes } from './routes/attempt-routes.ts';
+import { addOtlpRoutes } from './routes/otlp-routes.ts';
 import { addQueueRoutes } from './routes/queue-routes.ts';
 import { addResourceRoutes } from './routes/resource-routes.ts';
 import { addRolloutRoutes } from './routes/rollout-routes.ts';
 import { addRunRoutes } from './routes/run-routes.ts';
 import { addSpanRoutes } from './routes/span-routes.ts';
+import { addStatisticsRoutes } from './routes/statistics-routes.ts';
 import { addWaitRoutes } from './routes/wait-routes.ts';
 import { addWorkerRoutes } from './routes/worker-routes.ts';
+import type { StoreRouteOptions } from './store-route.ts';
+
+/** The routes below `/v1/agl`, by what they are about. */
+const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)[] = [
+  addStatisticsRoutes,
+  addQueueRoutes,
+  addRolloutRoutes,
+  addAttemptRoutes,
+  addWorkerRoutes,
+  addResourceRoutes,
+  addSpanRoutes,
+  addWaitRoutes,
+  addRunRoutes,
+];
 
 /** What the application is made of. */
 export interface StoreAppOptions {
@@ -26,27 +41,21 @@ export interface StoreAppOptions {
 
 /** The store protocol of Agent Lightning 0.3, and our additions to it, as an application of requests and answers. */
 export function createStoreApp(options: StoreAppOptions): Hono {
-  const { store, apiKey, maxBodyBytes } = options;
-  const app = new Hono().basePath('/v1/agl');
-  app.onError((error, context) => answerError(context, error, options.onFault));
+  const { store, apiKey, maxBodyBytes, onFault } = options;
+  const app = new Hono();
+  app.onError((error, context) => answerError(context, error, onFault));
   app.notFound((context) =>
-    answerError(context, new NotFoundError('Route', `${context.req.method} ${context.req.path}`), options.onFault),
+    answerError(context, new NotFoundError('Route', `${context.req.method} ${context.req.path}`), onFault),
   );
   if (apiKey === null) app.use(requireLoopbackHost);
-  app.get('/health', (context) => answerJson(context, { status: 'ok' }));
+  app.get('/v1/agl/health', (context) => answerJson(context, { status: 'ok' }));
   if (apiKey !== null) app.use(requireKey(apiKey));
   app.use(bodyLimit({ maxSize: maxBodyBytes, onError: () => refuseBody(maxBodyBytes) }));
-  app.get('/statistics', async (context) => answerJson(context, statisticsToWire(await store.statistics())));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
-  const routes = { store, untilClosed };
-  addQueueRoutes(app, routes);
-  addRolloutRoutes(app, routes);
-  addAttemptRoutes(app, routes);
-  addWorkerRoutes(app, routes);
-  addResourceRoutes(app, routes);
-  addSpanRoutes(app, routes);
-  addWaitRoutes(app, routes);
-  addRunRoutes(app, routes);
+  const routes = { store, maxBodyBytes, onFault, untilClosed };
+  addOtlpRoutes(app.basePath('/v1'), routes);
+  const protocol = app.basePath('/v1/agl');
+  for (const addRoutes of protocolRoutes) addRoutes(protocol, routes);
   return app;
 }
 

@@ -4,6 +4,10 @@ import type { SqlStore } from '../sql-store.ts';
 /** What routes work with. */
 export interface StoreRouteOptions {
   readonly store: SqlStore;
+  /** The largest body of a request, in bytes, decompressed. */
+  readonly maxBodyBytes: number;
+  /** Told about faults of the server itself, which clients are not shown. */
+  readonly onFault: (error: unknown) => void;
   /** Ends a wait when the client goes away or the server closes. */
   readonly untilClosed: (context: Context) => AbortSignal;
 }

@@ -7,15 +7,15 @@
 // @generated from file agentlightning/otlp/v1/traces.proto (package agentlightning.otlp.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file agentlightning/otlp/v1/traces.proto.
  */
 export const file_agentlightning_otlp_v1_traces: GenFile = /*@__PURE__*/
-  fileDesc("CiNhZ2VudGxpZ2h0bmluZy9vdGxwL3YxL3RyYWNlcy5wcm90bxIWYWdlbnRsaWdodG5pbmcub3RscC52MSJaChlFeHBvcnRUcmFjZVNlcnZpY2VSZXF1ZXN0Ej0KDnJlc291cmNlX3NwYW5zGAEgAygLMiUuYWdlbnRsaWdodG5pbmcub3RscC52MS5SZXNvdXJjZVNwYW5zImgKGkV4cG9ydFRyYWNlU2VydmljZVJlc3BvbnNlEkoKD3BhcnRpYWxfc3VjY2VzcxgBIAEoCzIxLmFnZW50bGlnaHRuaW5nLm90bHAudjEuRXhwb3J0VHJhY2VQYXJ0aWFsU3VjY2VzcyJKChlFeHBvcnRUcmFjZVBhcnRpYWxTdWNjZXNzEhYKDnJlamVjdGVkX3NwYW5zGAEgASgDEhUKDWVycm9yX21lc3NhZ2UYAiABKAkiJwoGU3RhdHVzEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNUmVzb3VyY2VTcGFucxIyCghyZXNvdXJjZRgBIAEoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuUmVzb3VyY2USNwoLc2NvcGVfc3BhbnMYAiADKAsyIi5hZ2VudGxpZ2h0bmluZy5vdGxwLnYxLlNjb3BlU3BhbnMSEgoKc2NoZW1hX3VybBgDIAEoCSJACghSZXNvdXJjZRI0CgphdHRyaWJ1dGVzGAEgAygLMiAuYWdlbnRsaWdodG5pbmcub3RscC52MS5LZXlWYWx1ZSI5CgpTY29wZVNwYW5zEisKBXNwYW5zGAIgAygLMhwuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuIp8ECgRTcGFuEhAKCHRyYWNlX2lkGAEgASgMEg8KB3NwYW5faWQYAiABKAwSFgoOcGFyZW50X3NwYW5faWQYBCABKAwSDAoEbmFtZRgFIAEoCRIcChRzdGFydF90aW1lX3VuaXhfbmFubxgHIAEoBhIaChJlbmRfdGltZV91bml4X25hbm8YCCABKAYSNAoKYXR0cmlidXRlcxgJIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWUSMgoGZXZlbnRzGAsgAygLMiIuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuLkV2ZW50EjAKBWxpbmtzGA0gAygLMiEuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuLkxpbmsSMgoGc3RhdHVzGA8gASgLMiIuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuU3RhdHVzGmMKBUV2ZW50EhYKDnRpbWVfdW5peF9uYW5vGAEgASgGEgwKBG5hbWUYAiABKAkSNAoKYXR0cmlidXRlcxgDIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWUaXwoETGluaxIQCgh0cmFjZV9pZBgBIAEoDBIPCgdzcGFuX2lkGAIgASgMEjQKCmF0dHJpYnV0ZXMYBCADKAsyIC5hZ2VudGxpZ2h0bmluZy5vdGxwLnYxLktleVZhbHVlIisKClNwYW5TdGF0dXMSDwoHbWVzc2FnZRgCIAEoCRIMCgRjb2RlGAMgASgFIkgKCEtleVZhbHVlEgsKA2tleRgBIAEoCRIvCgV2YWx1ZRgCIAEoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuQW55VmFsdWUi/gEKCEFueVZhbHVlEhYKDHN0cmluZ192YWx1ZRgBIAEoCUgAEhQKCmJvb2xfdmFsdWUYAiABKAhIABITCglpbnRfdmFsdWUYAyABKANIABIWCgxkb3VibGVfdmFsdWUYBCABKAFIABI5CgthcnJheV92YWx1ZRgFIAEoCzIiLmFnZW50bGlnaHRuaW5nLm90bHAudjEuQXJyYXlWYWx1ZUgAEjwKDGt2bGlzdF92YWx1ZRgGIAEoCzIkLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWVMaXN0SAASFQoLYnl0ZXNfdmFsdWUYByABKAxIAEIHCgV2YWx1ZSI+CgpBcnJheVZhbHVlEjAKBnZhbHVlcxgBIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuQW55VmFsdWUiQAoMS2V5VmFsdWVMaXN0EjAKBnZhbHVlcxgBIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWViBnByb3RvMw");
+  fileDesc("CiNhZ2VudGxpZ2h0bmluZy9vdGxwL3YxL3RyYWNlcy5wcm90bxIWYWdlbnRsaWdodG5pbmcub3RscC52MSJaChlFeHBvcnRUcmFjZVNlcnZpY2VSZXF1ZXN0Ej0KDnJlc291cmNlX3NwYW5zGAEgAygLMiUuYWdlbnRsaWdodG5pbmcub3RscC52MS5SZXNvdXJjZVNwYW5zImgKGkV4cG9ydFRyYWNlU2VydmljZVJlc3BvbnNlEkoKD3BhcnRpYWxfc3VjY2VzcxgBIAEoCzIxLmFnZW50bGlnaHRuaW5nLm90bHAudjEuRXhwb3J0VHJhY2VQYXJ0aWFsU3VjY2VzcyJKChlFeHBvcnRUcmFjZVBhcnRpYWxTdWNjZXNzEhYKDnJlamVjdGVkX3NwYW5zGAEgASgDEhUKDWVycm9yX21lc3NhZ2UYAiABKAkiJwoGU3RhdHVzEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCSKQAQoNUmVzb3VyY2VTcGFucxIyCghyZXNvdXJjZRgBIAEoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuUmVzb3VyY2USNwoLc2NvcGVfc3BhbnMYAiADKAsyIi5hZ2VudGxpZ2h0bmluZy5vdGxwLnYxLlNjb3BlU3BhbnMSEgoKc2NoZW1hX3VybBgDIAEoCSJACghSZXNvdXJjZRI0CgphdHRyaWJ1dGVzGAEgAygLMiAuYWdlbnRsaWdodG5pbmcub3RscC52MS5LZXlWYWx1ZSI5CgpTY29wZVNwYW5zEisKBXNwYW5zGAIgAygLMhwuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuIp8ECgRTcGFuEhAKCHRyYWNlX2lkGAEgASgMEg8KB3NwYW5faWQYAiABKAwSFgoOcGFyZW50X3NwYW5faWQYBCABKAwSDAoEbmFtZRgFIAEoCRIcChRzdGFydF90aW1lX3VuaXhfbmFubxgHIAEoBhIaChJlbmRfdGltZV91bml4X25hbm8YCCABKAYSNAoKYXR0cmlidXRlcxgJIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWUSMgoGZXZlbnRzGAsgAygLMiIuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuLkV2ZW50EjAKBWxpbmtzGA0gAygLMiEuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuLkxpbmsSMgoGc3RhdHVzGA8gASgLMiIuYWdlbnRsaWdodG5pbmcub3RscC52MS5TcGFuU3RhdHVzGmMKBUV2ZW50EhYKDnRpbWVfdW5peF9uYW5vGAEgASgGEgwKBG5hbWUYAiABKAkSNAoKYXR0cmlidXRlcxgDIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWUaXwoETGluaxIQCgh0cmFjZV9pZBgBIAEoDBIPCgdzcGFuX2lkGAIgASgMEjQKCmF0dHJpYnV0ZXMYBCADKAsyIC5hZ2VudGxpZ2h0bmluZy5vdGxwLnYxLktleVZhbHVlIk8KClNwYW5TdGF0dXMSDwoHbWVzc2FnZRgCIAEoCRIwCgRjb2RlGAMgASgOMiIuYWdlbnRsaWdodG5pbmcub3RscC52MS5TdGF0dXNDb2RlIkgKCEtleVZhbHVlEgsKA2tleRgBIAEoCRIvCgV2YWx1ZRgCIAEoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuQW55VmFsdWUi/gEKCEFueVZhbHVlEhYKDHN0cmluZ192YWx1ZRgBIAEoCUgAEhQKCmJvb2xfdmFsdWUYAiABKAhIABITCglpbnRfdmFsdWUYAyABKANIABIWCgxkb3VibGVfdmFsdWUYBCABKAFIABI5CgthcnJheV92YWx1ZRgFIAEoCzIiLmFnZW50bGlnaHRuaW5nLm90bHAudjEuQXJyYXlWYWx1ZUgAEjwKDGt2bGlzdF92YWx1ZRgGIAEoCzIkLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWVMaXN0SAASFQoLYnl0ZXNfdmFsdWUYByABKAxIAEIHCgV2YWx1ZSI+CgpBcnJheVZhbHVlEjAKBnZhbHVlcxgBIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuQW55VmFsdWUiQAoMS2V5VmFsdWVMaXN0EjAKBnZhbHVlcxgBIAMoCzIgLmFnZW50bGlnaHRuaW5nLm90bHAudjEuS2V5VmFsdWUqTgoKU3RhdHVzQ29kZRIVChFTVEFUVVNfQ09ERV9VTlNFVBAAEhIKDlNUQVRVU19DT0RFX09LEAESFQoRU1RBVFVTX0NPREVfRVJST1IQAmIGcHJvdG8z");
 
 /**
  * The body of a request to record spans.
@@ -360,11 +360,11 @@ export type SpanStatus = Message<"agentlightning.otlp.v1.SpanStatus"> & {
   message: string;
 
   /**
-   * 0 unset, 1 fine, 2 failed.
+   * Whether it went well.
    *
-   * @generated from field: int32 code = 3;
+   * @generated from field: agentlightning.otlp.v1.StatusCode code = 3;
    */
-  code: number;
+  code: StatusCode;
 };
 
 /**
@@ -520,4 +520,48 @@ export type KeyValueList = Message<"agentlightning.otlp.v1.KeyValueList"> & {
  */
 export const KeyValueListSchema: GenMessage<KeyValueList> = /*@__PURE__*/
   messageDesc(file_agentlightning_otlp_v1_traces, 12);
+
+/**
+ * Whether a span went well.
+ * buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX
+ *
+ * @generated from enum agentlightning.otlp.v1.StatusCode
+ */
+export const StatusCode = {
+  /**
+   * Nobody said.
+   * buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX
+   *
+   * @generated from enum value: STATUS_CODE_UNSET = 0;
+   */
+  UNSET: 0,
+
+  /**
+   * It did.
+   *
+   * @generated from enum value: STATUS_CODE_OK = 1;
+   */
+  OK: 1,
+
+  /**
+   * It did not.
+   *
+   * @generated from enum value: STATUS_CODE_ERROR = 2;
+   */
+  ERROR: 2,
+} as const;
+
+/**
+ * Whether a span went well.
+ * buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX
+ *
+ * @generated from enum agentlightning.otlp.v1.StatusCode
+ */
+export type StatusCode = (typeof StatusCode)[keyof typeof StatusCode] | UnknownEnum;
+
+/**
+ * Describes the enum agentlightning.otlp.v1.StatusCode.
+ */
+export const StatusCodeSchema: GenEnum<StatusCode> = /*@__PURE__*/
+  enumDesc(file_agentlightning_otlp_v1_traces, 0);
 

@@ -1,0 +1,91 @@
+import { type Attributes, type AttributeValue, agentLightningAttributes, type SpanInput } from '@agentlightning/core';
+import {
+  type ExportTraceServiceRequest,
+  type Span as OtlpSpan,
+  StatusCode,
+} from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
+import { attributesFromOtlp, hexOf } from './otlp-attributes.ts';
+
+/** What an OTLP request carries. */
+export interface OtlpSpans {
+  readonly spans: readonly SpanInput[];
+  /** Why spans were left out, one sentence for each of them. */
+  readonly leftOut: readonly string[];
+}
+
+/** The attributes that say where a span belongs, of a span or else of its resource. */
+const { rolloutId: rolloutIdName, attemptId: attemptIdName, spanSequenceId: sequenceIdName } = agentLightningAttributes;
+
+/** The spans of an OTLP request. A span that does not say where it belongs, or has no id, is left out. */
+export function spansFromOtlp(request: ExportTraceServiceRequest): OtlpSpans {
+  const spans: SpanInput[] = [];
+  const leftOut: string[] = [];
+  for (const { resource: producer, schemaUrl, scopeSpans } of request.resourceSpans) {
+    const resource = { attributes: attributesFromOtlp(producer?.attributes ?? []), schemaUrl };
+    for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
+      const input = spanFromOtlp(span, resource);
+      if (typeof input === 'string') leftOut.push(input);
+      else spans.push(input);
+    }
+  }
+  return { spans, leftOut };
+}
+
+function spanFromOtlp(span: OtlpSpan, resource: SpanInput['resource']): SpanInput | string {
+  const attributes = attributesFromOtlp(span.attributes);
+  const placed = (name: string): AttributeValue | undefined => attributes[name] ?? resource.attributes[name];
+  const rolloutId = placed(rolloutIdName);
+  const attemptId = placed(attemptIdName);
+  const sequenceId = Number(placed(sequenceIdName) ?? 0);
+  if (rolloutId === undefined || attemptId === undefined) {
+    const missing = rolloutId === undefined ? rolloutIdName : attemptIdName;
+    return `Span ${span.name} has no attribute ${missing}, and neither has its resource`;
+  }
+  if (span.spanId.every((byte) => byte === 0)) return `Span ${span.name} has no span id`;
+  return {
+    rolloutId: String(rolloutId),
+    attemptId: String(attemptId),
+    ...(Number.isSafeInteger(sequenceId) && sequenceId > 0 ? { sequenceId } : {}),
+    traceId: hexOf(span.traceId).padStart(32, '0'),
+    spanId: spanIdOf(span.spanId),
+    parentId: span.parentSpanId.length === 0 ? null : spanIdOf(span.parentSpanId),
+    name: span.name,
+    ...detailsOf(span, attributes),
+    resource,
+  };
+}
+
+type SpanDetails = Pick<SpanInput, 'status' | 'attributes' | 'events' | 'links' | 'startTimeMs' | 'endTimeMs'>;
+
+function detailsOf(span: OtlpSpan, attributes: Attributes): SpanDetails {
+  return {
+    status: { code: statusCodeOf(span.status?.code), message: span.status?.message || null },
+    attributes,
+    events: span.events.map((event) => ({
+      name: event.name,
+      timeMs: msFromNanos(event.timeUnixNano),
+      attributes: attributesFromOtlp(event.attributes),
+    })),
+    links: span.links.map((link) => ({
+      traceId: hexOf(link.traceId).padStart(32, '0'),
+      spanId: spanIdOf(link.spanId),
+      attributes: attributesFromOtlp(link.attributes),
+    })),
+    startTimeMs: msFromNanos(span.startTimeUnixNano),
+    endTimeMs: msFromNanos(span.endTimeUnixNano),
+  };
+}
+
+function spanIdOf(bytes: Uint8Array): string {
+  return hexOf(bytes).padStart(16, '0');
+}
+
+function statusCodeOf(code: StatusCode | undefined): SpanInput['status']['code'] {
+  if (code === StatusCode.OK) return 'OK';
+  return code === StatusCode.ERROR ? 'ERROR' : 'UNSET';
+}
+
+/** To the microsecond, as every time of the store. */
+function msFromNanos(nanos: bigint): number | null {
+  return nanos === 0n ? null : Number((nanos + 500n) / 1000n) / 1000;
+}

@@ -1,0 +1,79 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import { fromBinary, fromJson, type JsonValue } from '@bufbuild/protobuf';
+import type { Context } from 'hono';
+import {
+  type ExportTraceServiceRequest,
+  ExportTraceServiceRequestSchema,
+} from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
+import type { OtlpEncoding } from './otlp-answer.ts';
+
+const decompress = promisify(gunzip);
+
+/** The encoding of an OTLP request, and of its answer; null when it is none that OTLP has. */
+export function otlpEncodingOf(context: Context): OtlpEncoding | null {
+  const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
+  return type === 'application/x-protobuf' || type === 'application/json' ? type : null;
+}
+
+/**
+ * Reads an OTLP request, decompressed where it is compressed.
+ *
+ * @throws ValidationError when it cannot be read, AgentLightningError PAYLOAD_TOO_LARGE when it becomes too large
+ */
+export async function readOtlpRequest(
+  context: Context,
+  encoding: OtlpEncoding,
+  maxBodyBytes: number,
+): Promise<ExportTraceServiceRequest> {
+  const bytes = await readBytes(context, maxBodyBytes);
+  try {
+    if (encoding === 'application/x-protobuf') return fromBinary(ExportTraceServiceRequestSchema, bytes);
+    const json: JsonValue = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'), idsToBase64);
+    return fromJson(ExportTraceServiceRequestSchema, json, { ignoreUnknownFields: true });
+  } catch (cause) {
+    throw malformed(`body is no OTLP request of type ${encoding}: ${reasonOf(cause)}`, cause);
+  }
+}
+
+async function readBytes(context: Context, maxBodyBytes: number): Promise<Buffer> {
+  const body = Buffer.from(await context.req.arrayBuffer());
+  const contentEncoding = context.req.header('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  if (contentEncoding === 'identity' || contentEncoding === '') return body;
+  if (contentEncoding !== 'gzip') throw malformed(`content encoding must be gzip or none, got ${contentEncoding}`);
+  try {
+    return await decompress(body, { maxOutputLength: maxBodyBytes });
+  } catch (cause) {
+    if (!isTooLarge(cause)) throw malformed(`body is not gzip: ${reasonOf(cause)}`, cause);
+    throw new AgentLightningError({
+      code: 'PAYLOAD_TOO_LARGE',
+      message: `The request's body is larger than ${maxBodyBytes} bytes once it is decompressed`,
+      remedy: 'Send fewer spans at a time, or start the server with a larger maxBodyBytes.',
+      cause,
+      details: { maxBodyBytes },
+    });
+  }
+}
+
+/** The fields of OTLP/JSON that are hex digits, where the JSON of protocol buffers has base64. */
+const idFields = new Set(['traceId', 'spanId', 'parentSpanId', 'trace_id', 'span_id', 'parent_span_id']);
+
+function idsToBase64(key: string, value: unknown): unknown {
+  if (typeof value !== 'string' || !idFields.has(key)) return value;
+  if (!/^([0-9a-f]{2})*$/i.test(value)) throw malformed(`${key} must be hex digits, got ${value.slice(0, 100)}`);
+  return Buffer.from(value, 'hex').toString('base64');
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+function reasonOf(cause: unknown): string {
+  if (cause instanceof ValidationError) return cause.issues.map(({ message }) => message).join('; ');
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function malformed(message: string, cause?: unknown): ValidationError {
+  return new ValidationError('Request', [{ path: '', message }], cause);
+}

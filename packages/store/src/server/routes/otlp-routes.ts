@@ -1,0 +1,67 @@
+import { NotFoundError, type SpanInput, ValidationError } from '@agentlightning/core';
+import type { Context, Hono } from 'hono';
+import { answerExport, answerOtlpError, presentable } from '../otlp/otlp-answer.ts';
+import { spansFromOtlp } from '../otlp/otlp-spans.ts';
+import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
+
+/** The signals of OpenTelemetry that the store does not take. */
+const otherSignals = ['/metrics', '/logs', '/development/profiles'];
+
+/** Spans as OpenTelemetry's exporters send them: OTLP over HTTP. */
+export function addOtlpRoutes(app: Hono, { store, maxBodyBytes, onFault }: StoreRouteOptions): void {
+  app.post('/traces', async (context) => {
+    const encoding = otlpEncodingOf(context);
+    try {
+      if (encoding === null) throw unknownType(context);
+      const request = await readOtlpRequest(context, encoding, maxBodyBytes);
+      const { spans, leftOut } = spansFromOtlp(request);
+      return answerExport(context, encoding, [...leftOut, ...(await append(spans))]);
+    } catch (error) {
+      const shown = presentable(error);
+      if (shown.code === 'INTERNAL') onFault(error);
+      // A client that speaks no encoding of OTLP is answered as the protocol's own server answers it.
+      return answerOtlpError(context, encoding ?? 'application/x-protobuf', shown);
+    }
+  });
+
+  for (const path of otherSignals) app.post(path, (context) => context.body(null, 501));
+
+  /** Records the spans, and tells why some were not: those of attempts that are not there. */
+  async function append(spans: readonly SpanInput[]): Promise<readonly string[]> {
+    try {
+      await store.appendSpans(spans);
+      return [];
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    const rejected: string[] = [];
+    for (const ofAttempt of byAttempt(spans)) {
+      try {
+        await store.appendSpans(ofAttempt);
+      } catch (error) {
+        if (!(error instanceof NotFoundError)) throw error;
+        rejected.push(...ofAttempt.map(() => `${error.details.kind} ${error.details.id} not found`));
+      }
+    }
+    return rejected;
+  }
+}
+
+function byAttempt(spans: readonly SpanInput[]): Iterable<readonly SpanInput[]> {
+  const groups = new Map<string, SpanInput[]>();
+  for (const span of spans) {
+    const attempt = JSON.stringify([span.rolloutId, span.attemptId]);
+    const group = groups.get(attempt);
+    if (group === undefined) groups.set(attempt, [span]);
+    else group.push(span);
+  }
+  return groups.values();
+}
+
+function unknownType(context: Context): ValidationError {
+  const given = context.req.header('content-type') ?? 'none';
+  return new ValidationError('Request', [
+    { path: '', message: `content type must be application/x-protobuf or application/json, got ${given}` },
+  ]);
+}

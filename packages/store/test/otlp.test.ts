@@ -1,0 +1,306 @@
+import { gzipSync } from 'node:zlib';
+import type { AttemptedRollout, Span } from '@agentlightning/core';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  ExportTraceServiceRequestSchema,
+  ExportTraceServiceResponseSchema,
+  StatusSchema,
+} from '../src/gen/agentlightning/otlp/v1/traces_pb.ts';
+import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
+
+let store: SqlStore;
+let server: StoreServer;
+let url: string;
+
+beforeAll(async () => {
+  store = await openStore(':memory:');
+  server = await createStoreServer({ store, port: 0, maxBodyBytes: 100_000 });
+  url = `${server.url}/v1/traces`;
+});
+
+afterAll(async () => {
+  await server.close();
+  await store.close();
+});
+
+async function spansOf({ rolloutId }: AttemptedRollout): Promise<readonly Span[]> {
+  return (await store.querySpans({ rolloutId })).items;
+}
+
+/** A request in OTLP/JSON, with one span unless more is said. */
+function requestOf(rollout: AttemptedRollout, span: object = {}): object {
+  const resource = {
+    attributes: [
+      { key: 'agentlightning.rollout_id', value: { stringValue: rollout.rolloutId } },
+      { key: 'agentlightning.attempt_id', value: { stringValue: rollout.attempt.attemptId } },
+    ],
+  };
+  const plain = { traceId: 'a'.repeat(32), spanId: 'B'.repeat(16), name: 'step' };
+  return { resourceSpans: [{ resource, scopeSpans: [{ spans: [{ ...plain, ...span }] }] }] };
+}
+
+function send(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: text });
+}
+
+function sendBytes(body: Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
+  const bytes = Uint8Array.from(body);
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-protobuf', ...headers },
+    body: bytes,
+  });
+}
+
+const exporters: readonly [name: string, make: (options: object) => SpanExporter][] = [
+  ['protobuf', (options) => new ProtobufExporter({ url, ...options })],
+  ['JSON', (options) => new JsonExporter({ url, ...options })],
+];
+
+describe.each(exporters)('the stock exporter of OpenTelemetry for %s', (_, make) => {
+  test.each(['none', 'gzip'])('records its spans, with compression %s', async (compression) => {
+    const rollout = await store.startRollout({ input: 1 });
+    const provider = new BasicTracerProvider({
+      resource: resourceFromAttributes({
+        'service.name': 'agent',
+        'agentlightning.rollout_id': rollout.rolloutId,
+        'agentlightning.attempt_id': rollout.attempt.attemptId,
+      }),
+      spanProcessors: [new BatchSpanProcessor(make({ compression }))],
+    });
+    const tracer = provider.getTracer('test');
+    const root = tracer.startSpan('root', { startTime: [1_700_000_000, 123_456_789] });
+    const inside = trace.setSpan(ROOT_CONTEXT, root);
+    const child = tracer.startSpan(
+      'child',
+      { links: [{ context: root.spanContext(), attributes: { why: 'x' } }] },
+      inside,
+    );
+    child.setAttributes({
+      text: 'a',
+      isOn: true,
+      count: 3,
+      ratio: 0.5,
+      ids: [1, 2],
+      logprobs: [-0.5, 0, -1],
+      tags: ['a'],
+    });
+    child.addEvent('moment', { n: 1 }, [1_700_000_001, 0]);
+    child.setStatus({ code: SpanStatusCode.ERROR, message: 'broke' });
+    child.end();
+    root.setStatus({ code: SpanStatusCode.OK });
+    root.end([1_700_000_002, 0]);
+    await provider.shutdown();
+
+    const spans = await spansOf(rollout);
+    expect(spans.map(({ name, sequenceId }) => [name, sequenceId])).toEqual([
+      ['child', 1],
+      ['root', 2],
+    ]);
+    const { traceId, spanId } = root.spanContext();
+    expect(spans[0]).toMatchObject({
+      traceId,
+      spanId: child.spanContext().spanId,
+      parentId: spanId,
+      status: { code: 'ERROR', message: 'broke' },
+      attributes: { text: 'a', isOn: true, count: 3, ratio: 0.5, ids: [1, 2], logprobs: [-0.5, 0, -1], tags: ['a'] },
+      events: [{ name: 'moment', timeMs: 1_700_000_001_000, attributes: { n: 1 } }],
+      links: [{ traceId, spanId, attributes: { why: 'x' } }],
+      resource: { attributes: { 'service.name': 'agent' } },
+    });
+    expect(spans[1]).toMatchObject({
+      parentId: null,
+      status: { code: 'OK', message: null },
+      startTimeMs: 1_700_000_000_123.457,
+      endTimeMs: 1_700_000_002_000,
+    });
+    expect((await store.getRollout(rollout.rolloutId)).status).toBe('running');
+  });
+});
+
+describe('OTLP/JSON', () => {
+  test('may have whole numbers as numbers or as text, ids in either case, and fields of a later version', async () => {
+    const rollout = await store.startRollout({ input: 1 });
+    const span = {
+      startTimeUnixNano: '1700000000000000000',
+      endTimeUnixNano: 1700000001000000000,
+      fieldOfTomorrow: 1,
+      attributes: [
+        { key: 'number', value: { intValue: 7 } },
+        { key: 'text', value: { intValue: '8' } },
+        { key: 'mixed', value: { arrayValue: { values: [{ doubleValue: -0.5 }, { intValue: 0 }] } } },
+        { key: 'large', value: { intValue: '9007199254740993' } },
+        { key: 'notANumber', value: { doubleValue: 'NaN' } },
+        { key: 'object', value: { kvlistValue: { values: [{ key: 'a', value: { boolValue: true } }] } } },
+        { key: 'bytes', value: { bytesValue: 'AQI=' } },
+        { key: 'nothing', value: {} },
+      ],
+    };
+    const response = await send(requestOf(rollout, span));
+    expect([response.status, response.headers.get('content-type'), await response.json()]).toEqual([
+      200,
+      'application/json',
+      {},
+    ]);
+    expect(await spansOf(rollout)).toMatchObject([
+      {
+        traceId: 'a'.repeat(32),
+        spanId: 'b'.repeat(16),
+        startTimeMs: 1_700_000_000_000,
+        endTimeMs: 1_700_000_001_000,
+        attributes: {
+          number: 7,
+          text: 8,
+          mixed: [-0.5, 0],
+          large: '9007199254740993',
+          notANumber: 'NaN',
+          object: '{"a":true}',
+          bytes: '0102',
+        },
+      },
+    ]);
+  });
+
+  test('sent twice has one effect', async () => {
+    const rollout = await store.startRollout({ input: 1 });
+    await send(requestOf(rollout));
+    expect(await (await send(requestOf(rollout))).json()).toEqual({});
+    expect(await spansOf(rollout)).toHaveLength(1);
+  });
+
+  test('takes its place from the span before the resource, and its number from either', async () => {
+    const [first, second] = [await store.startRollout({ input: 1 }), await store.startRollout({ input: 2 })];
+    const attributes = [
+      { key: 'agentlightning.rollout_id', value: { stringValue: second.rolloutId } },
+      { key: 'agentlightning.attempt_id', value: { stringValue: second.attempt.attemptId } },
+      { key: 'agentlightning.span_sequence_id', value: { stringValue: '41' } },
+    ];
+    await send(requestOf(first, { attributes }));
+    expect(await spansOf(first)).toEqual([]);
+    expect(await spansOf(second)).toMatchObject([{ sequenceId: 41 }]);
+  });
+});
+
+describe('a partial success', () => {
+  test('tells how many spans were left out and why, and records the others', async () => {
+    const rollout = await store.startRollout({ input: 1 });
+    const lost = { ...rollout, rolloutId: 'ro-unknown' };
+    const { resourceSpans: good } = requestOf(rollout) as { resourceSpans: object[] };
+    const { resourceSpans: unknown } = requestOf(lost) as { resourceSpans: object[] };
+    const nowhere = { scopeSpans: [{ spans: [{ spanId: '1'.repeat(16), name: 'stray' }] }] };
+    const response = await send({ resourceSpans: [...unknown, ...good, nowhere] });
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      {
+        partialSuccess: {
+          rejectedSpans: '2',
+          errorMessage:
+            'Span stray has no attribute agentlightning.rollout_id, and neither has its resource; Rollout ro-unknown not found',
+        },
+      },
+    ]);
+    expect(await spansOf(rollout)).toHaveLength(1);
+  });
+});
+
+describe('protobuf', () => {
+  test('an empty request is fine', async () => {
+    const response = await sendBytes(new Uint8Array());
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-protobuf']);
+    expect(fromBinary(ExportTraceServiceResponseSchema, await response.bytes()).partialSuccess).toBeUndefined();
+  });
+
+  test.each([
+    ['gzip', true],
+    ['gzip;q=0, identity', false],
+    ['*', true],
+    ['br', false],
+  ])('an answer to whom accepts %s is compressed: %s', async (accepted, isCompressed) => {
+    const body = gzipSync(toBinary(ExportTraceServiceRequestSchema, create(ExportTraceServiceRequestSchema)));
+    const response = await sendBytes(body, { 'content-encoding': 'gzip', 'accept-encoding': accepted });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-encoding')).toBe(isCompressed ? 'gzip' : null);
+  });
+});
+
+describe('a bad request', () => {
+  const cases = [
+    {
+      what: 'no protobuf',
+      status: 400,
+      reason: 'is no OTLP request',
+      answer: () => sendBytes(Buffer.from('not a message')),
+    },
+    {
+      what: 'no gzip',
+      status: 400,
+      reason: 'is not gzip',
+      answer: () => sendBytes(Buffer.from('plain'), { 'content-encoding': 'gzip' }),
+    },
+    {
+      what: 'another compression',
+      status: 400,
+      reason: 'got br',
+      answer: () => sendBytes(Buffer.from('x'), { 'content-encoding': 'br' }),
+    },
+    {
+      what: 'another type',
+      status: 400,
+      reason: 'got text/plain',
+      answer: () => send('x', { 'content-type': 'text/plain' }),
+    },
+    {
+      what: 'a bomb',
+      status: 413,
+      reason: 'larger than 100000 bytes once',
+      answer: () => sendBytes(gzipSync(Buffer.alloc(200_000)), { 'content-encoding': 'gzip' }),
+    },
+  ];
+  test.each(cases)('with $what is answered with $status and a status message', async ({ status, reason, answer }) => {
+    const response = await answer();
+    expect(response.status).toBe(status);
+    expect(fromBinary(StatusSchema, await response.bytes()).message).toContain(reason);
+  });
+
+  test.each([
+    '{"resourceSpans": ',
+    '[]',
+    '{"resourceSpans": 1}',
+    '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}',
+  ])('in JSON is answered in JSON: %s', async (text) => {
+    const response = await send(text);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: 3, message: expect.stringMatching(/Correct the field/) });
+  });
+
+  test('of another signal is not implemented', async () => {
+    for (const path of ['metrics', 'logs', 'development/profiles']) {
+      expect((await fetch(`${server.url}/v1/${path}`, { method: 'POST' })).status).toBe(501);
+    }
+  });
+});
+
+test('a fault of the server is a status message without its inside', async () => {
+  const faults: unknown[] = [];
+  const broken = await openStore(':memory:');
+  const fragile = await createStoreServer({ store: broken, port: 0, onFault: (error) => faults.push(error) });
+  const rollout = await broken.startRollout({ input: 1 });
+  broken.appendSpans = () => Promise.reject(new RangeError('the password is 1234'));
+  const response = await fetch(`${fragile.url}/v1/traces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
+    body: JSON.stringify(requestOf(rollout)),
+  });
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({ code: 13, message: expect.not.stringContaining('1234') });
+  expect(faults).toHaveLength(1);
+  await fragile.close();
+  await broken.close();
+});
