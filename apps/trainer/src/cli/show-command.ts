@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
-import type { ShowFlags } from './show-rollout.ts';
+import { type ShowFlags, showFormats } from './show-format.ts';
 import { storeHelp } from './store-option.ts';
 
 /** Adds `agl show`. */
@@ -11,9 +11,18 @@ export function addShowCommand(program: Command): void {
     .argument('<rollout>', 'the id of a rollout')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--attempt <attempt>', 'which attempt', 'latest')
+    .addOption(new Option('--format <format>', 'how to draw the trace').choices(showFormats).default('tree'))
+    .option('--output <file>', 'where to write it', '-')
     .option('--json', 'the rollout and its spans as JSON')
+    .addHelpText('after', showHelp)
     .action(async (rolloutId: string, flags: ShowFlags) => {
       const { showRollout } = await import('./show-rollout.ts');
       await showRollout(rolloutId, flags);
     });
 }
+
+const showHelp = `
+Examples:
+  agl show ro-3f9a                                        the tree of the latest attempt, in the terminal
+  agl show ro-3f9a --format html --output trace.html      a page that stands alone: waterfall, messages, tokens, rewards
+  agl show ro-3f9a --format mermaid                       a flowchart for pages that render Mermaid`;

@@ -1,45 +1,84 @@
-import { type Rollout, type Span, type Store, terminalRolloutStatuses } from '@agentlightning/core';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Attempt, type Rollout, type Span, type Store, terminalRolloutStatuses } from '@agentlightning/core';
+import { type TraceStep, traceHtml, traceMermaid, traceSteps, traceText } from '@agentlightning/trace';
 import { conversationLines } from '../trace/conversation.ts';
-import { traceLines, traceTree } from '../trace/trace-tree.ts';
 import { openExistingStore } from './open-existing-store.ts';
+import type { ShowFlags, ShowFormat } from './show-format.ts';
 
-/** The flags of `agl show`. */
-export interface ShowFlags {
-  readonly store: string;
-  readonly attempt: string;
-  readonly json?: boolean;
-}
-
-/** Writes a rollout with its trace and conversation. */
+/** Writes a rollout with its trace and conversation, to the terminal or into a file. */
 export async function showRollout(rolloutId: string, flags: ShowFlags): Promise<void> {
   const store = await openExistingStore(flags.store);
   try {
-    process.stdout.write(await rolloutText(store, rolloutId, flags));
+    const shown = await readShown(store, rolloutId, flags);
+    const isColoured = flags.output === '-' && process.stdout.isTTY && process.stdout.hasColors();
+    const text = flags.json === true ? jsonText(shown) : draw[flags.format](shown, { isColoured });
+    if (flags.output === '-') process.stdout.write(text);
+    else await writeTo(flags.output, text);
   } finally {
     await store.close();
   }
 }
 
-async function rolloutText(store: Store, rolloutId: string, flags: ShowFlags): Promise<string> {
+async function writeTo(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  process.stdout.write(`Written to ${path}\n`);
+}
+
+/** A rollout as it is shown. */
+interface ShownRollout {
+  readonly rollout: Rollout;
+  readonly attempts: readonly Attempt[];
+  /** Of the attempt that is shown. */
+  readonly spans: readonly Span[];
+  readonly steps: readonly TraceStep[];
+}
+
+async function readShown(store: Store, rolloutId: string, flags: ShowFlags): Promise<ShownRollout> {
   const rollout = await store.getRollout(rolloutId);
-  const { items: spans } = await store.querySpans({ rolloutId, attemptId: flags.attempt });
-  if (flags.json === true) return `${JSON.stringify({ rollout, spans }, null, 2)}\n`;
   const { items: attempts } = await store.queryAttempts(rolloutId);
-  const tried = attempts.map(({ sequenceId, attemptId, status }) => `#${sequenceId} ${attemptId} ${status}`).join(', ');
+  const { items: spans } = await store.querySpans({ rolloutId, attemptId: flags.attempt });
+  return { rollout, attempts, spans, steps: traceSteps(spans) };
+}
+
+const draw: Readonly<Record<ShowFormat, (shown: ShownRollout, look: { readonly isColoured: boolean }) => string>> = {
+  tree: treeText,
+  mermaid: ({ steps }) => `${traceMermaid(steps)}\n`,
+  html: (shown) => traceHtml(shown.steps, { title: shown.rollout.rolloutId, facts: pageFacts(shown) }),
+};
+
+function jsonText({ rollout, spans }: ShownRollout): string {
+  return `${JSON.stringify({ rollout, spans }, null, 2)}\n`;
+}
+
+function treeText({ rollout, attempts, spans, steps }: ShownRollout, look: { readonly isColoured: boolean }): string {
+  const { rolloutId } = rollout;
   return `${[
     `${rolloutId}  ${rollout.status}  ${rollout.mode ?? ''}  ${durationText(rollout)}`.trimEnd(),
     `run      ${rollout.runId ?? '-'}`,
     `task     ${JSON.stringify(rollout.input)}`,
-    `attempts ${tried === '' ? 'none yet' : tried}`,
+    `attempts ${attemptsText(attempts)}`,
     '',
-    ...treeLines(spans),
+    steps.length === 0 ? '(no spans yet)' : traceText(steps, look),
     '',
     ...conversationLines(spans),
   ].join('\n')}\n`;
 }
 
-function treeLines(spans: readonly Span[]): string[] {
-  return spans.length === 0 ? ['(no spans yet)'] : traceLines(traceTree(spans));
+function pageFacts({ rollout, attempts }: ShownRollout): Readonly<Record<string, string>> {
+  return {
+    status: [rollout.status, durationText(rollout)].filter((part) => part !== '').join(', after '),
+    mode: rollout.mode ?? 'none',
+    run: rollout.runId ?? 'none',
+    attempts: attemptsText(attempts),
+    task: JSON.stringify(rollout.input),
+  };
+}
+
+function attemptsText(attempts: readonly Attempt[]): string {
+  if (attempts.length === 0) return 'none yet';
+  return attempts.map(({ sequenceId, attemptId, status }) => `#${sequenceId} ${attemptId} ${status}`).join(', ');
 }
 
 function durationText(rollout: Rollout): string {

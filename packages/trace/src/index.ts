@@ -1,0 +1,14 @@
+export type { TracePageOptions } from './trace-html.ts';
+export { traceHtml } from './trace-html.ts';
+export { traceMermaid } from './trace-mermaid.ts';
+export type {
+  TraceMessage,
+  TraceMessagePart,
+  TraceStep,
+  TraceStepKind,
+  TraceStepOutcome,
+  TraceTokens,
+} from './trace-step.ts';
+export { traceSteps } from './trace-steps.ts';
+export type { TraceTextOptions } from './trace-text.ts';
+export { traceText } from './trace-text.ts';

@@ -1,0 +1,169 @@
+import {
+  type Attributes,
+  type AttributeValue,
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallAttributes,
+  pythonReaderAttributes,
+  rewardFromSpan,
+  type Span,
+  spanNames,
+} from '@agentlightning/core';
+import { messagesFrom } from './step-messages.ts';
+import type { TraceStep, TraceStepKind, TraceStepOutcome, TraceTokens } from './trace-step.ts';
+
+/** What a step is read from. */
+export interface StepSource {
+  readonly span: Span;
+  /** The record of the same model call that has its tokens; null when there is none, or when it is `span`. */
+  readonly captured: Span | null;
+  readonly children: readonly TraceStep[];
+}
+
+/** What a span says, for people. Where an adapter and the gateway both told of a call, what either knows is there. */
+export function readStep({ span, captured, children }: StepSource): TraceStep {
+  const attributes: Attributes = { ...captured?.attributes, ...span.attributes };
+  const rewards = rewardFromSpan(span)?.rewards ?? [];
+  const kind = kindOf(span, rewards.length > 0);
+  return {
+    spanId: span.spanId,
+    sequenceId: span.sequenceId,
+    kind,
+    title: titleOf(span, kind),
+    agentPath: agentPathOf(attributes),
+    startTimeMs: span.startTimeMs,
+    endTimeMs: span.endTimeMs,
+    outcome: outcomeOf(span, captured),
+    error: span.status.code === 'ERROR' ? (span.status.message ?? 'an error without a message') : null,
+    inputMessages: messagesFrom(attributes[genAiAttributes.inputMessages]),
+    outputMessages: messagesFrom(attributes[genAiAttributes.outputMessages]),
+    ...toolParts(kind, attributes),
+    tokens: kind === 'model-call' ? tokensOf(attributes, captured ?? span) : null,
+    rewards,
+    attributes,
+    children,
+  };
+}
+
+const kinds: ReadonlySet<string> = new Set<TraceStepKind>([
+  'agent',
+  'step',
+  'model-call',
+  'tool-call',
+  'hand-off',
+  'guardrail',
+  'embedding',
+  'retrieval',
+]);
+
+const kindsByOperation: Readonly<Record<string, TraceStepKind>> = {
+  chat: 'model-call',
+  text_completion: 'model-call',
+  generate_content: 'model-call',
+  embeddings: 'embedding',
+  invoke_agent: 'agent',
+  execute_tool: 'tool-call',
+  retrieval: 'retrieval',
+};
+
+const kindsByName: Readonly<Record<string, TraceStepKind>> = {
+  [spanNames.rollout]: 'rollout',
+  [spanNames.annotation]: 'annotation',
+  [spanNames.message]: 'message',
+  [spanNames.object]: 'annotation',
+  [spanNames.exception]: 'exception',
+  [spanNames.operation]: 'operation',
+  [spanNames.modelCall]: 'model-call',
+};
+
+function kindOf({ name, attributes }: Span, hasRewards: boolean): TraceStepKind {
+  if (hasRewards) return 'reward';
+  const told = attributes[agentLightningAttributes.stepKind];
+  if (typeof told === 'string' && isKind(told)) return told;
+  const operation = kindsByOperation[String(attributes[genAiAttributes.operationName] ?? '')];
+  return operation ?? kindsByName[name] ?? 'step';
+}
+
+function isKind(text: string): text is TraceStepKind {
+  return kinds.has(text);
+}
+
+function titleOf({ name, attributes }: Span, kind: TraceStepKind): string {
+  const titles: Readonly<Partial<Record<TraceStepKind, AttributeValue | undefined>>> = {
+    agent: attributes[genAiAttributes.agentName],
+    'model-call': attributes[genAiAttributes.requestModel],
+    embedding: attributes[genAiAttributes.requestModel],
+    'tool-call': attributes[genAiAttributes.toolName],
+    operation: attributes[agentLightningAttributes.operationName],
+    rollout: 'rollout',
+    reward: 'reward',
+    message: attributes[agentLightningAttributes.messageBody],
+    annotation: 'annotation',
+    exception: 'exception',
+  };
+  return text(titles[kind]) ?? name.replace(/^(hand-off|guardrail|retrieval) /, '');
+}
+
+function agentPathOf(attributes: Attributes): readonly string[] {
+  const path = text(attributes[agentLightningAttributes.agentPath]);
+  if (path !== null) return path.split('>');
+  const name = text(attributes[genAiAttributes.agentName]) ?? text(attributes[pythonReaderAttributes.agentName]);
+  return name === null ? [] : [name];
+}
+
+function outcomeOf({ status, attributes }: Span, captured: Span | null): TraceStepOutcome {
+  if (attributes[agentLightningAttributes.abandoned] === true) return 'abandoned';
+  if (status.code === 'ERROR') return 'error';
+  const isPartial = [attributes, captured?.attributes].some((some) => some?.[modelCallAttributes.isPartial] === true);
+  return isPartial ? 'partial' : 'ok';
+}
+
+function toolParts(kind: TraceStepKind, attributes: Attributes): Pick<TraceStep, 'toolArguments' | 'toolResult'> {
+  if (kind === 'tool-call') {
+    return {
+      toolArguments: text(attributes[genAiAttributes.toolCallArguments]),
+      toolResult: text(attributes[genAiAttributes.toolCallResult]),
+    };
+  }
+  if (kind !== 'operation') return { toolArguments: null, toolResult: null };
+  return {
+    toolArguments: under(attributes, agentLightningAttributes.operationInput, '.args'),
+    toolResult: under(attributes, agentLightningAttributes.operationOutput, ''),
+  };
+}
+
+/** What flattened attributes say under a prefix, as `name: value`; null when they say nothing. */
+function under(attributes: Attributes, prefix: string, inner: string): string | null {
+  const parts = Object.entries(attributes)
+    .filter(([name]) => name === prefix || name.startsWith(`${prefix}.`))
+    .map(([name, value]) => {
+      const rest = name.slice(prefix.length + inner.length).replace(/^\./, '');
+      return rest === '' || /^\d+$/.test(rest) ? String(value) : `${rest}: ${String(value)}`;
+    });
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
+function tokensOf(attributes: Attributes, captured: Span): TraceTokens {
+  const isTrainable = captured.attributes[modelCallAttributes.isTrainable];
+  return {
+    prompt:
+      number(attributes[genAiAttributes.usageInputTokens]) ?? length(attributes[modelCallAttributes.promptTokenIds]),
+    response:
+      number(attributes[genAiAttributes.usageOutputTokens]) ?? length(attributes[modelCallAttributes.responseTokenIds]),
+    policyVersion: number(attributes[modelCallAttributes.policyVersion]),
+    isTrainable: typeof isTrainable === 'boolean' ? isTrainable : null,
+    untrainableReason: text(captured.attributes[modelCallAttributes.untrainableReason]),
+  };
+}
+
+function text(value: AttributeValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function number(value: AttributeValue | undefined): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function length(value: AttributeValue | undefined): number | null {
+  return Array.isArray(value) ? value.length : null;
+}

@@ -1,0 +1,73 @@
+import type { TraceStep } from './trace-step.ts';
+
+/** Something short that is worth saying about a step. */
+export interface StepFact {
+  readonly kind: 'tokens' | 'policy' | 'warning' | 'error' | 'reward' | 'call' | 'duration' | 'text';
+  readonly text: string;
+}
+
+/** What is worth saying about a step in a line, the most important first. */
+export function stepFacts(step: TraceStep): readonly StepFact[] {
+  return [...callFacts(step), ...tokenFacts(step), ...rewardFacts(step), ...timeFacts(step), ...outcomeFacts(step)];
+}
+
+function callFacts({ kind, toolArguments, toolResult, outputMessages }: TraceStep): readonly StepFact[] {
+  if (kind === 'tool-call' || kind === 'operation') {
+    const answer = toolResult === null ? '' : ` → ${shortened(toolResult)}`;
+    const text = `(${shortened(toolArguments ?? '')})${answer}`;
+    return toolArguments === null && toolResult === null ? [] : [{ kind: 'call', text }];
+  }
+  const said = outputMessages.flatMap(({ parts }) => parts.filter(({ type }) => type !== 'reasoning'));
+  return said.length === 0 ? [] : [{ kind: 'text', text: `“${shortened(said.map(({ text }) => text).join(' '))}”` }];
+}
+
+function tokenFacts({ tokens }: TraceStep): readonly StepFact[] {
+  if (tokens === null) return [];
+  const facts: StepFact[] = [];
+  if (tokens.prompt !== null || tokens.response !== null) {
+    facts.push({ kind: 'tokens', text: `${tokens.prompt ?? '?'} → ${tokens.response ?? '?'} tokens` });
+  }
+  if (tokens.policyVersion !== null) facts.push({ kind: 'policy', text: `policy v${tokens.policyVersion}` });
+  if (tokens.isTrainable === false) {
+    facts.push({ kind: 'warning', text: `not trained on: ${tokens.untrainableReason ?? 'no reason given'}` });
+  }
+  return facts;
+}
+
+function rewardFacts({ rewards }: TraceStep): readonly StepFact[] {
+  return rewards.map(({ name, value }) => ({ kind: 'reward', text: `${name} ${value}` }));
+}
+
+function timeFacts({ kind, startTimeMs, endTimeMs }: TraceStep): readonly StepFact[] {
+  // What is said of an attempt takes no time.
+  if (startTimeMs === null || endTimeMs === null || momentary.has(kind)) return [];
+  return [{ kind: 'duration', text: durationText(endTimeMs - startTimeMs) }];
+}
+
+const momentary: ReadonlySet<TraceStep['kind']> = new Set(['reward', 'message', 'annotation', 'exception']);
+
+function outcomeFacts({ outcome, error }: TraceStep): readonly StepFact[] {
+  switch (outcome) {
+    case 'ok':
+      return [];
+    case 'partial':
+      return [{ kind: 'warning', text: 'stopped before its end' }];
+    case 'abandoned':
+      return [{ kind: 'warning', text: 'still open when the attempt ended' }];
+    case 'error':
+      return [{ kind: 'error', text: `ERROR ${shortened(error ?? '')}`.trimEnd() }];
+  }
+}
+
+/** A duration as people read it. */
+export function durationText(timeMs: number): string {
+  if (timeMs < 1000) return `${timeMs.toFixed(timeMs < 10 ? 1 : 0)} ms`;
+  return timeMs < 60_000 ? `${(timeMs / 1000).toFixed(2)} s` : `${(timeMs / 60_000).toFixed(1)} min`;
+}
+
+/** The beginning of a text, on one line. */
+export function shortened(text: string, length = 80): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const characters = [...line];
+  return characters.length <= length ? line : `${characters.slice(0, length - 1).join('')}…`;
+}

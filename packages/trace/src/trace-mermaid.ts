@@ -1,0 +1,56 @@
+import { shortened, stepFacts } from './step-facts.ts';
+import type { TraceStep } from './trace-step.ts';
+
+/**
+ * Draws a trace as a Mermaid flowchart, for pages and pull requests that render it.
+ *
+ * @example
+ * ```ts
+ * await writeFile('trace.mmd', traceMermaid(traceSteps(spans)));
+ * ```
+ */
+export function traceMermaid(steps: readonly TraceStep[]): string {
+  const nodes: string[] = [];
+  const edges: string[] = [];
+  let count = 0;
+  const add = (step: TraceStep, parent: string | null): void => {
+    const id = `s${count++}`;
+    const [open, close] = shapes[step.kind] ?? ['[', ']'];
+    nodes.push(`  ${id}${open}"${label(step)}"${close}:::${step.outcome === 'error' ? 'error' : step.kind}`);
+    if (parent !== null) edges.push(`  ${parent} --> ${id}`);
+    for (const child of step.children) add(child, id);
+  };
+  for (const step of steps) add(step, null);
+  return ['flowchart TD', ...nodes, ...edges, ...classes].join('\n');
+}
+
+/** Brackets around a node's text, which give it its shape. */
+const shapes: Readonly<Partial<Record<TraceStep['kind'], readonly [string, string]>>> = {
+  rollout: ['([', '])'],
+  agent: ['([', '])'],
+  'tool-call': ['[[', ']]'],
+  'hand-off': ['>', ']'],
+  guardrail: ['{{', '}}'],
+  reward: ['((', '))'],
+};
+
+const classes: readonly string[] = [
+  '  classDef agent fill:#eef,stroke:#557',
+  '  classDef model-call fill:#e6f7fa,stroke:#1683a3',
+  '  classDef tool-call fill:#fdf4dc,stroke:#a67c00',
+  '  classDef reward fill:#e4f6e7,stroke:#2b8a3e',
+  '  classDef error fill:#fde8e8,stroke:#c92a2a',
+];
+
+function label(step: TraceStep): string {
+  const facts = stepFacts(step)
+    .filter(({ kind }) => kind !== 'duration')
+    .slice(0, 2)
+    .map(({ text }) => shortened(text, 48));
+  return [shortened(step.title, 48), ...facts].map(escaped).join('<br/>');
+}
+
+/** Mermaid writes special characters as entities with a hash; a backslash is none of them. */
+function escaped(text: string): string {
+  return text.replace(/[^\p{L}\p{N} .,:()_/+*=→“”…-]/gu, (character) => `#${character.codePointAt(0)};`);
+}

@@ -1,0 +1,159 @@
+import { linkAttributes, type Span } from '@agentlightning/core';
+import { aRewardSpan, aSpan } from '@agentlightning/core/testing';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type TraceStep, traceHtml, traceMermaid, traceSteps, traceText } from './index.ts';
+
+/** A supervisor that asks an expert through a tool; every model call was seen by an adapter and by the gateway. */
+function aTrace(): readonly Span[] {
+  return [
+    aSpan({ spanId: 'root', sequenceId: 1, name: 'agentlightning.rollout', startTimeMs: 0, endTimeMs: 100 }),
+    anAgent('supervisor', { spanId: 'a', sequenceId: 2, parentId: 'root', startTimeMs: 1, endTimeMs: 90 }),
+    aStep(
+      'model-call',
+      { spanId: 'm', sequenceId: 3, parentId: 'a', startTimeMs: 2, endTimeMs: 20 },
+      {
+        'gen_ai.request.model': 'tiny',
+        'gen_ai.response.id': 'answer-1',
+        'gen_ai.input.messages': JSON.stringify([{ role: 'user', parts: [{ type: 'text', content: 'How many?' }] }]),
+        'gen_ai.output.messages': JSON.stringify([
+          { role: 'assistant', parts: [{ type: 'tool_call', id: 'c', name: 'ask', arguments: '{"q":"bolts"}' }] },
+        ]),
+      },
+    ),
+    aSpan({
+      spanId: 'capture',
+      sequenceId: 4,
+      parentId: 'root',
+      name: 'openai.chat.completion',
+      attributes: {
+        'gen_ai.response.id': 'answer-1',
+        prompt_token_ids: [1, 2, 3],
+        response_token_ids: [4, 5],
+        'agentlightning.trainable': true,
+        'agentlightning.policy_version': 7,
+      },
+    }),
+    aStep(
+      'tool-call',
+      { spanId: 't', sequenceId: 5, parentId: 'a', startTimeMs: 21, endTimeMs: 80 },
+      {
+        'gen_ai.tool.name': 'ask',
+        'gen_ai.tool.call.arguments': '{"q":"bolts"}',
+        'gen_ai.tool.call.result': '7',
+      },
+    ),
+    { ...aRewardSpan(0.5, { spanId: 'r', sequenceId: 6, parentId: 'root', startTimeMs: 95, endTimeMs: 95 }) },
+  ];
+}
+
+function anAgent(name: string, fields: Partial<Span>): Span {
+  return aStep('agent', fields, { 'gen_ai.agent.name': name, 'agentlightning.agent.path': name });
+}
+
+function aStep(kind: string, fields: Partial<Span>, attributes: Span['attributes']): Span {
+  return aSpan({ ...fields, attributes: { 'agentlightning.step.kind': kind, ...attributes } });
+}
+
+function count(steps: readonly TraceStep[]): number {
+  return steps.reduce((sum, step) => sum + 1 + count(step.children), 0);
+}
+
+describe('the steps of a trace', () => {
+  test('the two records of a model call are one step, with the place of one and the tokens of the other', () => {
+    const [root] = traceSteps(aTrace());
+    const agent = root?.children[0];
+    expect(root?.children.map(({ title }) => title)).toEqual(['supervisor', 'reward']);
+    expect(agent?.children.map(({ kind }) => kind)).toEqual(['model-call', 'tool-call']);
+    expect(agent?.children[0]).toMatchObject({
+      title: 'tiny',
+      tokens: { prompt: 3, response: 2, policyVersion: 7, isTrainable: true },
+      inputMessages: [{ role: 'user', parts: [{ type: 'text', text: 'How many?' }] }],
+      outputMessages: [{ role: 'assistant', parts: [{ type: 'tool-call', text: 'ask({"q":"bolts"})' }] }],
+    });
+  });
+
+  test('every span is drawn once, whatever the parents are', () => {
+    const parents = fc.array(fc.option(fc.integer({ min: 0, max: 12 }), { nil: null }), { maxLength: 12 });
+    fc.assert(
+      fc.property(parents, (list) => {
+        const spans = list.map((parent, index) =>
+          aSpan({ spanId: `s${index}`, sequenceId: index + 1, parentId: parent === null ? null : `s${parent}` }),
+        );
+        expect(count(traceSteps(spans))).toBe(spans.length);
+      }),
+    );
+  });
+
+  test('ten thousand steps under one are drawn', () => {
+    const spans = Array.from({ length: 10_000 }, (_, index) =>
+      aSpan({ spanId: `s${index}`, sequenceId: index + 1, parentId: index === 0 ? null : 's0' }),
+    );
+    expect(traceText(traceSteps(spans)).split('\n')).toHaveLength(10_000);
+  });
+});
+
+describe('a trace as text', () => {
+  test('is a tree of lines with what each step did', () => {
+    expect(traceText(traceSteps(aTrace()))).toMatchInlineSnapshot(`
+      "└─ #1  rollout  100 ms
+         ├─ #2  agent supervisor  89 ms
+         │  ├─ #3  model tiny  “ask({"q":"bolts"})”  3 → 2 tokens  policy v7  18 ms
+         │  └─ #5  tool ask  ({"q":"bolts"}) → 7  59 ms
+         └─ #6  reward  primary 0.5"
+    `);
+  });
+
+  test('cuts lines at the width that is asked for', () => {
+    const widths = traceText(traceSteps(aTrace()), { width: 30 })
+      .split('\n')
+      .map((line) => [...line].length);
+    expect(Math.max(...widths)).toBe(30);
+  });
+
+  test('says what became of steps that did not end well', () => {
+    const failed = aSpan({ name: 'plan', status: { code: 'ERROR', message: 'no\nplan' }, startTimeMs: null });
+    const open = aSpan({ name: 'wait', sequenceId: 2, attributes: { 'agentlightning.abandoned': true } });
+    const text = traceText(traceSteps([failed, open]));
+    expect(text).toContain('plan  ERROR no plan');
+    expect(text).toContain('still open when the attempt ended');
+  });
+});
+
+describe('a trace as Mermaid', () => {
+  test('is a flowchart whose texts cannot break out of their nodes', () => {
+    const chart = traceMermaid(traceSteps([aSpan({ name: 'a"] --> b[" %% ; end' })]));
+    expect(chart.split('\n')[1]).toBe('  s0["a#34;#93; --#62; b#91;#34; #37;#37; #59; end"]:::step');
+  });
+
+  test('has a node a step and an edge a parent', () => {
+    const chart = traceMermaid(traceSteps(aTrace()));
+    expect(chart.match(/^ {2}s\d+ --> s\d+$/gm)).toHaveLength(4);
+    expect(chart.match(/^ {2}s\d+[^ ]/gm)).toHaveLength(5);
+  });
+});
+
+describe('a trace as a page', () => {
+  test('holds messages, tokens and rewards, and loads nothing', () => {
+    const page = traceHtml(traceSteps(aTrace()), { title: 'ro-1', facts: { task: '{"q":"bolts"}' } });
+    for (const part of ['How many?', '3 → 2 tokens', 'policy v7', 'primary 0.5', '{&quot;q&quot;:&quot;bolts&quot;}']) {
+      expect(page).toContain(part);
+    }
+    expect(page).not.toMatch(/(src|href)=/);
+  });
+
+  test('shows what a trace says as text, never as HTML', () => {
+    const evil = '<script>alert("x")</script>';
+    const attributes = {
+      ...linkAttributes({ [evil]: evil }),
+      'gen_ai.tool.name': evil,
+      'agentlightning.step.kind': 'tool-call',
+    };
+    const page = traceHtml(traceSteps([aSpan({ attributes, status: { code: 'ERROR', message: evil } })]), {
+      title: evil,
+      facts: { [evil]: evil },
+    });
+    expect(page.match(/<script>/g)).toHaveLength(1);
+    expect(page).not.toContain('alert("x")');
+  });
+});
