@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'CANCELLED'
   | 'NOTHING_TO_TRAIN'
   | 'TOKEN_MISALIGNMENT'
+  | 'UNSUPPORTED_FRAMEWORK'
   | 'INTERNAL';
 
 /** Every error code of the project, with its meaning and default remedy. `docs/errors.md` is made from it. */
@@ -152,6 +153,10 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     meaning:
       'The trainer sees other probabilities for the sampled tokens than the sampler did: the tokens are not where they should be.',
     remedy: 'Train on token ids as the engine returned them, at the positions and temperature they were sampled at.',
+  },
+  UNSUPPORTED_FRAMEWORK: {
+    meaning: 'An adapter was given a framework, or a version of it, that it does not know.',
+    remedy: 'Install a version that the message names, or pass the module that the message asks for.',
   },
   INTERNAL: {
     meaning: 'A fault of ours.',
