@@ -1,9 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
-import { SerialQueue } from '../serial-queue.ts';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
-import { EventLoopTurn } from './event-loop-turn.ts';
+import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { isBusy, storeErrorFrom } from './sqlite-error.ts';
 
@@ -23,15 +22,15 @@ export interface SqliteDriverOptions {
 
 const maxCachedStatements = 300;
 const busyRetryMs = 2;
+const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
 
-/** The embedded database: one connection, used by one piece of work at a time. */
+/** The embedded database: one connection, used by one piece of work at a time, and one commit for those that come together. */
 export class SqliteDriver implements SqlDriver {
   readonly name = 'sqlite';
   readonly dialect: SqlDriver['dialect'] = sqliteDialect;
   readonly #options: SqliteDriverOptions;
   readonly #database: DatabaseSync;
-  readonly #queue = new SerialQueue();
-  readonly #turn = new EventLoopTurn();
+  readonly #groups: GroupCommit<SqlConnection>;
   readonly #statements = new Map<string, StatementSync>();
   readonly #listeners = new Set<StoreChangeListener>();
   readonly #connection: SqlConnection;
@@ -45,7 +44,20 @@ export class SqliteDriver implements SqlDriver {
     this.#connection = {
       all: async (sql, parameters = []) => this.#statement(sql).all(...parameters),
       run: async (sql, parameters = []) => Number(this.#statement(sql).run(...parameters).changes),
+      insert: async ({ table, columns, rows }) => {
+        const names = Object.keys(columns);
+        const places = names.map(() => '?').join(', ');
+        const statement = this.#statement(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`);
+        for (const row of rows) statement.run(...row);
+      },
     };
+    this.#groups = new GroupCommit({
+      connection: this.#connection,
+      begin: (kind) => this.#whenFree(() => this.#statement(beginStatements[kind]).run()),
+      control: (statement) => this.#statement(statement).run(),
+      isOpen: () => this.#database.isTransaction,
+      errorFrom: (error) => storeErrorFrom(error, options.path),
+    });
   }
 
   /** Opens the file, and makes it when there is none. */
@@ -63,12 +75,12 @@ export class SqliteDriver implements SqlDriver {
   }
 
   read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
-    return this.#transaction('BEGIN DEFERRED', work);
+    return this.#transaction('read', work);
   }
 
   /** Nothing is told to other processes: they see by themselves that the file changed. */
   write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
-    return this.#transaction('BEGIN IMMEDIATE', work);
+    return this.#transaction('write', work);
   }
 
   onOutsideChange(listener: StoreChangeListener): () => void {
@@ -81,14 +93,12 @@ export class SqliteDriver implements SqlDriver {
     };
   }
 
-  close(): Promise<void> {
-    return this.#queue.run(async () => {
-      if (!this.#isOpen) return;
-      this.#isOpen = false;
-      this.#stopPolling();
-      this.#statements.clear();
-      this.#database.close();
-    });
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    await this.#groups.idle();
+    this.#stopPolling();
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
   }
 
   async #configure(): Promise<void> {
@@ -109,21 +119,12 @@ export class SqliteDriver implements SqlDriver {
     this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxSizeBytes / pageSize))}`);
   }
 
-  #transaction<TResult>(begin: string, work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
-    return this.#queue.run(async () => {
-      await this.#turn.give();
-      this.#assertOpen();
-      try {
-        await this.#whenFree(() => this.#statement(begin).run());
-        const result = await work(this.#connection);
-        this.#statement('COMMIT').run();
-        return result;
-      } catch (error) {
-        // A full disk may have rolled back already.
-        if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
-        throw storeErrorFrom(error, this.#options.path);
-      }
-    });
+  async #transaction<TResult>(
+    kind: TransactionKind,
+    work: (connection: SqlConnection) => Promise<TResult>,
+  ): Promise<TResult> {
+    this.#assertOpen();
+    return this.#groups.run(kind, work);
   }
 
   /** Does something that needs a lock; while another process holds it, tries again without blocking. */
@@ -151,13 +152,10 @@ export class SqliteDriver implements SqlDriver {
   }
 
   #lookForChanges(): void {
-    void this.#queue.run(async () => {
-      if (!this.#isOpen) return;
-      const version = this.#readDataVersion();
-      if (version === this.#dataVersion) return;
-      this.#dataVersion = version;
-      for (const listener of [...this.#listeners]) listener(unknownChange);
-    });
+    const version = this.#readDataVersion();
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    for (const listener of [...this.#listeners]) listener(unknownChange);
   }
 
   /** SQLite's number that changes when another connection commits. */
