@@ -1,4 +1,5 @@
 export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
+export { agentPathOf } from './agent-path.ts';
 export type { Algorithm, CollectedGroup, CollectedRollout, ModelUpdate, StepContext, StepPlan } from './algorithm.ts';
 export type { Attempt, AttemptStatus } from './attempt.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';
@@ -30,6 +31,8 @@ export { flattenAttributes } from './flatten-attributes.ts';
 export { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 export type { IdKind } from './id.ts';
 export { newId, newSpanId, newTraceId } from './id.ts';
+export type { JoinedModelCall } from './join-model-calls.ts';
+export { joinModelCalls } from './join-model-calls.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export { isObject as isJsonObject, parseObject as parseJsonObject } from './json-access.ts';
 export type { ModelCall, ModelCallChoice } from './model-call.ts';
@@ -48,6 +51,7 @@ export type {
   ResourcesSnapshot,
 } from './resource.ts';
 export { attemptBaseUrl } from './resource.ts';
+export type { DeletionCounts, RetentionPolicy } from './retention.ts';
 export type { EmittedReward, Reward } from './reward.ts';
 export type { RewardSpan } from './reward-spans.ts';
 export { findFinalReward, findRewards, rewardFromSpan } from './reward-spans.ts';
@@ -66,6 +70,7 @@ export type { RetryPolicy, RolloutStatus } from './rollout-status.ts';
 export {
   assertRolloutTransition,
   isTerminalRolloutStatus,
+  lostClaimsReasonKey,
   rolloutStatusFromAttempt,
   rolloutTransitions,
   terminalRolloutStatuses,
@@ -73,6 +78,7 @@ export {
 export type { TracerOptions } from './rollout-tracer.ts';
 export { createTracer, tracer } from './rollout-tracer.ts';
 export type { MetricPoint, Run, RunStatus } from './run.ts';
+export type { RunStatistics } from './run-statistics.ts';
 export type { Attributes, AttributeValue, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from './span.ts';
 export {
   agentLightningAttributes,
@@ -83,6 +89,7 @@ export {
 } from './span-attributes.ts';
 export type { AttributeLinks } from './span-links.ts';
 export { findLinkedSpans, linkAttributes, linksFromSpan, tagAttributes, tagsFromSpan } from './span-links.ts';
+export type { SpanSearch, SpanSearchPage } from './span-search.ts';
 export type {
   AttemptPatch,
   AttemptQuery,
@@ -99,6 +106,7 @@ export type {
   WaitOptions,
   WorkerQuery,
 } from './store.ts';
+export type { StoreChange, WatchOptions } from './store-change.ts';
 export { StoreClient } from './store-client.ts';
 export type { StoreClientOptions } from './store-client-options.ts';
 export type { SpanSinkCounts, SpanSinkFailure, StoreSpanSinkOptions } from './store-span-sink.ts';

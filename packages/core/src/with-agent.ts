@@ -22,6 +22,7 @@ export function withAgent<TResult>(agentName: string, run: () => TResult): TResu
     },
     {
       attributes: {
+        [agentLightningAttributes.stepKind]: 'agent',
         [genAiAttributes.operationName]: 'invoke_agent',
         [genAiAttributes.agentName]: agentName,
         [pythonReaderAttributes.agentName]: agentName,

@@ -2,6 +2,8 @@ import {
   type ActiveSpan,
   type Attributes,
   type AttributeValue,
+  agentLightningAttributes,
+  agentPathOf,
   type Clock,
   genAiAttributes,
   isJsonObject,
@@ -170,6 +172,10 @@ export class OpenModelCall implements ActiveSpan {
     const { api } = this.#options.request;
     const attributes: Record<string, AttributeValue> = { ...span.attributes, ...this.#attributes };
     attributes[genAiAttributes.operationName] = names[api].operation;
+    attributes[agentLightningAttributes.stepKind] = api === 'embeddings' ? 'embedding' : 'model-call';
+    attributes[agentLightningAttributes.framework] = 'fetch';
+    const path = agentPathOf(this.#options.context);
+    if (path.length > 0) attributes[agentLightningAttributes.agentPath] = path.join('>');
     if (api === 'embeddings') {
       // Nothing is sampled here: it is no call that could be trained on, or fail to be.
       delete attributes[modelCallAttributes.isTrainable];

@@ -11,6 +11,18 @@ export {
   aTransition,
   logprobOf,
 } from './a-trajectory.ts';
+export type {
+  AdapterAbility,
+  AdapterUnderTest,
+  SceneAgent,
+  SceneAsk,
+  SceneFields,
+  SceneInstrumentOptions,
+  SceneModelOptions,
+  SceneTool,
+} from './adapter-contract/adapter-under-test.ts';
+export { jsonSchemaOf } from './adapter-contract/adapter-under-test.ts';
+export { describeAdapterContract } from './adapter-contract/describe-adapter-contract.ts';
 export type { AdvantageEstimatorContractOptions } from './advantage-contract.ts';
 export { describeAdvantageEstimatorContract } from './advantage-contract.ts';
 export type { AlgorithmContractOptions } from './algorithm-contract.ts';

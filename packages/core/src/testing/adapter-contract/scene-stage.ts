@@ -1,0 +1,188 @@
+import { expect } from 'vitest';
+import { callHeaders } from '../../adapter/gateway-request.ts';
+import { AttemptSpans } from '../../attempt-spans.ts';
+import { newId } from '../../id.ts';
+import { type RolloutContext, type SpanSink, withRollout } from '../../rollout-context.ts';
+import type { SpanInput } from '../../span.ts';
+import { aRolloutContext } from '../a-rollout.ts';
+import { MemorySpanSink } from '../memory-span-sink.ts';
+import { ScriptedModel, type ScriptedModelScript } from '../scripted-model.ts';
+import type { ScriptedStep } from '../scripted-model-step.ts';
+import type { AdapterUnderTest, SceneAgent, SceneAsk, SceneModelOptions } from './adapter-under-test.ts';
+import { SceneTrace } from './scene-trace.ts';
+
+/** The key that agents have for a provider of their own: no gateway may ever see it. */
+export const ownKey = 'key-of-the-agent';
+
+/** The key of the attempt's endpoint. */
+export const gatewayKey = 'key-of-the-gateway';
+
+/** How a scene is set up. */
+export interface StageOptions {
+  /** Whether the rollout has an endpoint. @default what the adapter's `modelCallsBy` asks for */
+  readonly hasEndpoint?: boolean;
+  /** @default true */
+  readonly isInstrumented?: boolean;
+  /** @default true */
+  readonly redirect?: boolean;
+  /** Where the spans go. @default memory */
+  readonly sink?: SpanSink;
+}
+
+/** A rollout of a scene. */
+export interface SceneRollout {
+  readonly context: RolloutContext;
+  /** Runs something as the rollout's agent. */
+  run<TResult>(run: () => Promise<TResult>): Promise<TResult>;
+  /** Ends the attempt, and gives its trace. */
+  end(): SceneTrace;
+  /** What came after the end. */
+  readonly late: readonly SpanInput[];
+}
+
+/**
+ * A stage for one scene: the adapter in place, a scripted model that stands where the agent's calls must go, and one
+ * that answers nothing where they must not. Both fail the test when they are called too often or too seldom.
+ */
+export class SceneStage<TModel> implements AsyncDisposable {
+  /** Where calls must arrive: a stand-in for the gateway, or, without an endpoint, the agent's own provider. */
+  readonly model: ScriptedModel;
+  readonly #adapter: AdapterUnderTest<TModel>;
+  readonly #other: ScriptedModel;
+  readonly #hasEndpoint: boolean;
+  readonly #options: StageOptions;
+  readonly #undo: () => void;
+
+  private constructor(
+    adapter: AdapterUnderTest<TModel>,
+    servers: { readonly model: ScriptedModel; readonly other: ScriptedModel },
+    options: StageOptions,
+  ) {
+    this.#adapter = adapter;
+    this.model = servers.model;
+    this.#other = servers.other;
+    this.#options = options;
+    this.#hasEndpoint = options.hasEndpoint ?? adapter.modelCallsBy !== 'gateway';
+    const { isInstrumented = true, redirect = true } = options;
+    this.#undo = isInstrumented ? adapter.instrument({ redirect }) : () => {};
+  }
+
+  static async open<TModel>(
+    adapter: AdapterUnderTest<TModel>,
+    script: readonly ScriptedStep[] | ScriptedModelScript,
+    options: StageOptions = {},
+  ): Promise<SceneStage<TModel>> {
+    const servers = { model: await ScriptedModel.start(script), other: await ScriptedModel.start([]) };
+    return new SceneStage(adapter, servers, options);
+  }
+
+  /** Takes the adapter away and checks that every call was one of the script. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#undo();
+    await this.#other.close();
+    await this.model.close();
+  }
+
+  /** What model objects are made with. */
+  modelOptions(fields: Partial<SceneModelOptions> = {}): SceneModelOptions {
+    const { baseUrl } = this.#hasEndpoint && this.#options.redirect !== false ? this.#other : this.model;
+    return {
+      baseUrl,
+      apiKey: ownKey,
+      model: 'tiny',
+      maxRetries: 0,
+      choices: 1,
+      api: 'chat-completions',
+      isCached: false,
+      ...fields,
+    };
+  }
+
+  /** An agent; say only what matters to the scene. */
+  agent(fields: Partial<SceneAgent<TModel>> = {}): SceneAgent<TModel> {
+    return {
+      name: 'helper',
+      instructions: 'Be brief.',
+      model: fields.model ?? this.#adapter.createModel(this.modelOptions()),
+      tools: [],
+      subAgents: [],
+      output: null,
+      ...fields,
+    };
+  }
+
+  /** Asks an agent; say only what matters to the scene. */
+  ask(agent: SceneAgent<TModel>, fields: Partial<SceneAsk> & Pick<SceneAsk, 'prompt'>): Promise<string> {
+    return this.#adapter.ask(agent, {
+      imageUrl: null,
+      history: [],
+      isStreamed: false,
+      onText: () => true,
+      signal: null,
+      ...fields,
+    });
+  }
+
+  /** Opens a rollout of its own. */
+  rollout(fields: Partial<RolloutContext> = {}): SceneRollout {
+    const memory = new MemorySpanSink();
+    const late: SpanInput[] = [];
+    const spans = new AttemptSpans(this.#options.sink ?? memory, { onLateSpan: (span) => late.push(span) });
+    const ids = { rolloutId: newId('rollout'), attemptId: newId('attempt') };
+    const baseUrl = this.model.baseUrl.replace('/v1', `/rollout/${ids.rolloutId}/attempt/${ids.attemptId}/v1`);
+    const endpoint = this.#hasEndpoint ? { baseUrl, model: 'policy', apiKey: gatewayKey } : null;
+    const context = aRolloutContext({ ...ids, endpoint, sink: spans, ...fields });
+    return {
+      context,
+      late,
+      run: (run) => withRollout(context, run),
+      end: () => {
+        spans.close();
+        return new SceneTrace(memory.spans);
+      },
+    };
+  }
+
+  /** Asks an agent once, in a rollout of its own, and gives the trace. */
+  async play(
+    agent: SceneAgent<TModel>,
+    ask: Partial<SceneAsk> & Pick<SceneAsk, 'prompt'>,
+  ): Promise<{ readonly reply: string; readonly trace: SceneTrace; readonly rollout: SceneRollout }> {
+    const rollout = this.rollout();
+    const reply = await rollout.run(() => this.ask(agent, ask));
+    return { reply, trace: rollout.end(), rollout };
+  }
+
+  /**
+   * Checks that the calls of a rollout went to its attempt's address, with its key and their place in its trace, and
+   * that nothing of the agent's own provider went along. Passes where the rollout has no endpoint.
+   */
+  expectAtGateway(rollout: SceneRollout, trace: SceneTrace): void {
+    if (!this.#hasEndpoint) return;
+    const { rolloutId, attemptId, traceId } = rollout.context;
+    const root = `/rollout/${rolloutId}/attempt/${attemptId}/v1/`;
+    const requests = this.model.requests.filter(({ path }) => path.startsWith(root));
+    expect(requests.length, 'calls at the attempt’s own address').toBeGreaterThan(0);
+    for (const { headers } of requests) {
+      expect(headers.authorization).toBe(`Bearer ${gatewayKey}`);
+      expect(JSON.stringify(headers)).not.toContain(ownKey);
+      expect(headers[callHeaders.traceId]).toBe(traceId);
+      this.#expectPlace(headers, trace);
+    }
+  }
+
+  #expectPlace(headers: Readonly<Record<string, string | undefined>>, trace: SceneTrace): void {
+    const parent = trace.byId(headers[callHeaders.parentSpanId]);
+    expect(parent, `the call’s parent ${headers[callHeaders.parentSpanId]} in the trace\n${trace}`).toBeDefined();
+    if (parent === undefined) return;
+    const agentName = decodeURIComponent(headers[callHeaders.agentName] ?? '');
+    const path = (headers[callHeaders.agentPath] ?? '').split('>').map(decodeURIComponent).join('>');
+    expect(parent.attributes).toMatchObject({
+      'gen_ai.agent.name': agentName,
+      'agentlightning.agent.path': path,
+    });
+    if (this.#adapter.cannot['call-place'] === undefined) {
+      expect(parent.attributes['agentlightning.step.kind'], `the call’s parent in\n${trace}`).toBe('model-call');
+    }
+  }
+}
