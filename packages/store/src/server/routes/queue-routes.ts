@@ -24,11 +24,12 @@ export function addQueueRoutes(app: Hono, { store, untilClosed }: StoreRouteOpti
     const { limit = 1, worker_id, run_id, wait_seconds } = await readOptionalBody(context, wireClaimRequestSchema);
     if (limit <= 0) return answerJson(context, []);
     const idempotency = await idempotentRequest(context);
+    const waitMs = (wait_seconds ?? 0) * 1000;
     const claimed = await store.claimRollouts({
       limit,
       workerId: worker_id ?? null,
-      waitMs: (wait_seconds ?? 0) * 1000,
-      signal: untilClosed(context),
+      // Only a wait can be given up, and the signal of a request costs as much as the claim.
+      ...(waitMs > 0 ? { waitMs, signal: untilClosed(context) } : {}),
       ...(run_id ? { runId: run_id } : {}),
       ...(idempotency === undefined ? {} : { idempotency }),
     });
