@@ -44,8 +44,11 @@ export interface RolloutContext {
 
 const storageKey: unique symbol = Symbol.for('agentlightning.rollout-context');
 
-/** One storage for the process, even when two copies of the package are loaded. */
-function storage(): AsyncLocalStorage<RolloutContext> {
+/**
+ * Where the rollout of the running code is kept: one storage for the process, even when two copies of the package are
+ * loaded. For adapters that bind it to a diagnostics channel; everybody else uses {@link withRollout}.
+ */
+export function rolloutStorage(): AsyncLocalStorage<RolloutContext> {
   const holder = globalThis as { [storageKey]?: AsyncLocalStorage<RolloutContext> };
   holder[storageKey] ??= new AsyncLocalStorage<RolloutContext>();
   return holder[storageKey];
@@ -53,10 +56,10 @@ function storage(): AsyncLocalStorage<RolloutContext> {
 
 /** Runs a function, and everything it starts, within a rollout. Concurrent rollouts do not see each other. */
 export function withRollout<TResult>(context: RolloutContext, run: () => TResult): TResult {
-  return storage().run(context, run);
+  return rolloutStorage().run(context, run);
 }
 
 /** The rollout that the calling code belongs to; null outside of one. */
 export function currentRollout(): RolloutContext | null {
-  return storage().getStore() ?? null;
+  return rolloutStorage().getStore() ?? null;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+export { rolloutStorage } from '../rollout-context.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
