@@ -36,6 +36,7 @@ export type { ScriptedModelScript } from './scripted-model.ts';
 export { ScriptedModel } from './scripted-model.ts';
 export type {
   ScriptedAnswer,
+  ScriptedApi,
   ScriptedFailure,
   ScriptedRequest,
   ScriptedStep,

@@ -13,6 +13,8 @@ interface ToolCallBody {
 /** Everything a response is written from, streamed or not. */
 export interface PreparedAnswer {
   readonly call: ScriptedCall;
+  /** The place of the request among all that came. */
+  readonly index: number;
   readonly id: string;
   readonly content: string;
   readonly reasoning: string | null;
@@ -46,6 +48,7 @@ export function prepareAnswer(step: ScriptedAnswer, call: ScriptedCall, index: n
   const contentTokens = Math.min(tokens.length, answerTokens(text).length - 1);
   return {
     call,
+    index,
     id: `chatcmpl-${index}`,
     content: tokensText(tokens.slice(0, contentTokens)),
     reasoning: step.reasoning ?? null,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
+import { objectsOf } from '../json-access.ts';
 
 const toolCall = z.looseObject({
   id: z.string().min(1),
@@ -73,7 +74,7 @@ export function readRequest(body: unknown): ScriptedCall | { readonly problem: s
   }
   const { data } = parsed;
   const messages = data.messages as unknown as readonly JsonObject[];
-  const problem = unansweredToolCall(data.messages);
+  const problem = unansweredToolCall(messages);
   if (problem !== null) return { problem };
   return {
     model: data.model,
@@ -88,17 +89,17 @@ export function readRequest(body: unknown): ScriptedCall | { readonly problem: s
 }
 
 /** Tool results must answer the calls of the assistant message before them, and all of them. */
-function unansweredToolCall(messages: readonly z.output<typeof message>[]): string | null {
+export function unansweredToolCall(messages: readonly JsonObject[]): string | null {
   let pending = new Set<string>();
   for (const [index, current] of messages.entries()) {
     if (current.role === 'tool') {
-      if (!pending.delete(current.tool_call_id)) {
+      if (!pending.delete(String(current.tool_call_id))) {
         return `messages.${index}: tool_call_id ${current.tool_call_id} answers no tool call before it`;
       }
       continue;
     }
     if (pending.size > 0) return `messages.${index}: tool calls without an answer: ${[...pending].join(', ')}`;
-    if (current.role === 'assistant') pending = new Set(current.tool_calls?.map((call) => call.id));
+    if (current.role === 'assistant') pending = new Set(objectsOf(current.tool_calls).map((call) => String(call.id)));
   }
   return pending.size > 0 ? `messages: tool calls without an answer: ${[...pending].join(', ')}` : null;
 }

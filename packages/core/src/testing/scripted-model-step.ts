@@ -41,15 +41,19 @@ export interface ScriptedFailure {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An API that a scripted model speaks. */
+export type ScriptedApi = 'chat-completions' | 'responses' | 'embeddings';
+
 /** A request that a scripted model took in and found right. */
 export interface ScriptedRequest {
   /** From 0, in order of arrival. */
   readonly index: number;
+  readonly api: ScriptedApi;
   /** The path with its query: `/v1/chat/completions`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: JsonObject;
-  /** The `messages` of the body. */
+  /** The `messages` of the body; the `input` of the Responses API in the same form; none for embeddings. */
   readonly messages: readonly JsonObject[];
 }
 

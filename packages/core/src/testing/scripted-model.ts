@@ -2,16 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import type { JsonObject } from '../json.ts';
-import { completionBody, completionChunks, prepareAnswer } from './scripted-model-answer.ts';
-import { readRequest, type ScriptedCall } from './scripted-model-request.ts';
+import { embeddingsBody } from './scripted-embeddings.ts';
+import { prepareAnswer } from './scripted-model-answer.ts';
+import { sendAnswer, sendError, sendJson } from './scripted-model-reply.ts';
+import { type AcceptedRequest, readScriptedRequest, readText } from './scripted-model-route.ts';
 import type { ScriptedAnswer, ScriptedFailure, ScriptedRequest, ScriptedStep } from './scripted-model-step.ts';
 
 /** A function that answers every request, however many come. */
 export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedAnswer | ScriptedFailure;
 
 /**
- * A model for tests: a real HTTP server that speaks OpenAI's Chat Completions, streamed and not, with
- * tools, log-probabilities and vLLM's `return_token_ids`, and that says what a script tells it to.
+ * A model for tests: a real HTTP server that speaks OpenAI's Chat Completions and Responses, streamed and not, with
+ * tools, log-probabilities and vLLM's `return_token_ids`, and that says what a script tells it to. It also has
+ * embeddings, made up but the same for the same text: any step that answers gives them. `/models` needs no step.
  *
  * It refuses what a real server refuses (bad JSON, no messages, an unknown role, a tool result that answers
  * nothing). {@link ScriptedModel.close} throws when the agent made a call that the script does not have, or
@@ -108,26 +111,18 @@ export class ScriptedModel implements AsyncDisposable {
       for (const notify of this.#onDisconnect.splice(0)) notify();
     });
     const text = await readText(incoming);
-    const path = incoming.url ?? '/';
-    if (!path.replace(/\?.*$/, '').endsWith('/chat/completions')) {
-      sendError(response, { status: 404, message: `Unknown path ${path}` });
-      return;
-    }
-    if (incoming.method !== 'POST') {
-      sendError(response, { status: 405, message: `Method ${incoming.method} not allowed` });
-      return;
-    }
-    const body = readJson(text);
-    const call = readRequest(body);
-    if (body === null || 'problem' in call) {
-      sendError(response, { status: 400, message: 'problem' in call && body !== null ? call.problem : 'Invalid JSON' });
-      return;
-    }
+    const read = readScriptedRequest(incoming, text);
+    if (read.type === 'refusal') sendError(response, read);
+    else if (read.type === 'models') sendJson(response, modelsBody);
+    else await this.#answer(read, response);
+  }
+
+  async #answer(read: AcceptedRequest, response: ServerResponse): Promise<void> {
     const index = this.#requests.length;
-    const request = { index, path, headers: plainHeaders(incoming), body, messages: call.messages };
+    const request = { ...read.request, index };
     const step = this.#nextStep(request);
     if (step === null) {
-      const message = `call ${index + 1} is not in the script: ${JSON.stringify(call.messages.at(-1))}`;
+      const message = `call ${index + 1} is not in the script: ${lastOf(request)}`;
       this.#problems.push(message);
       sendError(response, { status: 400, message });
       return;
@@ -135,7 +130,13 @@ export class ScriptedModel implements AsyncDisposable {
     this.#requests.push(request);
     const decided = typeof step === 'function' ? step(request) : step;
     if (decided.type === 'failure') sendError(response, decided);
-    else await sendAnswer(response, { step: decided, call, index });
+    else if (read.embeddings !== null) sendJson(response, embeddingsBody(read.embeddings));
+    else
+      await sendAnswer(response, {
+        step: decided,
+        prepared: prepareAnswer(decided, read.call, index),
+        api: request.api,
+      });
   }
 
   #nextStep(request: ScriptedRequest): ScriptedStep | null {
@@ -143,81 +144,13 @@ export class ScriptedModel implements AsyncDisposable {
   }
 }
 
-interface Reply {
-  readonly step: ScriptedAnswer;
-  readonly call: ScriptedCall;
-  readonly index: number;
+/** What was asked last, for the message that nobody expected it. */
+function lastOf({ messages, body }: ScriptedRequest): string {
+  return JSON.stringify(messages.at(-1) ?? body);
 }
 
-async function sendAnswer(response: ServerResponse, { step, call, index }: Reply): Promise<void> {
-  const prepared = prepareAnswer(step, call, index);
-  const gone = new Promise((resolve) => response.once('close', resolve));
-  const pause = (): Promise<unknown> => Promise.race([step.until, gone]);
-  if (step.until !== undefined && (!call.isStreamed || (step.pauseAfterChunks ?? 0) === 0)) await pause();
-  if (step.cutAfterChunks === 0) {
-    response.destroy();
-    return;
-  }
-  if (!call.isStreamed) {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completionBody(prepared)));
-    return;
-  }
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  for (const [position, chunk] of completionChunks(prepared).entries()) {
-    if (position > 0 && position === step.pauseAfterChunks) await pause();
-    if (response.destroyed) return;
-    if (position === step.errorAfterChunks) {
-      response.end(`data: ${JSON.stringify({ error: { message: 'scripted stream error', code: 500 } })}\n\n`);
-      return;
-    }
-    await written(response, `data: ${JSON.stringify(chunk)}\n\n`);
-    if (position + 1 === step.cutAfterChunks) {
-      response.destroy();
-      return;
-    }
-  }
-  response.end('data: [DONE]\n\n');
-}
-
-/** Resolves when the text is on its way, so that a connection that is cut has sent what came before. */
-function written(response: ServerResponse, text: string): Promise<void> {
-  return new Promise((resolve) => {
-    response.write(text, () => resolve());
-  });
-}
-
-function sendError(
-  response: ServerResponse,
-  error: { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> },
-): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
-  const type = error.status < 500 ? 'invalid_request_error' : 'server_error';
-  response
-    .writeHead(error.status, { 'content-type': 'application/json', ...error.headers })
-    .end(JSON.stringify({ error: { message: error.message, type, param: null, code: null } }));
-}
-
-async function readText(incoming: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of incoming) parts.push(part);
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function readJson(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
-  } catch {
-    // The server answers 400 to a body that is no JSON.
-    return null;
-  }
-}
-
-function plainHeaders(incoming: IncomingMessage): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(
-    Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  );
-}
+/** What `GET /models` answers. */
+const modelsBody: JsonObject = {
+  object: 'list',
+  data: [{ id: 'scripted-model', object: 'model', created: 1_700_000_000, owned_by: 'agentlightning' }],
+};

@@ -1,0 +1,108 @@
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { ScriptedModel } from './scripted-model.ts';
+import { answer, callTool } from './scripted-model-step.ts';
+
+function clientOf(model: ScriptedModel): OpenAI {
+  return new OpenAI({ baseURL: model.baseUrl, apiKey: 'none', maxRetries: 0 });
+}
+
+test('the Responses API answers with text, reasoning and usage', async () => {
+  await using model = await ScriptedModel.start([answer('It is 5.', { reasoning: 'Two and three.' })]);
+  const response = await clientOf(model).responses.create({
+    model: 'tiny',
+    instructions: 'Be brief.',
+    input: 'What is 2 + 3?',
+  });
+  expect(response).toMatchObject({ id: 'resp_0', status: 'completed', output_text: 'It is 5.' });
+  expect(response.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
+  expect(response.usage?.output_tokens).toBe('It is 5.'.length + 1);
+  expect(model.requests[0]).toMatchObject({
+    api: 'responses',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'What is 2 + 3?' },
+    ],
+  });
+});
+
+test('a streamed response has the events of OpenAI, in their order, and ends in the same body', async () => {
+  const step = answer('One moment.', { toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 2 } }] });
+  await using model = await ScriptedModel.start([step, step]);
+  const client = clientOf(model);
+  const request = { model: 'tiny', input: [{ role: 'user' as const, content: 'Add.' }] };
+  const whole = await client.responses.create(request);
+  const stream = client.responses.stream(request);
+  const events: { readonly type: string; readonly sequence_number: number }[] = [];
+  for await (const event of stream) events.push(event);
+  expect(events.map(({ type }) => type)).toEqual([
+    'response.created',
+    'response.in_progress',
+    'response.output_item.added',
+    'response.content_part.added',
+    'response.output_text.delta',
+    'response.output_text.delta',
+    'response.output_text.done',
+    'response.content_part.done',
+    'response.output_item.done',
+    'response.output_item.added',
+    'response.function_call_arguments.delta',
+    'response.function_call_arguments.done',
+    'response.output_item.done',
+    'response.completed',
+  ]);
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+  const final = await stream.finalResponse();
+  expect(final.output.map(({ type }) => type)).toEqual(whole.output.map(({ type }) => type));
+  expect(final.output_text).toBe('One moment.');
+});
+
+test('an answer that the limit cuts is incomplete', async () => {
+  await using model = await ScriptedModel.start([answer('one two three')]);
+  const response = await clientOf(model).responses.create({ model: 'tiny', input: 'x', max_output_tokens: 3 });
+  expect(response).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
+    output_text: 'one',
+  });
+});
+
+test('outputs of functions must answer a call, and calls need an output', async () => {
+  await using model = await ScriptedModel.start([callTool('add', { a: 1 }), answer('fine')]);
+  const { responses } = clientOf(model);
+  const { output } = await responses.create({ model: 'tiny', input: 'Add.' });
+  const [call] = output.filter((item) => item.type === 'function_call');
+  if (call === undefined) return expect(output).toContain('a function call');
+  const result = { type: 'function_call_output' as const, call_id: call.call_id, output: '5' };
+  await expect(responses.create({ model: 'tiny', input: [result] })).rejects.toThrow('answers no tool call');
+  await expect(responses.create({ model: 'tiny', input: [call] })).rejects.toThrow('without an answer');
+  expect((await responses.create({ model: 'tiny', input: [call, result] })).output_text).toBe('fine');
+});
+
+test('an error within a streamed response reaches the client', async () => {
+  await using model = await ScriptedModel.start([answer('one two', { errorAfterChunks: 5 })]);
+  const stream = await clientOf(model).responses.create({ model: 'tiny', input: 'x', stream: true });
+  const types: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const { type } of stream) types.push(type);
+  };
+  await read().catch((error: unknown) => types.push(String(error)));
+  expect(types.slice(0, 5).at(-1)).toBe('response.output_text.delta');
+  expect(types.at(-1)).toMatch(/error/);
+});
+
+test('embeddings are the same for the same text, and count as a step', async () => {
+  await using model = await ScriptedModel.start([answer(''), answer('')]);
+  const { embeddings } = clientOf(model);
+  const plain = await embeddings.create({ model: 'embed', input: ['a', 'b'], encoding_format: 'float' });
+  // The client asks for base64 by itself, and decodes it.
+  const encoded = await embeddings.create({ model: 'embed', input: ['a', 'b'] });
+  expect(plain.data.map(({ embedding }) => embedding)).toEqual(encoded.data.map(({ embedding }) => [...embedding]));
+  expect(plain.data[0]?.embedding).not.toEqual(plain.data[1]?.embedding);
+});
+
+test('the list of models needs no step', async () => {
+  await using model = await ScriptedModel.start([]);
+  const { data } = await clientOf(model).models.list();
+  expect(data.map(({ id }) => id)).toEqual(['scripted-model']);
+});

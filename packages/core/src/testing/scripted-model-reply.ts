@@ -1,0 +1,82 @@
+import type { ServerResponse } from 'node:http';
+import type { JsonObject } from '../json.ts';
+import { completionBody, completionChunks, type PreparedAnswer } from './scripted-model-answer.ts';
+import type { ScriptedAnswer, ScriptedApi } from './scripted-model-step.ts';
+import { responseBody, responseErrorEvent, responseEvents } from './scripted-responses-answer.ts';
+
+/** An answer that is to be sent. */
+export interface ScriptedReply {
+  readonly step: ScriptedAnswer;
+  readonly prepared: PreparedAnswer;
+  readonly api: ScriptedApi;
+}
+
+/** Sends an answer as its step says: whole or in chunks, late, cut, or with an error within. */
+export async function sendAnswer(response: ServerResponse, { step, prepared, api }: ScriptedReply): Promise<void> {
+  const gone = new Promise((resolve) => response.once('close', resolve));
+  const pause = (): Promise<unknown> => Promise.race([step.until, gone]);
+  const { isStreamed } = prepared.call;
+  if (step.until !== undefined && (!isStreamed || (step.pauseAfterChunks ?? 0) === 0)) await pause();
+  if (step.cutAfterChunks === 0) {
+    response.destroy();
+    return;
+  }
+  if (!isStreamed) {
+    sendJson(response, api === 'responses' ? responseBody(prepared) : completionBody(prepared));
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  const chunks = api === 'responses' ? responseEvents(prepared) : completionChunks(prepared);
+  for (const [position, chunk] of chunks.entries()) {
+    if (position > 0 && position === step.pauseAfterChunks) await pause();
+    if (response.destroyed) return;
+    if (position === step.errorAfterChunks) {
+      response.end(eventText(api, errorChunk(api, chunks.slice(0, position))));
+      return;
+    }
+    await written(response, eventText(api, chunk));
+    if (position + 1 === step.cutAfterChunks) {
+      response.destroy();
+      return;
+    }
+  }
+  response.end(api === 'responses' ? '' : 'data: [DONE]\n\n');
+}
+
+/** Sends a body. */
+export function sendJson(response: ServerResponse, body: JsonObject): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Sends an error as the API words it. */
+export function sendError(
+  response: ServerResponse,
+  error: { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> },
+): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const type = error.status < 500 ? 'invalid_request_error' : 'server_error';
+  response
+    .writeHead(error.status, { 'content-type': 'application/json', ...error.headers })
+    .end(JSON.stringify({ error: { message: error.message, type, param: null, code: null } }));
+}
+
+/** Events of the Responses API have their type beside their data as well. */
+function eventText(api: ScriptedApi, event: JsonObject): string {
+  const data = `data: ${JSON.stringify(event)}\n\n`;
+  return api === 'responses' ? `event: ${event.type}\n${data}` : data;
+}
+
+function errorChunk(api: ScriptedApi, before: readonly JsonObject[]): JsonObject {
+  if (api === 'responses') return responseErrorEvent(before);
+  return { error: { message: 'scripted stream error', code: 500 } };
+}
+
+/** Resolves when the text is on its way, so that a connection that is cut has sent what came before. */
+function written(response: ServerResponse, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    response.write(text, () => resolve());
+  });
+}

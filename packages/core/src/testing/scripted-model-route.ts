@@ -1,0 +1,82 @@
+import type { IncomingMessage } from 'node:http';
+import type { JsonObject } from '../json.ts';
+import { parseObject } from '../json-access.ts';
+import { readEmbeddingsRequest, type ScriptedEmbeddingsCall } from './scripted-embeddings.ts';
+import { readRequest, type ScriptedCall } from './scripted-model-request.ts';
+import type { ScriptedApi, ScriptedRequest } from './scripted-model-step.ts';
+import { readResponsesRequest } from './scripted-responses-request.ts';
+
+/** A request that is as the API has it. */
+export interface AcceptedRequest {
+  readonly type: 'accepted';
+  readonly request: Omit<ScriptedRequest, 'index'>;
+  readonly call: ScriptedCall;
+  /** Null unless it asks for embeddings. */
+  readonly embeddings: ScriptedEmbeddingsCall | null;
+}
+
+/** What a request is: one that a step answers, one for the list of models, or one that a real server refuses. */
+export type RoutedRequest =
+  | AcceptedRequest
+  | { readonly type: 'models' }
+  | { readonly type: 'refusal'; readonly status: number; readonly message: string };
+
+const apis: readonly (readonly [path: string, api: ScriptedApi])[] = [
+  ['/chat/completions', 'chat-completions'],
+  ['/responses', 'responses'],
+  ['/embeddings', 'embeddings'],
+];
+
+/** The call of a request that has no messages. */
+const noCall: Omit<ScriptedCall, 'model'> = {
+  messages: [],
+  isStreamed: false,
+  includeUsage: false,
+  maxTokens: 0,
+  choices: 0,
+  logprobs: false,
+  returnTokenIds: false,
+};
+
+/** Tells what a request is, as strictly as a real server. */
+export function readScriptedRequest(incoming: IncomingMessage, text: string): RoutedRequest {
+  const path = incoming.url ?? '/';
+  const plainPath = path.replace(/\?.*$/, '');
+  if (incoming.method === 'GET' && plainPath.endsWith('/models')) return { type: 'models' };
+  const api = apis.find(([ending]) => plainPath.endsWith(ending))?.[1];
+  if (api === undefined) return { type: 'refusal', status: 404, message: `Unknown path ${path}` };
+  if (incoming.method !== 'POST') {
+    return { type: 'refusal', status: 405, message: `Method ${incoming.method} not allowed` };
+  }
+  const body = parseObject(text);
+  if (body === null) return { type: 'refusal', status: 400, message: 'Invalid JSON' };
+  const read = readBody(api, body);
+  if ('problem' in read) return { type: 'refusal', status: 400, message: read.problem };
+  const { call, embeddings } = read;
+  const request = { api, path, headers: plainHeaders(incoming), body, messages: call.messages };
+  return { type: 'accepted', request, call, embeddings };
+}
+
+type ReadBody = Pick<AcceptedRequest, 'call' | 'embeddings'> | { readonly problem: string };
+
+function readBody(api: ScriptedApi, body: JsonObject): ReadBody {
+  if (api === 'embeddings') {
+    const embeddings = readEmbeddingsRequest(body);
+    return 'problem' in embeddings ? embeddings : { call: { ...noCall, model: embeddings.model }, embeddings };
+  }
+  const call = api === 'responses' ? readResponsesRequest(body) : readRequest(body);
+  return 'problem' in call ? call : { call, embeddings: null };
+}
+
+/** The whole body of a request. */
+export async function readText(incoming: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of incoming) parts.push(part);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function plainHeaders(incoming: IncomingMessage): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
+}
