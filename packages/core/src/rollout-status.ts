@@ -38,6 +38,9 @@ export function assertRolloutTransition(rolloutId: string, from: RolloutStatus, 
   }
 }
 
+/** The metadata field of a rollout, and of its last attempt, that says that its runners were lost too often. */
+export const lostClaimsReasonKey = 'agentlightning.lost_claims_reason';
+
 /** What decides whether a failed attempt is followed by another. */
 export interface RetryPolicy {
   /** The attempt's number, from 1. */

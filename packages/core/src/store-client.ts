@@ -47,6 +47,9 @@ import type {
   WaitOptions,
   WorkerQuery,
 } from './store.ts';
+import type { StoreChange, WatchOptions } from './store-change.ts';
+import { watchOverHttp } from './store-client-events.ts';
+import { StoreMaintenanceClient } from './store-client-maintenance.ts';
 import type { StoreClientOptions } from './store-client-options.ts';
 import { StoreTransport } from './store-client-transport.ts';
 import { claimOverHttp, waitOverHttp } from './store-client-wait.ts';
@@ -65,14 +68,13 @@ const sequenceIdsSchema = z.object({ sequence_ids: z.array(z.int().nullable()) }
  * const [claimed] = await store.claimRollouts({ workerId: 'worker-1', waitMs: 60_000 });
  * ```
  */
-export class StoreClient implements Store {
+export class StoreClient extends StoreMaintenanceClient implements Store {
   readonly #transport: StoreTransport;
   readonly #options: StoreClientOptions;
   readonly #closing = new AbortController();
 
   constructor(options: StoreClientOptions) {
-    this.#options = options;
-    this.#transport = new StoreTransport({
+    const transport = new StoreTransport({
       baseUrl: options.baseUrl,
       apiKey: options.apiKey ?? null,
       fetch: options.fetch ?? globalThis.fetch,
@@ -80,6 +82,9 @@ export class StoreClient implements Store {
       requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
       maxRetries: options.maxRetries ?? 6,
     });
+    super(transport, options);
+    this.#options = options;
+    this.#transport = transport;
   }
 
   async enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
@@ -119,6 +124,10 @@ export class StoreClient implements Store {
 
   waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
     return waitOverHttp(this.#waiting(), rolloutIds, { ...options, signal: this.#untilClosed(options.signal) });
+  }
+
+  watchChanges(options: WatchOptions = {}): AsyncIterable<StoreChange> {
+    return watchOverHttp(this.#waiting(), { ...options, signal: this.#untilClosed(options.signal) });
   }
 
   async queryAttempts(rolloutId: string, query: AttemptQuery = {}): Promise<Page<Attempt>> {

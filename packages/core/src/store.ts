@@ -1,6 +1,7 @@
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
+import type { DeletionCounts, RetentionPolicy } from './retention.ts';
 import type {
   AttemptedRollout,
   EnqueueRolloutRequest,
@@ -11,7 +12,10 @@ import type {
 } from './rollout.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 import type { MetricPoint, Run, RunStatus } from './run.ts';
+import type { RunStatistics } from './run-statistics.ts';
 import type { Span, SpanInput } from './span.ts';
+import type { SpanSearch, SpanSearchPage } from './span-search.ts';
+import type { StoreChange, WatchOptions } from './store-change.ts';
 import type { Worker, WorkerStatus } from './worker.ts';
 
 /** A part of a longer list. */
@@ -44,7 +48,15 @@ export interface RolloutQuery extends PageOptions<'startTimeMs' | 'endTimeMs' | 
   readonly runId?: string;
   /** Top-level metadata fields that must be equal. */
   readonly metadata?: JsonObject;
-  /** How the filters on status and id combine; `runId`, `modeIn` and `metadata` always must hold. @default 'and' */
+  /** Only rollouts that started then or later, in Unix milliseconds. */
+  readonly startTimeFromMs?: number;
+  /** Only rollouts that started earlier, in Unix milliseconds. */
+  readonly startTimeBeforeMs?: number;
+  /** Only rollouts that ended then or later, in Unix milliseconds. */
+  readonly endTimeFromMs?: number;
+  /** Only rollouts that ended earlier, in Unix milliseconds. */
+  readonly endTimeBeforeMs?: number;
+  /** How the filters on status and id combine; all others always must hold. @default 'and' */
   readonly filterLogic?: 'and' | 'or';
 }
 
@@ -153,11 +165,14 @@ export interface StoreStatistics {
  *   a finished rollout changes the attempt's record, never the rollout's status.
  * - **Leases.** An attempt that was claimed but never heard of again becomes `unresponsive` after the
  *   store's claim lease, and its rollout returns to the queue without using up an attempt of its budget.
- *   Timeouts and silence (`RolloutConfig`) are enforced by a watchdog that needs no traffic.
+ *   A rollout that loses its runner so again and again fails after the store's limit of lost claims, with
+ *   the reason in its metadata and its attempt's, under `lostClaimsReasonKey`. Timeouts and silence (`RolloutConfig`) are enforced by a watchdog that needs no traffic.
  * - **Spans.** Sequence ids are given per rollout, from 1, without gaps under concurrency; an explicit one
  *   raises the counter to at least itself. A span that is already there, by attempt and span id, is left
  *   alone. The first span of an attempt makes it `running`, unless its rollout was
  *   sent back to the queue meanwhile; every span is a heartbeat.
+ * - **Deletion.** A rollout goes with its attempts and spans. Who waits for one that is deleted learns that it
+ *   is gone. What is unfinished, and runs that are under way, are deleted only by force.
  * - **Resources.** Every update raises the version; the last one written is the latest.
  *
  * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for bad limits and fields,
@@ -197,6 +212,8 @@ export interface Store {
     attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
   ): Promise<readonly number[]>;
   querySpans(query: SpanQuery): Promise<Page<Span>>;
+  /** Finds spans over any number of rollouts. Throws NOT_FOUND when there is no such run. */
+  searchSpans(search?: SpanSearch): Promise<SpanSearchPage>;
 
   /** Adds a snapshot under a new id. */
   addResources(resources: NamedResources): Promise<ResourcesSnapshot>;
@@ -222,7 +239,43 @@ export interface Store {
   updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
   /** In order of step; a step's later record replaces its earlier one. */
   queryMetrics(runId: string): Promise<readonly MetricPoint[]>;
+  /** How far the rollouts of a run are; `queryRollouts({ runId })` lists them. */
+  runStatistics(runId: string): Promise<RunStatistics>;
 
+  /** Deletes finished rollouts, all or none; CONFLICT when one of them is not finished. */
+  deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts>;
+  /**
+   * Deletes a run with its rollouts and metrics; CONFLICT when it is under way or has unfinished
+   * rollouts, unless forced. It goes in small parts: one that was interrupted is completed by asking again.
+   */
+  deleteRun(runId: string, options?: { readonly force?: boolean }): Promise<DeletionCounts>;
+  /** Deletes what a policy gives up, in small parts, so that others get their turn. */
+  applyRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
+  /**
+   * A run as one file: its state, metrics, resources, rollouts, attempts and spans, as gzip'd JSON lines (see the
+   * README of the store). Read in small parts, each rollout as it is at one moment.
+   */
+  exportRun(runId: string): AsyncIterable<Uint8Array>;
+  /**
+   * Adds a run from such a file, all of it or nothing; CONFLICT when the run or a rollout of it is there already,
+   * VALIDATION when the file is cut off or was changed. What was unfinished comes in as cancelled.
+   */
+  importRun(archive: AsyncIterable<Uint8Array>): Promise<Run>;
+
+  /**
+   * Tells what changes, from now on, until the signal ends it or the reader leaves. The first change is always
+   * `unknown`: read then what you need to know, nothing is missed from there on. It comes again whenever something
+   * may have been missed: the reader was slow, a connection was lost for long, another process wrote.
+   *
+   * @example
+   * ```ts
+   * for await (const change of store.watchChanges({ runId, kindIn: ['rollout'] })) {
+   *   if (change.kind === 'unknown') show(await store.queryRollouts({ runId }));
+   *   else if (change.kind === 'rollout') showOne(await store.getRollout(change.rolloutId));
+   * }
+   * ```
+   */
+  watchChanges(options?: WatchOptions): AsyncIterable<StoreChange>;
   statistics(): Promise<StoreStatistics>;
   /** Waits for what is under way and lets go of files and connections. */
   close(): Promise<void>;

@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Clock, systemClock, ValidationError } from '@agentlightning/core';
+import { type Clock, type RetentionPolicy, systemClock, ValidationError } from '@agentlightning/core';
 import { SqliteDriver } from './drivers/sqlite.ts';
 import { migrate } from './migrate.ts';
+import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStore } from './sql-store.ts';
 
@@ -18,6 +19,13 @@ export interface OpenStoreOptions {
   /** How often to look for attempts whose time is up, in milliseconds: how late a timeout may come. @default 1000 */
   readonly watchdogIntervalMs?: number;
   /**
+   * How many claims of a rollout may be lost, because their runners are never heard of again, before the
+   * rollout fails. It bounds what a task that kills every runner can cost. @default 10
+   */
+  readonly maxLostClaims?: number;
+  /** What the store deletes by itself, about once a minute. @default null nothing */
+  readonly retention?: RetentionPolicy | null;
+  /**
    * What acknowledged writes survive: the death of the process (`kill -9`), or a power failure too, at a
    * disk sync for every write. @default 'process'
    */
@@ -28,14 +36,22 @@ export interface OpenStoreOptions {
   readonly outsidePollMs?: number;
   /** The most the store's file may hold, in bytes; writes beyond it fail with STORE_FULL. @default null no limit but the disk's */
   readonly maxSizeBytes?: number | null;
+  /** PostgreSQL: how many connections at most, besides the one that listens for changes. @default 10 */
+  readonly poolSize?: number;
+  /**
+   * PostgreSQL: how long to look for a database that is away before giving up with UNREACHABLE, in
+   * milliseconds. The store goes on by itself when it is back. @default 10000
+   */
+  readonly unreachableAfterMs?: number;
 }
 
 /**
  * Opens a store, and makes it when there is none. The watchdog that enforces timeouts runs until it is closed.
  *
- * @param location - `sqlite:./run/agl.db`, a path, or `:memory:` for a store that is gone when it is closed
+ * @param location - `sqlite:./run/agl.db`, a path, `:memory:` for a store that is gone when it is closed, or
+ * `postgres://user:password@host:5432/database` for a store of many machines
  * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the file or it is no store,
- * CONFIG when it cannot be opened, VALIDATION for a kind of store there is not
+ * CONFIG when it cannot be opened, UNREACHABLE when the database stays away, VALIDATION for a kind of store there is not
  * @example
  * ```ts
  * const store = await openStore('sqlite:./run/agl.db');
@@ -46,6 +62,7 @@ export interface OpenStoreOptions {
  */
 export async function openStore(location: string, options: OpenStoreOptions = {}): Promise<SqlStore> {
   const clock = options.clock ?? systemClock;
+  assertOptions(options);
   const driver = await openDriver(location, options);
   try {
     await migrate(driver, { nowMs: clock.now() });
@@ -57,10 +74,20 @@ export async function openStore(location: string, options: OpenStoreOptions = {}
     clock,
     claimLeaseMs: options.claimLeaseMs ?? 60_000,
     watchdogIntervalMs: options.watchdogIntervalMs ?? 1000,
+    maxLostClaims: options.maxLostClaims ?? 10,
+    retention: options.retention ?? null,
   });
 }
 
+function assertOptions({ maxLostClaims = 10, retention = null }: OpenStoreOptions): void {
+  if (retention !== null) assertRetentionPolicy(retention);
+  if (Number.isSafeInteger(maxLostClaims) && maxLostClaims >= 1) return;
+  const message = `must be a whole number of at least 1, got ${maxLostClaims}`;
+  throw new ValidationError('Store options', [{ path: 'maxLostClaims', message }]);
+}
+
 async function openDriver(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
+  if (/^postgres(ql)?:/.test(location)) return openPostgres(location, options);
   const path = sqlitePath(location);
   if (path !== ':memory:') await mkdir(dirname(path), { recursive: true });
   return SqliteDriver.open({
@@ -72,13 +99,28 @@ async function openDriver(location: string, options: OpenStoreOptions): Promise<
   });
 }
 
+/** Loads what PostgreSQL needs only where it is used. */
+async function openPostgres(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
+  if (!URL.canParse(location)) throw badLocation(location.replace(/\/\/.*@/, '//'));
+  const { PostgresDriver } = await import('./drivers/postgres.ts');
+  return PostgresDriver.open({
+    url: location,
+    poolSize: options.poolSize ?? 10,
+    unreachableAfterMs: options.unreachableAfterMs ?? 10_000,
+  });
+}
+
 /** The file that a location names. */
 function sqlitePath(location: string): string {
   const [, scheme, rest] = /^([a-z][a-z0-9+]+):(.*)$/.exec(location) ?? [undefined, 'sqlite', location];
   if (scheme !== 'sqlite' || rest === '' || rest === undefined) {
-    throw new ValidationError(`Store location ${location}`, [
-      { path: '', message: 'must be sqlite:<path>, a path, or :memory:' },
-    ]);
+    throw badLocation(location);
   }
   return rest === ':memory:' ? rest : resolve(rest);
+}
+
+function badLocation(location: string): ValidationError {
+  return new ValidationError(`Store location ${location}`, [
+    { path: '', message: 'must be sqlite:<path>, a path, :memory:, or postgres://user:password@host:port/database' },
+  ]);
 }

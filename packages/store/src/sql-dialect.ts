@@ -32,6 +32,8 @@ export interface SqlDialect {
   readonly forUpdate: string;
   /** Appended to a SELECT that takes rows away from others who look for the same. */
   readonly skipLocked: string;
+  /** Whether triggers keep count of the rollouts in the table `rollout_counts`. Where not, they are counted when asked for. */
+  readonly keepsCounts: boolean;
   /** The column is one of the values. */
   isOneOf(column: string, values: readonly string[]): SqlCondition;
   /** The column holds the text. */

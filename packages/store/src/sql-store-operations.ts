@@ -4,6 +4,7 @@ import type {
   AttemptPatch,
   AttemptQuery,
   ClaimOptions,
+  DeletionCounts,
   EnqueueRolloutRequest,
   JsonObject,
   MetricPoint,
@@ -16,9 +17,12 @@ import type {
   RolloutQuery,
   Run,
   RunPatch,
+  RunStatistics,
   Span,
   SpanInput,
   SpanQuery,
+  SpanSearch,
+  SpanSearchPage,
   StartRolloutRequest,
   Store,
   Worker,
@@ -28,6 +32,7 @@ import type { OperationRunner } from './operation-runner.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/append-spans.ts';
 import { assertClaimLimit, claimRollouts } from './operations/claim-rollouts.ts';
 import { type CreateRunRequest, createRun } from './operations/create-run.ts';
+import { deleteRollouts } from './operations/delete-rollouts.ts';
 import { enqueueRollouts } from './operations/enqueue-rollouts.ts';
 import { publishResources } from './operations/publish-resources.ts';
 import { getLatestAttempt, queryAttempts } from './operations/read-attempts.ts';
@@ -36,6 +41,8 @@ import { getRollout, queryRollouts } from './operations/read-rollouts.ts';
 import { loadRun, queryMetrics, queryRuns } from './operations/read-runs.ts';
 import { querySpans } from './operations/read-spans.ts';
 import { findWorker, queryWorkers } from './operations/read-workers.ts';
+import { runStatistics } from './operations/run-statistics.ts';
+import { searchSpans } from './operations/search-spans.ts';
 import { startAttempt } from './operations/start-attempt.ts';
 import { startRollout } from './operations/start-rollout.ts';
 import { updateAttempt } from './operations/update-attempt.ts';
@@ -43,8 +50,18 @@ import { updateRollout } from './operations/update-rollout.ts';
 import { updateRun } from './operations/update-run.ts';
 import { updateWorker } from './operations/update-worker.ts';
 
-/** What of a store can be done within one transaction: everything that waits for nothing. */
-export type StoreTransaction = Omit<Store, 'waitForRollouts' | 'statistics' | 'close'>;
+/** What of a store can be done within one transaction: everything that waits for nothing and takes no time. */
+export type StoreTransaction = Omit<
+  Store,
+  | 'waitForRollouts'
+  | 'watchChanges'
+  | 'statistics'
+  | 'deleteRun'
+  | 'applyRetention'
+  | 'exportRun'
+  | 'importRun'
+  | 'close'
+>;
 
 /** The operations of a store, each in the transaction that its runner gives it. */
 export class SqlStoreOperations implements StoreTransaction {
@@ -116,6 +133,10 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.read((context) => querySpans(context, query));
   }
 
+  searchSpans(search: SpanSearch = {}): Promise<SpanSearchPage> {
+    return this.runner.read((context) => searchSpans(context, search));
+  }
+
   addResources(resources: NamedResources): Promise<ResourcesSnapshot> {
     return this.runner.write((context) => publishResources(context, resources));
   }
@@ -166,5 +187,13 @@ export class SqlStoreOperations implements StoreTransaction {
 
   queryMetrics(runId: string): Promise<readonly MetricPoint[]> {
     return this.runner.read((context) => queryMetrics(context, runId));
+  }
+
+  runStatistics(runId: string): Promise<RunStatistics> {
+    return this.runner.read((context) => runStatistics(context, runId));
+  }
+
+  async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
+    return this.runner.write((context) => deleteRollouts(context, rolloutIds));
   }
 }

@@ -2,20 +2,33 @@ import type {
   AttemptedRollout,
   ClaimOptions,
   Clock,
+  DeletionCounts,
+  RetentionPolicy,
   Rollout,
+  Run,
   Store,
+  StoreChange,
   StoreStatistics,
   WaitOptions,
+  WatchOptions,
 } from '@agentlightning/core';
+import { exportRun } from './archive/export-run.ts';
+import { importRun } from './archive/import-run.ts';
+import { ChangeJournal, type JournalEntry, type JournalReading } from './change-journal.ts';
 import { ClaimLine } from './claim-line.ts';
 import { waitForFinish } from './finish-waits.ts';
 import type { OperationContext } from './operation.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
 import { findAnswer, forgetOldAnswers, type IdempotentRequest, recordAnswer } from './operations/answer-once.ts';
+import { applyPartOfRetention, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimedIds, readClaimed } from './operations/claim-rollouts.ts';
 import { countEverything } from './operations/count-everything.ts';
+import { addDeletions, nothingDeleted } from './operations/delete-rollouts.ts';
+import { assertMayBeDeleted, type DeletionPart, deletePartOfRun } from './operations/delete-run.ts';
 import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
+import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
+import { isStoreTimeOld, noteStoreTime, readStoreTime } from './operations/store-time.ts';
 import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
@@ -29,6 +42,10 @@ export interface SqlStoreOptions {
   readonly claimLeaseMs: number;
   /** How often the watchdog looks for attempts whose time is up, in milliseconds. */
   readonly watchdogIntervalMs: number;
+  /** How many of a rollout's claims may be lost before it fails. */
+  readonly maxLostClaims: number;
+  /** What the store deletes by itself; null for nothing. */
+  readonly retention: RetentionPolicy | null;
 }
 
 /** How to claim from an {@link SqlStore}. */
@@ -40,6 +57,15 @@ export interface SqlClaimOptions extends ClaimOptions {
 /** How often answers to old requests are cleared away, in milliseconds. */
 const forgetIntervalMs = 3_600_000;
 
+/** How often a store looks for what it need not keep, in milliseconds. */
+const retentionIntervalMs = 60_000;
+
+/**
+ * How long a store deletes nothing by itself after it was away or its clock jumped, in milliseconds: long enough
+ * for a clock that is wrong to be set right.
+ */
+const retentionGraceMs = 3_600_000;
+
 /** The store on an SQL database. Open one with `openStore`. */
 export class SqlStore extends SqlStoreOperations implements Store {
   readonly #driver: SqlDriver;
@@ -47,11 +73,19 @@ export class SqlStore extends SqlStoreOperations implements Store {
   readonly #feed: ChangeFeed;
   readonly #claimLine: ClaimLine;
   readonly #closing = new AbortController();
+  readonly #journal = new ChangeJournal({
+    subscribe: (listener) => this.subscribe(listener),
+    findRunId: (rolloutId) => this.runner.read((context) => findRunId(context, rolloutId)),
+  });
   readonly #watchdog: Watchdog;
   readonly #openedAtMs: number;
   readonly #watchOutside: () => () => void;
   readonly #waits = new Set<Promise<unknown>>();
+  readonly #maxLostClaims: number;
+  readonly #retention: RetentionPolicy | null;
   #forgetAtMs = 0;
+  #retainAtMs = 0;
+  #isRetaining = false;
 
   constructor(driver: SqlDriver, options: SqlStoreOptions) {
     const feed = new ChangeFeed();
@@ -62,6 +96,8 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#watchOutside = () => driver.onOutsideChange((changes) => feed.publish(changes));
     this.#claimLine = new ClaimLine(options.clock, feed, this.#watchOutside);
     this.#openedAtMs = options.clock.now();
+    this.#maxLostClaims = options.maxLostClaims;
+    this.#retention = options.retention;
     this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
   }
 
@@ -104,6 +140,15 @@ export class SqlStore extends SqlStoreOperations implements Store {
     };
   }
 
+  async *watchChanges(options: WatchOptions = {}): AsyncGenerator<StoreChange, void, undefined> {
+    for await (const { change } of this.readChanges(options)) yield change;
+  }
+
+  /** As {@link watchChanges}, with the id of each change, after which one may go on later. */
+  readChanges(reading: JournalReading): AsyncGenerator<JournalEntry, void, undefined> {
+    return this.#journal.read({ ...reading, signal: this.#untilClosed(reading.signal) });
+  }
+
   /**
    * Does something at most once for a request that may be sent more than once: its effect and its answer
    * are written together, and a request that comes again gets the answer alone.
@@ -129,8 +174,27 @@ export class SqlStore extends SqlStoreOperations implements Store {
     return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };
   }
 
+  async deleteRun(runId: string, options: { readonly force?: boolean } = {}): Promise<DeletionCounts> {
+    await this.runner.read((context) => assertMayBeDeleted(context, runId, options.force ?? false));
+    return this.#inParts((context) => deletePartOfRun(context, runId));
+  }
+
+  async applyRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+    assertRetentionPolicy(policy);
+    return this.#inParts((context) => applyPartOfRetention(context, policy));
+  }
+
+  exportRun(runId: string): AsyncIterable<Uint8Array> {
+    return exportRun(this.runner, runId);
+  }
+
+  importRun(archive: AsyncIterable<Uint8Array>): Promise<Run> {
+    return this.#untilEnded(importRun(this.runner, archive));
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#journal.close();
     await Promise.allSettled(this.#waits);
     await this.#watchdog.stop();
     await this.#driver.close();
@@ -138,11 +202,50 @@ export class SqlStore extends SqlStoreOperations implements Store {
 
   async #watch(): Promise<void> {
     // Looking takes no lock, so that a store with nothing to do does not get in anybody's way.
-    const expired = await this.runner.read((context) => findExpiredAttempts(context));
-    if (expired.length > 0) await this.runner.write((context) => expireAttempts(context));
+    const { time, isOld } = await this.runner.read(async (context) => {
+      const known = await readStoreTime(context);
+      return { time: known, isOld: isStoreTimeOld(context, known) };
+    });
+    const { resumedMs } = time === null || isOld ? await this.runner.write(noteStoreTime) : time;
+    const expired = await this.runner.read((context) => findExpiredAttempts(context, resumedMs));
+    const rules = { resumedMs, maxLostClaims: this.#maxLostClaims };
+    if (expired.length > 0) await this.runner.write((context) => expireAttempts(context, rules));
+    this.#retain(resumedMs);
     if (this.#clock.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;
     await this.runner.write((context) => forgetOldAnswers(context));
+  }
+
+  /** Deletes what the store's policy gives up, beside the watchdog, who need not wait for it. */
+  #retain(resumedMs: number | null): void {
+    const policy = this.#retention;
+    const nowMs = this.#clock.now();
+    if (policy === null || this.#isRetaining || nowMs < this.#retainAtMs) return;
+    const graceMs = Math.min(policy.olderThanMs ?? 0, retentionGraceMs);
+    if (resumedMs !== null && nowMs - resumedMs < graceMs) return;
+    this.#retainAtMs = nowMs + retentionIntervalMs;
+    this.#isRetaining = true;
+    const ended = (): void => {
+      this.#isRetaining = false;
+    };
+    // A round that fails (a full disk, a locked file) is made up for by the next one.
+    void this.#untilEnded(this.#retainRound(policy)).then(ended, ended);
+  }
+
+  async #retainRound(policy: RetentionPolicy): Promise<void> {
+    const isWorthIt = await this.runner.read((context) => hasAnythingToDelete(context, policy));
+    if (isWorthIt) await this.#inParts((context) => applyPartOfRetention(context, policy));
+  }
+
+  /** Deletes one part after another, each in a transaction of its own, and lets others go first in between. */
+  async #inParts(deletePart: (context: OperationContext) => Promise<DeletionPart>): Promise<DeletionCounts> {
+    let total = nothingDeleted;
+    while (!this.#closing.signal.aborted) {
+      const { deleted, isOver } = await this.runner.write(deletePart);
+      total = addDeletions(total, deleted);
+      if (isOver) break;
+    }
+    return total;
   }
 
   async #claimOrWait(options: SqlClaimOptions): Promise<readonly AttemptedRollout[]> {

@@ -7,7 +7,7 @@ import { TransactionRunner } from '../src/operation-runner.ts';
 import { SqlStore } from '../src/sql-store.ts';
 import { ChangeFeed } from '../src/store-change.ts';
 import { type RealStore, storeCommands } from './model/store-commands.ts';
-import { modelLeaseMs, StoreModel } from './model/store-model.ts';
+import { modelLeaseMs, modelMaxLostClaims, StoreModel } from './model/store-model.ts';
 
 test('whatever happens to rollouts, the store does what the model of the contract does', async () => {
   await fc.assert(
@@ -34,6 +34,12 @@ async function openReal(): Promise<RealStore> {
     maxSizeBytes: null,
   });
   await migrate(driver, { nowMs: clock.now() });
-  const store = new SqlStore(driver, { clock, claimLeaseMs: modelLeaseMs, watchdogIntervalMs: 1_000_000 });
+  const store = new SqlStore(driver, {
+    clock,
+    claimLeaseMs: modelLeaseMs,
+    watchdogIntervalMs: 1_000_000,
+    maxLostClaims: modelMaxLostClaims,
+    retention: null,
+  });
   return { store, clock, rolloutIds: [], runner: new TransactionRunner(driver, clock, new ChangeFeed()) };
 }

@@ -10,6 +10,24 @@ export {
   wireAttemptSchema,
   wireAttemptStatusSchema,
 } from './wire-attempt.ts';
+export type { WireChange, WireWatchQuery } from './wire-change.ts';
+export {
+  changeFromWire,
+  changeToWire,
+  watchQueryFromWire,
+  watchQueryToWire,
+  wireChangeSchema,
+  wireWatchQuerySchema,
+} from './wire-change.ts';
+export type { WireRetentionPolicy, WireRolloutDeletion, WireRunDeletion } from './wire-deletion.ts';
+export {
+  retentionPolicyFromWire,
+  retentionPolicyToWire,
+  wireDeletionCountsSchema,
+  wireRetentionPolicySchema,
+  wireRolloutDeletionSchema,
+  wireRunDeletionSchema,
+} from './wire-deletion.ts';
 export type { WireErrorBody } from './wire-error.ts';
 export { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
 export type { WirePage, WirePageOptions } from './wire-page.ts';
@@ -88,8 +106,19 @@ export {
   wireRunRequestSchema,
   wireRunSchema,
 } from './wire-run.ts';
+export type { WireRunStatistics } from './wire-run-statistics.ts';
+export { runStatisticsFromWire, runStatisticsToWire, wireRunStatisticsSchema } from './wire-run-statistics.ts';
 export type { WireSpan, WireSpanContext } from './wire-span.ts';
 export { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
+export type { WireSpanSearch, WireSpanSearchPage } from './wire-span-search.ts';
+export {
+  spanSearchFromWire,
+  spanSearchPageFromWire,
+  spanSearchPageToWire,
+  spanSearchToWire,
+  wireSpanSearchPageSchema,
+  wireSpanSearchSchema,
+} from './wire-span-search.ts';
 export type { WireStatistics } from './wire-statistics.ts';
 export { statisticsFromWire, statisticsToWire, wireStatisticsSchema } from './wire-statistics.ts';
 export { msFromSeconds, msFromSecondsOrNull, secondsFromMs, secondsFromMsOrNull } from './wire-time.ts';

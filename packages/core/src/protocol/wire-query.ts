@@ -8,6 +8,7 @@ import { present } from './present.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { pageOptionsFromWire, pageOptionsToWire, type WirePageOptions, wirePageOptionsShape } from './wire-page.ts';
 import { wireRolloutModeSchema, wireRolloutStatusSchema } from './wire-rollout.ts';
+import { msFromSecondsOrNull, secondsFromMsOrNull } from './wire-time.ts';
 import { wireWorkerStatusSchema } from './wire-worker.ts';
 
 type FilterLogic = 'and' | 'or';
@@ -57,6 +58,11 @@ export interface WireRolloutQuery extends WirePageOptions {
   readonly run_id?: string | null | undefined;
   /** Ours. */
   readonly metadata?: JsonObject | null | undefined;
+  /** Ours, as the three that follow: Unix seconds, from then on or before. */
+  readonly start_time_from?: number | null | undefined;
+  readonly start_time_before?: number | null | undefined;
+  readonly end_time_from?: number | null | undefined;
+  readonly end_time_before?: number | null | undefined;
 }
 
 /** The shape of {@link WireRolloutQuery}. */
@@ -69,6 +75,10 @@ export const wireRolloutQuerySchema: z.ZodType<WireRolloutQuery> = z.object({
   mode_in: z.array(wireRolloutModeSchema).nullish(),
   run_id: z.string().nullish(),
   metadata: wireJsonObject.nullish(),
+  start_time_from: z.number().nullish(),
+  start_time_before: z.number().nullish(),
+  end_time_from: z.number().nullish(),
+  end_time_before: z.number().nullish(),
 });
 
 /** Which rollouts to list, from the wire. */
@@ -83,6 +93,10 @@ export function rolloutQueryFromWire(wire: WireRolloutQuery): RolloutQuery {
       modeIn: wire.mode_in,
       runId: wire.run_id,
       metadata: wire.metadata,
+      startTimeFromMs: msFromSecondsOrNull(wire.start_time_from),
+      startTimeBeforeMs: msFromSecondsOrNull(wire.start_time_before),
+      endTimeFromMs: msFromSecondsOrNull(wire.end_time_from),
+      endTimeBeforeMs: msFromSecondsOrNull(wire.end_time_before),
     }),
   };
 }
@@ -98,6 +112,10 @@ export function rolloutQueryToWire(query: RolloutQuery): WireRolloutQuery {
     mode_in: query.modeIn,
     run_id: query.runId,
     metadata: query.metadata,
+    start_time_from: secondsFromMsOrNull(query.startTimeFromMs ?? null),
+    start_time_before: secondsFromMsOrNull(query.startTimeBeforeMs ?? null),
+    end_time_from: secondsFromMsOrNull(query.endTimeFromMs ?? null),
+    end_time_before: secondsFromMsOrNull(query.endTimeBeforeMs ?? null),
   };
 }
 

@@ -36,7 +36,7 @@ export interface WireSpan {
 }
 
 /** Attributes: checked by hand, since a span may carry thousands of token ids. */
-const wireAttributesSchema = z.custom<Attributes>(
+export const wireAttributesSchema: z.ZodType<Attributes> = z.custom<Attributes>(
   isAttributes,
   'must be an object of strings, numbers, booleans, or lists of them',
 );

@@ -16,6 +16,8 @@ export const postgresDialect: SqlDialect = {
   // Weaker than FOR UPDATE: rows that refer to the locked one may still be written.
   forUpdate: 'FOR NO KEY UPDATE',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
+  // Counts that every transaction writes would make transactions wait for each other.
+  keepsCounts: false,
   isOneOf: (column, values) => ({
     sql: `${column} = ANY(ARRAY(SELECT jsonb_array_elements_text(?::jsonb)))`,
     parameters: [JSON.stringify(values.map(encodeText))],

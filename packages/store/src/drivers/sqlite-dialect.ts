@@ -11,6 +11,7 @@ export const sqliteDialect: SqlDialect = {
   lockSchema: null,
   forUpdate: '',
   skipLocked: '',
+  keepsCounts: true,
   isOneOf: (column, values) => ({
     sql: `${column} IN (SELECT value FROM json_each(?))`,
     parameters: [JSON.stringify(values)],

@@ -68,7 +68,8 @@ function noteSpan(context: OperationContext, span: Span): void {
   context.changes.record({ kind: 'spans', rolloutId, attemptId, count: 1, lastSequenceId: sequenceId });
 }
 
-async function insertSpan(context: OperationContext, span: SpanInput, sequenceId: number): Promise<Span | null> {
+/** Writes a span, and nothing else; null when it is there already. */
+export async function insertSpan(context: OperationContext, span: SpanInput, sequenceId: number): Promise<Span | null> {
   const inserted = await context.db.run(
     `INSERT INTO spans (rollout_id, attempt_id, span_id, sequence_id, trace_id, parent_id, name, start_time_ms, end_time_ms, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rollout_id, attempt_id, span_id) DO NOTHING`,
@@ -119,7 +120,8 @@ async function lastSequenceId(context: OperationContext, rolloutId: string): Pro
   return row === undefined ? 0 : readInteger(row, 'last_sequence_id');
 }
 
-async function writeSequenceId(context: OperationContext, rolloutId: string, last: number): Promise<void> {
+/** Writes the last number that was given to a span of a rollout. */
+export async function writeSequenceId(context: OperationContext, rolloutId: string, last: number): Promise<void> {
   await context.db.run(
     `INSERT INTO span_counters (rollout_id, last_sequence_id) VALUES (?, ?)
      ON CONFLICT (rollout_id) DO UPDATE SET last_sequence_id = excluded.last_sequence_id`,

@@ -7,7 +7,7 @@ import {
   terminalRolloutStatuses,
 } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { allOf, equals, joinFilters, readPage } from '../page.ts';
+import { allOf, equals, joinFilters, type ListPlan, readPage } from '../page.ts';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
 import { readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
@@ -32,8 +32,9 @@ export function queryRollouts(
   return readPage(context, {
     columns: rolloutWithAttempt.columns,
     from: rolloutWithAttempt.from,
-    countFrom: 'rollouts AS r',
-    conditions: conditionsOf(context, query),
+    itemsFrom: 'rollouts AS r',
+    ...(isCounted(context, query) ? { counter: rolloutCounter } : {}),
+    ...filtersOf(context, query),
     sortColumns: {
       startTimeMs: 'r.start_time_ms',
       endTimeMs: 'r.end_time_ms',
@@ -47,6 +48,44 @@ export function queryRollouts(
   });
 }
 
+/** Where rollouts are counted by run, mode and status. */
+const rolloutCounter = { from: 'rollout_counts AS r', sum: 'coalesce(sum(r.rollouts), 0)' } as const;
+
+/** The fields of a query that tell nothing but runs, modes and statuses, or nothing about which rollouts it is for. */
+const countedFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
+  'statusIn',
+  'runId',
+  'modeIn',
+  'filterLogic',
+  'sortBy',
+  'sortOrder',
+  'limit',
+  'offset',
+]);
+
+/** Whether the rollouts of a query need not be counted one by one. */
+function isCounted({ dialect }: OperationContext, query: RolloutQuery): boolean {
+  return (
+    dialect.keepsCounts &&
+    Object.entries(query).every(([field, value]) => value === undefined || countedFields.has(field))
+  );
+}
+
+function filtersOf(
+  context: OperationContext,
+  query: RolloutQuery,
+): Pick<ListPlan<Rollout, never>, 'conditions' | 'alternatives'> {
+  const { statusIn, ...others } = query;
+  const isOnlyFilter = query.rolloutIdIn === undefined && query.rolloutIdContains === undefined;
+  if (statusIn === undefined || !(isOnlyFilter || query.filterLogic !== 'or'))
+    return { conditions: conditionsOf(context, query) };
+  const statuses = [...new Set(statusIn)];
+  return {
+    conditions: conditionsOf(context, others),
+    alternatives: statuses.map((status) => equals('r.status', status)),
+  };
+}
+
 function conditionsOf({ dialect }: OperationContext, query: RolloutQuery): readonly SqlCondition[] {
   const filters: SqlCondition[] = [];
   if (query.statusIn !== undefined) filters.push(dialect.isOneOf('r.status', query.statusIn));
@@ -55,10 +94,22 @@ function conditionsOf({ dialect }: OperationContext, query: RolloutQuery): reado
   const conditions = [joinFilters(filters, query.filterLogic)];
   if (query.runId !== undefined) conditions.push(equals('r.run_id', query.runId));
   if (query.modeIn !== undefined) conditions.push(dialect.isOneOf('r.mode', query.modeIn));
+  conditions.push(...timeConditionsOf(query));
   for (const [name, value] of Object.entries(query.metadata ?? {})) {
     conditions.push(dialect.hasField('r.metadata', { name, value }));
   }
   return conditions;
+}
+
+/** Times from a moment on, and before another: ranges that are next to each other share nothing. */
+function timeConditionsOf(query: RolloutQuery): readonly SqlCondition[] {
+  const bounds = [
+    ['r.start_time_ms >= ?', query.startTimeFromMs],
+    ['r.start_time_ms < ?', query.startTimeBeforeMs],
+    ['r.end_time_ms >= ?', query.endTimeFromMs],
+    ['r.end_time_ms < ?', query.endTimeBeforeMs],
+  ] as const;
+  return bounds.flatMap(([sql, timeMs]) => (timeMs === undefined ? [] : [{ sql, parameters: [timeMs] }]));
 }
 
 /**

@@ -51,11 +51,17 @@ export async function moveRollout(context: OperationContext, rollout: Rollout, t
     endTimeMs,
     rollout.rolloutId,
   ]);
+  if (isTerminalRolloutStatus(rollout.status)) await forgiveLostClaims(context, rollout.rolloutId);
   if (isQueued(to)) await enterQueue(context, rollout);
   else if (isQueued(rollout.status))
     await context.db.run('DELETE FROM queue WHERE rollout_id = ?', [rollout.rolloutId]);
   noteRollout(context, { ...rollout, status: to });
   return { ...rollout, status: to, endTimeMs };
+}
+
+/** Whoever reopens a rollout gives it as many claims to lose as a new one has. */
+async function forgiveLostClaims(context: OperationContext, rolloutId: string): Promise<void> {
+  await context.db.run('UPDATE attempts SET is_given_back = 1 WHERE rollout_id = ? AND is_counted = 0', [rolloutId]);
 }
 
 /** Notes that a rollout is new or was changed, for those who wait and those who follow. */

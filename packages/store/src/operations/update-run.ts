@@ -25,14 +25,19 @@ export async function updateRun(context: OperationContext, request: UpdateRunReq
   ]);
   for (const [index, point] of metrics.entries()) {
     assertBelongs(point, { runId, index });
-    await context.db.run(
-      `INSERT INTO metrics (run_id, step, time_ms, metric_values) VALUES (?, ?, ?, ?)
-       ON CONFLICT (run_id, step) DO UPDATE SET time_ms = excluded.time_ms, metric_values = excluded.metric_values`,
-      [runId, point.step, point.timeMs, toJson(point.values, 'Metrics')],
-    );
+    await writeMetrics(context, point);
   }
   context.changes.record({ kind: 'run', runId, status: patch.status ?? run.status });
   return loadRun(context, runId);
+}
+
+/** Writes the metrics of a step, in place of those it had. */
+export async function writeMetrics(context: OperationContext, point: MetricPoint): Promise<void> {
+  await context.db.run(
+    `INSERT INTO metrics (run_id, step, time_ms, metric_values) VALUES (?, ?, ?, ?)
+     ON CONFLICT (run_id, step) DO UPDATE SET time_ms = excluded.time_ms, metric_values = excluded.metric_values`,
+    [point.runId, point.step, point.timeMs, toJson(point.values, 'Metrics')],
+  );
 }
 
 function assertBelongs(point: MetricPoint, at: { readonly runId: string; readonly index: number }): void {

@@ -3,9 +3,18 @@ import type { z } from 'zod';
 import { parseRequest } from './request-body.ts';
 
 /** Parameters that may come several times. */
-const lists = new Set(['status_in', 'rollout_id_in', 'mode_in']);
+const lists = new Set(['status_in', 'rollout_id_in', 'mode_in', 'kind_in']);
 /** Parameters that are numbers. */
-const numbers = new Set(['limit', 'offset']);
+const numbers = new Set([
+  'limit',
+  'offset',
+  'start_time_from',
+  'start_time_before',
+  'end_time_from',
+  'end_time_before',
+]);
+/** Parameters that are JSON. */
+const jsons = new Set(['metadata']);
 
 /**
  * Reads the parameters of a request's URL.
@@ -16,6 +25,7 @@ export function readParameters<TSchema extends z.ZodType>(context: Context, sche
   const given = Object.entries(context.req.queries()).map(([name, values]) => {
     if (lists.has(name)) return [name, values] as const;
     const last = values.at(-1) ?? '';
+    if (jsons.has(name)) return [name, jsonOrText(last)] as const;
     return [name, numbers.has(name) ? numberOrText(last) : last] as const;
   });
   return parseRequest(schema, Object.fromEntries(given));
@@ -23,5 +33,14 @@ export function readParameters<TSchema extends z.ZodType>(context: Context, sche
 
 /** The number that a text spells; the text itself when it spells none, for the schema to refuse. */
 function numberOrText(text: string): number | string {
-  return /^-?\d+$/.test(text) ? Number(text) : text;
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** What a text spells in JSON; the text itself when it is none, for the schema to refuse. */
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,4 +1,4 @@
-import type { AttemptStatus, RolloutConfig, RolloutStatus } from '@agentlightning/core';
+import type { AttemptStatus, Rollout, RolloutConfig, RolloutStatus } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import { aSpan, type ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import type { TransactionRunner } from '../../src/operation-runner.ts';
 import { expireAttempts } from '../../src/operations/expire-attempts.ts';
 import { readText } from '../../src/row-value.ts';
 import type { SqlStore } from '../../src/sql-store.ts';
-import type { Outcome, StoreModel } from './store-model.ts';
+import { modelMaxLostClaims, type Outcome, type StoreModel } from './store-model.ts';
 
 /** The real store, and what the commands need beside it. */
 export interface RealStore {
@@ -102,6 +102,22 @@ export const storeCommands: readonly fc.Arbitrary<StoreCommand>[] = [
       },
     ),
   ),
+  indexes.map((index) =>
+    command(
+      `rollout ${index} is deleted`,
+      (model) => model.delete(index),
+      async (real) => {
+        await real.store.deleteRollouts([rolloutId(real, index)]);
+      },
+    ),
+  ),
+  fc.constantFrom(0, 2500, 60_000).map((olderThanMs) =>
+    command(
+      `what is older than ${olderThanMs} ms is deleted`,
+      (model) => `deleted ${model.retain(olderThanMs)}`,
+      async ({ store }) => `deleted ${(await store.applyRetention({ olderThanMs })).rollouts}`,
+    ),
+  ),
   fc.constantFrom(500, 3000, 61_000, 120_000).map((ms) =>
     command(
       `${ms} ms pass`,
@@ -111,7 +127,9 @@ export const storeCommands: readonly fc.Arbitrary<StoreCommand>[] = [
       },
       async ({ clock, runner }) => {
         await clock.advance(ms);
-        await runner.write((context) => expireAttempts(context));
+        await runner.write((context) =>
+          expireAttempts(context, { maxLostClaims: modelMaxLostClaims, resumedMs: null }),
+        );
       },
     ),
   ),
@@ -147,7 +165,12 @@ async function outcomeOf(work: () => Promise<unknown>): Promise<string> {
 async function stateOf(real: RealStore): Promise<unknown> {
   const rollouts = [];
   for (const id of real.rolloutIds) {
-    const { status, endTimeMs } = await real.store.getRollout(id);
+    const rollout = await findRollout(real, id);
+    if (rollout === null) {
+      rollouts.push(null);
+      continue;
+    }
+    const { status, endTimeMs } = rollout;
     const { items } = await real.store.queryAttempts(id);
     const attempts = items.map((attempt) => ({ status: attempt.status, isEnded: attempt.endTimeMs !== null }));
     rollouts.push({ status, isEnded: endTimeMs !== null, attempts });
@@ -156,15 +179,22 @@ async function stateOf(real: RealStore): Promise<unknown> {
   return { rollouts, queue: queue.map((row) => real.rolloutIds.indexOf(readText(row, 'rollout_id'))) };
 }
 
+/** A rollout; null when it was deleted. */
+async function findRollout(real: RealStore, id: string): Promise<Rollout | null> {
+  const { items } = await real.store.queryRollouts({ rolloutIdIn: [id] });
+  return items[0] ?? null;
+}
+
 function expectedState(model: StoreModel): unknown {
   const isOver = (status: string): boolean => ['succeeded', 'failed', 'cancelled'].includes(status);
   const isOpen = (status: string): boolean => ['preparing', 'running'].includes(status);
   return {
-    rollouts: model.rollouts.map(({ status, attempts }) => ({
-      status,
-      isEnded: isOver(status),
-      attempts: attempts.map((attempt) => ({ status: attempt.status, isEnded: !isOpen(attempt.status) })),
-    })),
+    rollouts: model.rollouts.map((rollout) => {
+      if (rollout === null) return null;
+      const { status, attempts } = rollout;
+      const ends = attempts.map((attempt) => ({ status: attempt.status, isEnded: !isOpen(attempt.status) }));
+      return { status, isEnded: isOver(status), attempts: ends };
+    }),
     queue: model.queue,
   };
 }

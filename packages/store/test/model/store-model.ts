@@ -20,28 +20,34 @@ export interface ModelAttempt {
 /** A rollout, as the model has it. */
 export interface ModelRollout {
   status: RolloutStatus;
+  /** When it ended; null while it has not. */
+  endMs: number | null;
   readonly config: RolloutConfig;
   readonly attempts: ModelAttempt[];
 }
 
 /** What a command comes to: done, or refused with a code. */
-export type Outcome = 'done' | 'NOT_FOUND' | 'ILLEGAL_TRANSITION';
+export type Outcome = 'done' | 'NOT_FOUND' | 'ILLEGAL_TRANSITION' | 'CONFLICT';
 
 /** How long a claimed attempt may stay unheard of in the tests, in milliseconds. */
 export const modelLeaseMs = 60_000;
+
+/** How many claims of a rollout may be lost in the tests before it fails. */
+export const modelMaxLostClaims = 2;
 
 /**
  * The store contract's state machine in plain words: rollouts, attempts, the queue, and time. Written from
  * the contract, not from the store.
  */
 export class StoreModel {
-  readonly rollouts: ModelRollout[] = [];
+  /** Null in the place of one that was deleted. */
+  readonly rollouts: (ModelRollout | null)[] = [];
   /** Indexes of rollouts, first in first out. */
   queue: number[] = [];
   nowMs = 0;
 
   enqueue(config: RolloutConfig): void {
-    this.rollouts.push({ status: 'queuing', config, attempts: [] });
+    this.rollouts.push({ status: 'queuing', endMs: null, config, attempts: [] });
     this.queue.push(this.rollouts.length - 1);
   }
 
@@ -70,8 +76,8 @@ export class StoreModel {
   }
 
   updateRollout(index: number, status: RolloutStatus): Outcome {
-    const rollout = this.rollouts[index];
-    if (rollout === undefined) return 'NOT_FOUND';
+    const rollout = this.rollouts[index] ?? null;
+    if (rollout === null) return 'NOT_FOUND';
     if (rollout.status === status) return 'done';
     if (!this.#mayBecome(index, status)) return 'ILLEGAL_TRANSITION';
     this.#move(index, status);
@@ -82,8 +88,8 @@ export class StoreModel {
   }
 
   startAttempt(index: number): Outcome {
-    const rollout = this.rollouts[index];
-    if (rollout === undefined) return 'NOT_FOUND';
+    const rollout = this.rollouts[index] ?? null;
+    if (rollout === null) return 'NOT_FOUND';
     if (rollout.status === 'succeeded') return 'ILLEGAL_TRANSITION';
     this.#closeOpen(rollout, 'unresponsive', false);
     this.#move(index, 'preparing');
@@ -91,11 +97,29 @@ export class StoreModel {
     return 'done';
   }
 
+  delete(index: number): Outcome {
+    const rollout = this.rollouts[index] ?? null;
+    if (rollout === null) return 'NOT_FOUND';
+    if (!isTerminalRolloutStatus(rollout.status)) return 'CONFLICT';
+    this.rollouts[index] = null;
+    return 'done';
+  }
+
+  /** Deletes what ended longer ago than this; how many that were. */
+  retain(olderThanMs: number): number {
+    const old = [...this.rollouts.keys()].filter((index) => {
+      const endMs = this.rollouts[index]?.endMs ?? null;
+      return endMs !== null && endMs < this.nowMs - olderThanMs;
+    });
+    for (const index of old) this.rollouts[index] = null;
+    return old.length;
+  }
+
   /** Lets time pass, and the watchdog look. */
   pass(ms: number): void {
     this.nowMs += ms;
     const all = this.rollouts.flatMap((rollout, index) =>
-      rollout.attempts.map((attempt, attemptIndex) => ({ index, attemptIndex, attempt })),
+      (rollout?.attempts ?? []).map((attempt, attemptIndex) => ({ index, attemptIndex, attempt })),
     );
     // Sorting is stable: of those that started together, the older rollout's comes first.
     for (const { index, attemptIndex, attempt } of all.toSorted(
@@ -120,7 +144,10 @@ export class StoreModel {
       leaseUntilMs !== null &&
       nowMs > leaseUntilMs
     ) {
-      this.#moveAttempt(index, attemptIndex, { status: 'unresponsive', isCounted: false, rolloutStatus: 'requeuing' });
+      const { attempts = [] } = this.rollouts[index] ?? {};
+      const lost = attempts.filter((other) => !other.isCounted && !other.isGivenBack).length + 1;
+      const rolloutStatus = lost < modelMaxLostClaims ? 'requeuing' : 'failed';
+      this.#moveAttempt(index, attemptIndex, { status: 'unresponsive', isCounted: false, rolloutStatus });
     }
   }
 
@@ -129,9 +156,9 @@ export class StoreModel {
     attemptIndex: number,
     to: { status: AttemptStatus; isCounted: boolean; rolloutStatus?: RolloutStatus },
   ): Outcome {
-    const rollout = this.rollouts[index];
+    const rollout = this.rollouts[index] ?? null;
     const attempt = rollout?.attempts[attemptIndex];
-    if (rollout === undefined || attempt === undefined) return 'NOT_FOUND';
+    if (rollout === null || attempt === undefined) return 'NOT_FOUND';
     const wasOver = isTerminalAttemptStatus(attempt.status);
     if (wasOver && isOpen(to.status)) return 'ILLEGAL_TRANSITION';
     const before = { ...attempt };
@@ -162,8 +189,12 @@ export class StoreModel {
   }
 
   #move(index: number, status: RolloutStatus): void {
-    const rollout = this.rollouts[index];
-    if (rollout === undefined) return;
+    const rollout = this.rollouts[index] ?? null;
+    if (rollout === null) return;
+    if (isTerminalRolloutStatus(rollout.status)) {
+      for (const attempt of rollout.attempts) attempt.isGivenBack ||= !attempt.isCounted;
+    }
+    if (rollout.status !== status) rollout.endMs = isTerminalRolloutStatus(status) ? this.nowMs : null;
     rollout.status = status;
     if (!isQueued(status)) this.queue = this.queue.filter((queued) => queued !== index);
     else if (!this.queue.includes(index)) this.queue.push(index);

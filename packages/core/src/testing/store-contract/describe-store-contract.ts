@@ -1,15 +1,19 @@
 import { describe, test as vitestTest } from 'vitest';
 import type { Store } from '../../store.ts';
 import { ManualClock } from '../manual-clock.ts';
+import { describeArchives } from './archive-contract.ts';
 import { describeConcurrency } from './concurrency-contract.ts';
+import { describeDeletion } from './deletion-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeResources } from './resource-contract.ts';
 import { describeRollouts } from './rollout-contract.ts';
 import { describeRuns } from './run-contract.ts';
+import { describeSearch } from './search-contract.ts';
 import { describeSpans } from './span-contract.ts';
 import { describeStateMachine } from './state-machine-contract.ts';
 import type { StoreTest } from './store-test.ts';
 import { describeWaits } from './wait-contract.ts';
+import { describeWatching } from './watch-contract.ts';
 import { describeWatchdog } from './watchdog-contract.ts';
 import { describeWorkers } from './worker-contract.ts';
 
@@ -73,12 +77,16 @@ export function describeStoreContract(options: StoreContractOptions): void {
 const parts: readonly ((test: StoreTest) => void)[] = [
   describeQueue,
   describeWaits,
+  describeWatching,
   describeRollouts,
   describeStateMachine,
   describeWatchdog,
   describeSpans,
+  describeSearch,
   describeResources,
   describeWorkers,
   describeRuns,
+  describeDeletion,
+  describeArchives,
   describeConcurrency,
 ];

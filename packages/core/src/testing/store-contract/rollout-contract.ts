@@ -52,6 +52,33 @@ export function describeRollouts(test: StoreTest): void {
       }
     });
 
+    test('lists those that started or ended within a time, from one moment on and before another', async ({
+      store,
+      clock,
+    }) => {
+      const startMs = clock.now();
+      for (const rolloutId of ['ro-a', 'ro-b', 'ro-c']) {
+        await enqueueOne(store, { rolloutId });
+        await clock.advance(1000);
+      }
+      await store.updateRollout('ro-b', { status: 'cancelled' });
+      await clock.advance(1000);
+      await store.updateRollout('ro-a', { status: 'cancelled' });
+      const cases: [RolloutQuery, string[]][] = [
+        [{ startTimeFromMs: startMs + 1000 }, ['ro-b', 'ro-c']],
+        [{ startTimeBeforeMs: startMs + 1000 }, ['ro-a']],
+        [{ startTimeFromMs: startMs + 1000, startTimeBeforeMs: startMs + 1000 }, []],
+        [{ endTimeFromMs: startMs + 4000 }, ['ro-a']],
+        [{ endTimeBeforeMs: startMs + 4000 }, ['ro-b']],
+        [{ endTimeFromMs: startMs, statusIn: ['queuing'], filterLogic: 'or' }, []],
+      ];
+      for (const [query, ids] of cases) {
+        const { items, total } = await store.queryRollouts(query);
+        expect({ query, ids: items.map((rollout) => rollout.rolloutId) }).toEqual({ query, ids });
+        expect(total).toBe(ids.length);
+      }
+    });
+
     test('lists those whose metadata has exactly these fields', async ({ store }) => {
       const values = [1, '1', true, null, 'a"b', { x: 1 }, [1, 2], 0.5];
       await store.enqueueRollouts(

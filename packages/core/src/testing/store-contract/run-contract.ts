@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { MetricPoint } from '../../run.ts';
-import type { StoreTest } from './store-test.ts';
+import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 /** Runs: what a trainer needs to go on after a crash. */
 export function describeRuns(test: StoreTest): void {
@@ -61,11 +61,36 @@ export function describeRuns(test: StoreTest): void {
       expect(await store.queryMetrics('run-1')).toEqual([aPoint(0, { x: Number.NaN }), aPoint(1), aPoint(2, { x: 5 })]);
     });
 
+    test('count their rollouts by status', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      await claimOne(store, { runId: 'run-1' });
+      for (const status of ['cancelled', 'cancelled', 'failed'] as const) {
+        const { rolloutId } = await enqueueOne(store, { runId: 'run-1' });
+        await store.updateRollout(rolloutId, { status });
+      }
+      await enqueueOne(store);
+      expect(await store.runStatistics('run-1')).toEqual({
+        runId: 'run-1',
+        totalRollouts: 4,
+        totalAttempts: 1,
+        rolloutsByStatus: {
+          queuing: 0,
+          preparing: 1,
+          running: 0,
+          succeeded: 0,
+          failed: 1,
+          requeuing: 0,
+          cancelled: 2,
+        },
+      });
+    });
+
     test('answer an unknown id with NOT_FOUND', async ({ store }) => {
       const calls = [
         () => store.getRun('run-unknown'),
         () => store.updateRun('run-unknown', {}),
         () => store.queryMetrics('run-unknown'),
+        () => store.runStatistics('run-unknown'),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });

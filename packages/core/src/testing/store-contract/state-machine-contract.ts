@@ -137,6 +137,31 @@ export function describeStateMachine(test: StoreTest): void {
       });
     }
 
+    for (const status of ['queuing', 'preparing', 'running', 'requeuing'] as const) {
+      test(`cancels a rollout that is ${status}: no attempt stays open, and nobody gets it`, async ({
+        store,
+        clock,
+      }) => {
+        const { rolloutId } = await enqueueOne(store);
+        if (status !== 'queuing') await claimNext(store, rolloutId);
+        if (status === 'running') await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+        if (status === 'requeuing') await store.updateRollout(rolloutId, { status: 'requeuing' });
+        expect(await statusOf(store, rolloutId)).toBe(status);
+        await clock.advance(10);
+        const cancelled = await store.updateRollout(rolloutId, { status: 'cancelled' });
+        expect(cancelled).toMatchObject({ status: 'cancelled', endTimeMs: clock.now() });
+        const { items } = await store.queryAttempts(rolloutId);
+        expect(items.map((attempt) => attempt.endTimeMs)).not.toContain(null);
+        expect(await store.claimRollouts()).toEqual([]);
+        // Its runner learns of it with its next word: no sign of life brings the attempt back.
+        const late = store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+        if (status !== 'queuing' && status !== 'requeuing')
+          await expect(late).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+        else await late.catch(() => undefined);
+        expect(await statusOf(store, rolloutId)).toBe('cancelled');
+      });
+    }
+
     test('opens another attempt by hand, whatever the retry policy says', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });

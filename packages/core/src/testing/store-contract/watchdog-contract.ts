@@ -1,5 +1,6 @@
 import { describe, expect, vi } from 'vitest';
 import type { Attempt, AttemptStatus } from '../../attempt.ts';
+import { lostClaimsReasonKey } from '../../rollout-status.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, type StoreTest, statusOf } from './store-test.ts';
 
@@ -55,6 +56,32 @@ export function describeWatchdog(test: StoreTest): void {
       await claimNext(store, rolloutId);
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
       expect(await statusOf(store, rolloutId)).toBe('failed');
+    });
+
+    test('fails a rollout that has lost ten runners, says why, and gives it ten more when it is reopened', async ({
+      store,
+      clock,
+    }) => {
+      const { rolloutId } = await claimOne(store, { metadata: { kept: 1 } });
+      for (const round of ['first', 'reopened']) {
+        for (let lost = 1; lost < 10; lost += 1) {
+          await clock.advance(60_001);
+          await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
+          await claimNext(store, rolloutId);
+        }
+        await clock.advance(60_001);
+        await vi.waitFor(async () =>
+          expect({ round, status: await statusOf(store, rolloutId) }).toEqual({ round, status: 'failed' }),
+        );
+        const reason = expect.stringContaining('10 times');
+        expect(await store.getRollout(rolloutId)).toMatchObject({
+          endTimeMs: clock.now(),
+          metadata: { kept: 1, [lostClaimsReasonKey]: reason },
+          attempt: { status: 'unresponsive', endTimeMs: clock.now(), metadata: { [lostClaimsReasonKey]: reason } },
+        });
+        await store.updateRollout(rolloutId, { status: 'requeuing' });
+        await claimNext(store, rolloutId);
+      }
     });
 
     test('keeps the lease of a claimed attempt that was heard of, or whose worker is', async ({ store, clock }) => {

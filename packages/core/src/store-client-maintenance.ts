@@ -1,0 +1,75 @@
+import {
+  retentionPolicyToWire,
+  type WireRolloutDeletion,
+  type WireRunDeletion,
+  wireDeletionCountsSchema,
+} from './protocol/wire-deletion.ts';
+import { runStatisticsFromWire, wireRunStatisticsSchema } from './protocol/wire-run-statistics.ts';
+import { spanSearchPageFromWire, spanSearchToWire, wireSpanSearchPageSchema } from './protocol/wire-span-search.ts';
+import type { DeletionCounts, RetentionPolicy } from './retention.ts';
+import type { Run } from './run.ts';
+import type { RunStatistics } from './run-statistics.ts';
+import type { SpanSearch, SpanSearchPage } from './span-search.ts';
+import { exportOverHttp, importOverHttp } from './store-client-archive.ts';
+import type { StoreClientOptions } from './store-client-options.ts';
+import type { StoreTransport } from './store-client-transport.ts';
+
+/** How long a deletion in many parts may take beyond an ordinary request, in milliseconds. */
+const deletionWaitMs = 600_000;
+
+/** What a store's client can do with runs as a whole: search, count, delete, carry to another store. */
+export class StoreMaintenanceClient {
+  readonly #transport: StoreTransport;
+  readonly #options: StoreClientOptions;
+
+  constructor(transport: StoreTransport, options: StoreClientOptions) {
+    this.#transport = transport;
+    this.#options = options;
+  }
+
+  async searchSpans(search: SpanSearch = {}): Promise<SpanSearchPage> {
+    const body = spanSearchToWire(search);
+    const answer = wireSpanSearchPageSchema;
+    return spanSearchPageFromWire(
+      await this.#transport.send({ method: 'POST', path: '/searches/spans', body, answer }),
+    );
+  }
+
+  async runStatistics(runId: string): Promise<RunStatistics> {
+    const path = `/runs/${encodeURIComponent(runId)}/statistics`;
+    return runStatisticsFromWire(await this.#transport.send({ method: 'GET', path, answer: wireRunStatisticsSchema }));
+  }
+
+  deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
+    const body: WireRolloutDeletion = { rollout_ids: rolloutIds };
+    return this.#delete('/deletions/rollouts', body);
+  }
+
+  deleteRun(runId: string, options: { readonly force?: boolean } = {}): Promise<DeletionCounts> {
+    const body: WireRunDeletion = { run_id: runId, force: options.force };
+    return this.#delete('/deletions/runs', body);
+  }
+
+  applyRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+    return this.#delete('/deletions/retention', retentionPolicyToWire(policy));
+  }
+
+  exportRun(runId: string): AsyncIterable<Uint8Array> {
+    return exportOverHttp(this.#options, runId);
+  }
+
+  importRun(archive: AsyncIterable<Uint8Array>): Promise<Run> {
+    return importOverHttp(this.#options, archive);
+  }
+
+  #delete(path: string, body: unknown): Promise<DeletionCounts> {
+    return this.#transport.send({
+      method: 'POST',
+      path,
+      body,
+      answer: wireDeletionCountsSchema,
+      idempotencyKey: crypto.randomUUID(),
+      waitMs: deletionWaitMs,
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import { assert, describe, expect } from 'vitest';
+import type { AttemptStatus } from '../../attempt.ts';
+import type { RolloutStatus } from '../../rollout-status.ts';
+import type { Store } from '../../store.ts';
+import type { StoreChange, WatchOptions } from '../../store-change.ts';
+import { aSpan } from '../a-span.ts';
+import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
+
+/** Watching what changes. */
+export function describeWatching(test: StoreTest): void {
+  describe('watching', () => {
+    test('begins with unknown, and then tells of all that happens to a rollout', async ({ store }) => {
+      await using watch = await watching(store);
+      const { rolloutId, attempt } = await claimOne(store);
+      const { attemptId } = attempt;
+      await store.appendSpans(
+        [1, 2].map((n) => aSpan({ rolloutId, attemptId, spanId: `${n}`.repeat(16), sequenceId: n })),
+      );
+      await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+      const seen = await watch.until(isRollout('succeeded'));
+      const ofRollout = (status: RolloutStatus): StoreChange => ({ kind: 'rollout', rolloutId, runId: null, status });
+      const ofAttempt = (status: AttemptStatus): StoreChange => ({ kind: 'attempt', rolloutId, attemptId, status });
+      const ofSpans = { kind: 'spans', rolloutId, attemptId, count: 2, lastSequenceId: 2 } as const;
+      // What one write does comes together, in any order.
+      const expected = [
+        [ofRollout('queuing')],
+        [ofRollout('preparing'), ofAttempt('preparing')],
+        [ofRollout('running'), ofAttempt('running'), ofSpans],
+        [ofAttempt('succeeded'), ofRollout('succeeded')],
+      ];
+      for (const write of expected) {
+        expect(seen.slice(0, write.length)).toEqual(expect.arrayContaining(write));
+        seen.splice(0, write.length);
+      }
+    });
+
+    test('tells of runs, resources and what is deleted', async ({ store }) => {
+      await using watch = await watching(store);
+      await store.createRun({ runId: 'run-1', name: 'one', config: {} });
+      const { resourcesId } = await store.addResources({});
+      const { rolloutId } = await enqueueOne(store);
+      await store.updateRollout(rolloutId, { status: 'cancelled' });
+      await store.deleteRollouts([rolloutId]);
+      await store.updateRun('run-1', { status: 'finished' });
+      await store.deleteRun('run-1');
+      const seen = await watch.until((change) => change.kind === 'run-deleted');
+      expect(seen).toContainEqual({ kind: 'run', runId: 'run-1', status: 'running' });
+      expect(seen).toContainEqual({ kind: 'resources', resourcesId, version: 1 });
+      expect(seen).toContainEqual({ kind: 'rollout-deleted', rolloutId, runId: null });
+      expect(seen).toContainEqual({ kind: 'run', runId: 'run-1', status: 'finished' });
+    });
+
+    test('can be kept to some rollouts and some kinds', async ({ store }) => {
+      const wanted = await enqueueOne(store);
+      const options = { rolloutIdIn: [wanted.rolloutId], kindIn: ['rollout' as const] };
+      await using watch = await watching(store, options);
+      await enqueueOne(store);
+      await store.claimRollouts({ limit: 2 });
+      await store.updateAttempt(wanted.rolloutId, 'latest', { status: 'failed' });
+      const seen = await watch.until(isRollout('failed'));
+      expect(seen.map((change) => (change.kind === 'rollout' ? [change.rolloutId, change.status] : change))).toEqual([
+        [wanted.rolloutId, 'preparing'],
+        [wanted.rolloutId, 'failed'],
+      ]);
+    });
+
+    test('can be kept to a run, with the attempts and spans of its rollouts', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'one', config: {} });
+      const other = await claimOne(store);
+      const { rolloutId, attempt } = await claimOne(store, { runId: 'run-1' });
+      await using watch = await watching(store, { runId: 'run-1' });
+      for (const [owner, { attemptId }] of [
+        [other.rolloutId, other.attempt],
+        [rolloutId, attempt],
+      ] as const) {
+        await store.appendSpans([aSpan({ rolloutId: owner, attemptId })]);
+      }
+      await store.updateRun('run-1', { status: 'finished' });
+      const seen = await watch.until((change) => change.kind === 'run');
+      expect(seen.map(({ kind }) => kind).sort()).toEqual(['attempt', 'rollout', 'run', 'spans']);
+      expect(seen).not.toContainEqual(expect.objectContaining({ rolloutId: other.rolloutId }));
+    });
+
+    test('ends when the watcher gives up', async ({ store }) => {
+      const giveUp = new AbortController();
+      const changes = store.watchChanges({ signal: giveUp.signal })[Symbol.asyncIterator]();
+      await changes.next();
+      const next = changes.next();
+      giveUp.abort();
+      expect(await next).toMatchObject({ done: true });
+    });
+
+    test('ends when the store is closed', async ({ store }) => {
+      const changes = store.watchChanges()[Symbol.asyncIterator]();
+      await changes.next();
+      const next = changes.next();
+      await store.close();
+      expect(await next).toMatchObject({ done: true });
+    });
+  });
+}
+
+interface Watch extends AsyncDisposable {
+  /** The changes up to and with the one that is looked for. */
+  readonly until: (isLast: (change: StoreChange) => boolean) => Promise<StoreChange[]>;
+}
+
+function isRollout(status: RolloutStatus): (change: StoreChange) => boolean {
+  return (change) => change.kind === 'rollout' && change.status === status;
+}
+
+/** Watches a store, and has begun to. */
+async function watching(store: Store, options: WatchOptions = {}): Promise<Watch> {
+  const giveUp = new AbortController();
+  const changes = store.watchChanges({ ...options, signal: giveUp.signal })[Symbol.asyncIterator]();
+  expect(await changes.next()).toEqual({ done: false, value: { kind: 'unknown' } });
+  return {
+    until: async (isLast) => {
+      const seen: StoreChange[] = [];
+      for (;;) {
+        const { done, value } = await changes.next();
+        assert(done !== true, 'the watch ended');
+        seen.push(value);
+        if (isLast(value)) return seen;
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      giveUp.abort();
+      await changes.return?.();
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import {
+  attemptToWire,
+  metricPointToWire,
+  resourcesSnapshotToWire,
+  rolloutToWire,
+  runToWire,
+  spanToWire,
+} from '@agentlightning/core/protocol';
+import type { OperationRunner } from '../operation-runner.ts';
+import {
+  type ExportedRollout,
+  readExportedRollout,
+  readRolloutIds,
+  readSpansAfter,
+  type SpanPlace,
+} from '../operations/read-archive-parts.ts';
+import { loadResources } from '../operations/read-resources.ts';
+import { loadRun, queryMetrics } from '../operations/read-runs.ts';
+import { type ArchiveRecord, archiveFormat, archiveVersion } from './run-archive-record.ts';
+
+/**
+ * A run as an archive, read in small parts while it is taken: no transaction lasts longer than one part.
+ *
+ * @throws NotFoundError when there is no such run
+ */
+export async function* exportRun(runner: OperationRunner, runId: string): AsyncGenerator<Uint8Array> {
+  // Before anything is written: an unknown run is an error, not an archive that is cut off.
+  await runner.read((context) => loadRun(context, runId));
+  const gzip = createGzip();
+  // What goes wrong reaches whoever reads the archive, by way of the stream that it destroys.
+  const ended = pipeline(Readable.from(linesOf(recordsOf(runner, runId))), gzip).catch(() => undefined);
+  try {
+    yield* gzip;
+  } finally {
+    gzip.destroy();
+    await ended;
+  }
+}
+
+async function* linesOf(records: AsyncIterable<ArchiveRecord>): AsyncGenerator<string> {
+  const hash = createHash('sha256');
+  let lines = 0;
+  for await (const record of records) {
+    const line = `${JSON.stringify(record)}\n`;
+    hash.update(line);
+    lines += 1;
+    yield line;
+  }
+  const end: ArchiveRecord = { kind: 'end', lines, sha256: hash.digest('hex') };
+  yield `${JSON.stringify(end)}\n`;
+}
+
+async function* recordsOf(runner: OperationRunner, runId: string): AsyncGenerator<ArchiveRecord> {
+  const { run, metrics } = await runner.read(async (context) => ({
+    run: await loadRun(context, runId),
+    metrics: await queryMetrics(context, runId),
+  }));
+  yield { kind: 'header', format: archiveFormat, version: archiveVersion, run_id: runId };
+  yield { kind: 'run', run: runToWire(run) };
+  for (const point of metrics) yield { kind: 'metrics', metrics: metricPointToWire(point) };
+  const writtenResources = new Set<string>();
+  for await (const rolloutId of rolloutIdsOf(runner, runId)) {
+    const exported = await runner.read((context) => readExportedRollout(context, rolloutId));
+    // Deleted meanwhile.
+    if (exported === null) continue;
+    const { resourcesId } = exported.rollout;
+    if (resourcesId !== null && !writtenResources.has(resourcesId)) {
+      writtenResources.add(resourcesId);
+      yield await resourcesRecord(runner, resourcesId);
+    }
+    yield* rolloutRecords(runner, exported);
+  }
+}
+
+async function* rolloutIdsOf(runner: OperationRunner, runId: string): AsyncGenerator<string> {
+  const nextAfter = (after: number | null): ReturnType<typeof readRolloutIds> =>
+    runner.read((context) => readRolloutIds(context, runId, after));
+  for (let part = await nextAfter(null); part.length > 0; part = await nextAfter(part.at(-1)?.position ?? null)) {
+    for (const { rolloutId } of part) yield rolloutId;
+  }
+}
+
+/** Resources without the keys of model endpoints: an archive is made to be handed around. */
+async function resourcesRecord(runner: OperationRunner, resourcesId: string): Promise<ArchiveRecord> {
+  const snapshot = await runner.read((context) => loadResources(context, resourcesId));
+  const withoutKeys = Object.entries(snapshot.resources).map(([name, resource]) => [
+    name,
+    'apiKey' in resource ? { ...resource, apiKey: null } : resource,
+  ]);
+  const resources = { ...snapshot, resources: Object.fromEntries(withoutKeys) };
+  return { kind: 'resources', resources: resourcesSnapshotToWire(resources) };
+}
+
+async function* rolloutRecords(runner: OperationRunner, exported: ExportedRollout): AsyncGenerator<ArchiveRecord> {
+  const { rollout, attempts, lastSequenceId } = exported;
+  yield { kind: 'rollout', rollout: rolloutToWire(rollout), last_sequence_id: lastSequenceId };
+  for (const { attempt, isCounted } of attempts) {
+    yield { kind: 'attempt', attempt: attemptToWire(attempt), is_counted: isCounted };
+  }
+  const known = new Set(attempts.map(({ attempt }) => attempt.attemptId));
+  const nextAfter = (after: SpanPlace | null): ReturnType<typeof readSpansAfter> =>
+    runner.read((context) => readSpansAfter(context, rollout.rolloutId, after));
+  for (let spans = await nextAfter(null); spans.length > 0; spans = await nextAfter(spans.at(-1) ?? null)) {
+    for (const span of spans) {
+      // An attempt that was opened since the rollout was read is not part of what is exported.
+      if (known.has(span.attemptId)) yield { kind: 'span', span: spanToWire(span) };
+    }
+  }
+}

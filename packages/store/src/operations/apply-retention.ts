@@ -1,0 +1,100 @@
+import { type RetentionPolicy, terminalRolloutStatuses, ValidationError } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { allOf } from '../page.ts';
+import { readText } from '../row-value.ts';
+import type { SqlCondition } from '../sql-dialect.ts';
+import { addDeletions, nothingDeleted, removeRollouts } from './delete-rollouts.ts';
+import { type DeletionPart, removeEmptyRun, rolloutsPerDeletion } from './delete-run.ts';
+
+/**
+ * Refuses a policy that says nothing, or what makes no sense.
+ *
+ * @throws ValidationError
+ */
+export function assertRetentionPolicy({ olderThanMs, keepRuns }: RetentionPolicy): void {
+  if (olderThanMs === undefined && keepRuns === undefined) {
+    throw invalid('', 'must say how old things may get (olderThanMs) or how many runs to keep (keepRuns)');
+  }
+  if (olderThanMs !== undefined && !(olderThanMs >= 0 && Number.isFinite(olderThanMs))) {
+    throw invalid('olderThanMs', `must be a number of milliseconds of at least 0, got ${olderThanMs}`);
+  }
+  if (keepRuns !== undefined && !(Number.isSafeInteger(keepRuns) && keepRuns >= 0)) {
+    throw invalid('keepRuns', `must be a whole number of at least 0, got ${keepRuns}`);
+  }
+}
+
+/** Whether a policy gives up anything of what is there now. */
+export async function hasAnythingToDelete(context: OperationContext, policy: RetentionPolicy): Promise<boolean> {
+  const cutoffMs = cutoffOf(context, policy);
+  const where = runsToDelete(policy, cutoffMs);
+  const runs = await context.db.all(
+    `SELECT r.run_id FROM runs AS r WHERE ${where.sql} AND (
+       NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id)
+       OR EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NOT NULL)) LIMIT 1`,
+    where.parameters,
+  );
+  return runs.length > 0 || (await looseRollouts(context, cutoffMs)).length > 0;
+}
+
+/** Deletes some of what a policy gives up: rollouts of old runs, those runs, and old rollouts of no run. */
+export async function applyPartOfRetention(context: OperationContext, policy: RetentionPolicy): Promise<DeletionPart> {
+  const cutoffMs = cutoffOf(context, policy);
+  const where = runsToDelete(policy, cutoffMs);
+  const runs = await context.db.all(
+    `SELECT run_id FROM runs AS r WHERE ${where.sql} ORDER BY position`,
+    where.parameters,
+  );
+  let deleted = nothingDeleted;
+  for (const row of runs) {
+    const runId = readText(row, 'run_id');
+    const rolloutIds = await finishedRollouts(context, runId);
+    deleted = addDeletions(deleted, await removeRollouts(context, rolloutIds));
+    if (deleted.rollouts >= rolloutsPerDeletion) return { deleted, isOver: false };
+    if (!(await hasRollouts(context, runId))) deleted = addDeletions(deleted, await removeEmptyRun(context, runId));
+  }
+  const loose = await looseRollouts(context, cutoffMs);
+  deleted = addDeletions(deleted, await removeRollouts(context, loose));
+  return { deleted, isOver: loose.length < rolloutsPerDeletion };
+}
+
+/** Runs that are over, changed last before the cutoff, and are not among the newest. */
+function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCondition {
+  const conditions: SqlCondition[] = [{ sql: "r.status <> 'running'", parameters: [] }];
+  if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
+  if (policy.keepRuns !== undefined) {
+    const newest = 'SELECT run_id FROM runs ORDER BY position DESC LIMIT ?';
+    conditions.push({ sql: `r.run_id NOT IN (${newest})`, parameters: [policy.keepRuns] });
+  }
+  return allOf(conditions);
+}
+
+async function finishedRollouts(context: OperationContext, runId: string): Promise<readonly string[]> {
+  const rows = await context.db.all(
+    'SELECT rollout_id FROM rollouts WHERE run_id = ? AND end_time_ms IS NOT NULL ORDER BY end_time_ms LIMIT ?',
+    [runId, rolloutsPerDeletion],
+  );
+  return rows.map((row) => readText(row, 'rollout_id'));
+}
+
+async function looseRollouts(context: OperationContext, cutoffMs: number | null): Promise<readonly string[]> {
+  if (cutoffMs === null) return [];
+  const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
+  const rows = await context.db.all(
+    `SELECT rollout_id FROM rollouts WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}
+     ORDER BY end_time_ms LIMIT ?`,
+    [cutoffMs, ...isOver.parameters, rolloutsPerDeletion],
+  );
+  return rows.map((row) => readText(row, 'rollout_id'));
+}
+
+async function hasRollouts(context: OperationContext, runId: string): Promise<boolean> {
+  return (await context.db.all('SELECT 1 FROM rollouts WHERE run_id = ? LIMIT 1', [runId])).length > 0;
+}
+
+function cutoffOf(context: OperationContext, { olderThanMs }: RetentionPolicy): number | null {
+  return olderThanMs === undefined ? null : context.nowMs - olderThanMs;
+}
+
+function invalid(path: string, message: string): ValidationError {
+  return new ValidationError('Retention policy', [{ path, message }]);
+}

@@ -1,0 +1,195 @@
+import {
+  AgentLightningError,
+  type Attempt,
+  isTerminalRolloutStatus,
+  type MetricPoint,
+  type ResourcesSnapshot,
+  type Rollout,
+  type Run,
+  type Span,
+} from '@agentlightning/core';
+import {
+  attemptFromWire,
+  metricPointFromWire,
+  resourcesSnapshotFromWire,
+  rolloutFromWire,
+  runFromWire,
+  spanFromWire,
+} from '@agentlightning/core/protocol';
+import { archiveError } from '../archive/archive-lines.ts';
+import type { ArchiveRecord } from '../archive/run-archive-record.ts';
+import type { OperationContext } from '../operation.ts';
+import { readInteger, toJson } from '../row-value.ts';
+import { insertSpan, writeSequenceId } from './append-spans.ts';
+import { isOpen } from './attempt-record.ts';
+import { writeMetrics } from './update-run.ts';
+
+/** Writes the records of an archive, in the order in which they come, within one transaction. */
+export class WriteArchive {
+  readonly #context: OperationContext;
+  #runId: string | null = null;
+  #rolloutId: string | null = null;
+  /** The revision of the resources that were written last; null before any were. */
+  #revision: { readonly last: number; readonly step: 1 | -1 } | null = null;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /** The run that was written; null before it was. */
+  get runId(): string | null {
+    return this.#runId;
+  }
+
+  /**
+   * Writes one record.
+   *
+   * @throws AgentLightningError CONFLICT when the run or rollout is there already
+   * @throws ValidationError when the record does not belong where it stands
+   */
+  async write(record: ArchiveRecord): Promise<void> {
+    switch (record.kind) {
+      case 'header':
+      case 'end':
+        return;
+      case 'run':
+        return this.#writeRun(runFromWire(record.run));
+      case 'metrics':
+        return this.#writeMetrics(metricPointFromWire(record.metrics));
+      case 'resources':
+        return this.#writeResources(resourcesSnapshotFromWire(record.resources));
+      case 'rollout':
+        return this.#writeRollout(rolloutFromWire(record.rollout), record.last_sequence_id);
+      case 'attempt':
+        return this.#writeAttempt(attemptFromWire(record.attempt), record.is_counted);
+      case 'span':
+        return this.#writeSpan(spanFromWire(record.span));
+    }
+  }
+
+  async #writeRun(run: Run): Promise<void> {
+    // Nobody works on it here, whatever its status was there.
+    const status = run.status === 'running' ? 'stopped' : run.status;
+    const inserted = await this.#context.db.run(
+      `INSERT INTO runs (run_id, name, status, config, state, create_time_ms, update_time_ms) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (run_id) DO NOTHING`,
+      [
+        run.runId,
+        run.name,
+        status,
+        toJson(run.config, 'Run config'),
+        toJson(run.state, 'Run state'),
+        run.createTimeMs,
+        run.updateTimeMs,
+      ],
+    );
+    if (inserted === 0) throw isThereAlready('run', run.runId);
+    this.#runId = run.runId;
+    this.#context.changes.record({ kind: 'run', runId: run.runId, status });
+  }
+
+  async #writeMetrics(point: MetricPoint): Promise<void> {
+    if (point.runId !== this.#runId) throw archiveError(`holds metrics of run ${point.runId}`);
+    await writeMetrics(this.#context, point);
+  }
+
+  /** Resources that are there already stay: they have the same id because they are the same, or a later version. */
+  async #writeResources(snapshot: ResourcesSnapshot): Promise<void> {
+    this.#revision = await this.#nextRevision();
+    await this.#context.db.run(
+      `INSERT INTO resources (resources_id, revision, version, resources, create_time_ms, update_time_ms)
+       VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (resources_id) DO NOTHING`,
+      [
+        snapshot.resourcesId,
+        this.#revision.last,
+        snapshot.version,
+        toJson(snapshot.resources, `Resources ${snapshot.resourcesId}`),
+        snapshot.createTimeMs,
+        snapshot.updateTimeMs,
+      ],
+    );
+  }
+
+  /** Imported resources come before those that are there, so that the latest stays the latest. */
+  async #nextRevision(): Promise<{ readonly last: number; readonly step: 1 | -1 }> {
+    if (this.#revision !== null) return { ...this.#revision, last: this.#revision.last + this.#revision.step };
+    const [row] = await this.#context.db.all('SELECT min(revision) AS first FROM resources');
+    const isEmpty = row === undefined || row['first'] === null;
+    return isEmpty ? { last: 1, step: 1 } : { last: readInteger(row, 'first') - 1, step: -1 };
+  }
+
+  async #writeRollout(rollout: Rollout, lastSequenceId: number): Promise<void> {
+    if (rollout.runId !== this.#runId) throw archiveError(`holds rollout ${rollout.rolloutId} of another run`);
+    const isOver = isTerminalRolloutStatus(rollout.status);
+    const { config } = rollout;
+    const inserted = await this.#context.db.run(
+      `INSERT INTO rollouts (rollout_id, run_id, status, mode, resources_id, timeout_ms, unresponsive_ms, max_attempts,
+         retry_condition, start_time_ms, end_time_ms, metadata, input)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rollout_id) DO NOTHING`,
+      [
+        rollout.rolloutId,
+        rollout.runId,
+        // Nothing that is taken in starts to run by itself.
+        isOver ? rollout.status : 'cancelled',
+        rollout.mode,
+        rollout.resourcesId,
+        config.timeoutMs,
+        config.unresponsiveMs,
+        config.maxAttempts,
+        toJson(config.retryCondition, 'Retry condition'),
+        rollout.startTimeMs,
+        isOver ? rollout.endTimeMs : this.#context.nowMs,
+        rollout.metadata === null ? null : toJson(rollout.metadata, 'Rollout metadata'),
+        toJson(rollout.input, 'Rollout input'),
+      ],
+    );
+    if (inserted === 0) throw isThereAlready('rollout', rollout.rolloutId);
+    if (lastSequenceId > 0) await writeSequenceId(this.#context, rollout.rolloutId, lastSequenceId);
+    this.#rolloutId = rollout.rolloutId;
+  }
+
+  async #writeAttempt(attempt: Attempt, isCounted: boolean): Promise<void> {
+    this.#assertOfRollout(attempt.rolloutId);
+    const wasOpen = isOpen(attempt.status);
+    await this.#context.db.run(
+      `INSERT INTO attempts (rollout_id, attempt_id, sequence_id, status, worker_id, start_time_ms, end_time_ms,
+         last_heartbeat_time_ms, is_counted, is_given_back, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        attempt.rolloutId,
+        attempt.attemptId,
+        attempt.sequenceId,
+        wasOpen ? 'unresponsive' : attempt.status,
+        attempt.workerId,
+        attempt.startTimeMs,
+        wasOpen ? this.#context.nowMs : attempt.endTimeMs,
+        attempt.lastHeartbeatTimeMs,
+        isCounted && !wasOpen ? 1 : 0,
+        wasOpen ? 1 : 0,
+        attempt.metadata === null ? null : toJson(attempt.metadata, 'Attempt metadata'),
+      ],
+    );
+    // They come in order: the last one is the latest.
+    await this.#context.db.run('UPDATE rollouts SET latest_attempt_id = ? WHERE rollout_id = ?', [
+      attempt.attemptId,
+      attempt.rolloutId,
+    ]);
+  }
+
+  async #writeSpan(span: Span): Promise<void> {
+    this.#assertOfRollout(span.rolloutId);
+    await insertSpan(this.#context, span, span.sequenceId);
+  }
+
+  #assertOfRollout(rolloutId: string): void {
+    if (rolloutId !== this.#rolloutId) throw archiveError(`holds something of rollout ${rolloutId} in a wrong place`);
+  }
+}
+
+function isThereAlready(kind: 'run' | 'rollout', id: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFLICT',
+    message: `There is a ${kind} ${id} already, so the archive was not taken in`,
+    remedy: 'Delete the run that is there first, or take the archive into another store.',
+    details: { kind, id },
+  });
+}

@@ -1,0 +1,22 @@
+import {
+  runStatisticsToWire,
+  spanSearchFromWire,
+  spanSearchPageToWire,
+  wireSpanSearchSchema,
+} from '@agentlightning/core/protocol';
+import type { Hono } from 'hono';
+import { answerJson } from '../answer.ts';
+import { readBody } from '../request-body.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
+
+/** Looking at many rollouts at once, which the protocol of Agent Lightning 0.3 cannot. */
+export function addSearchRoutes(app: Hono, { store }: StoreRouteOptions): void {
+  app.post('/searches/spans', async (context) => {
+    const search = spanSearchFromWire(await readBody(context, wireSpanSearchSchema));
+    return answerJson(context, spanSearchPageToWire(await store.searchSpans(search)));
+  });
+
+  app.get('/runs/:runId/statistics', async (context) =>
+    answerJson(context, runStatisticsToWire(await store.runStatistics(context.req.param('runId')))),
+  );
+}
