@@ -1,0 +1,122 @@
+import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
+import { classOf } from './chain-step.ts';
+import { fieldsOf } from './framework-value.ts';
+import type { LangChainRuns } from './langchain-runs.ts';
+import { chunkOf } from './partial-answer.ts';
+
+/** By this name LangChain, and we, know that a run is told of already. */
+export const handlerName = 'agentlightning';
+
+type Handler = Required<BaseCallbackHandler>;
+type Arguments<TName extends keyof Handler> = Handler[TName] extends (...args: infer TArguments) => unknown
+  ? TArguments
+  : never;
+
+/**
+ * Hands what LangChain tells of its runs on to {@link LangChainRuns}.
+ *
+ * LangChain waits for it: told of in the background, runs would be taken for those of other rollouts.
+ */
+export class AgentLightningCallbackHandler extends BaseCallbackHandler {
+  override readonly name: string = handlerName;
+  readonly #runs: LangChainRuns;
+
+  constructor(runs: LangChainRuns) {
+    super({ _awaitHandler: true, raiseError: false });
+    this.#runs = runs;
+  }
+
+  /** One for all: LangChain makes copies for runs of its own. */
+  override copy(): this {
+    return this;
+  }
+
+  override handleChatModelStart(...args: Arguments<'handleChatModelStart'>): void {
+    const [model, messages, runId, parentRunId, extra, tags, metadata, runName] = args;
+    const origin = { runId, parentRunId, tags, metadata, runName };
+    const parameters = fieldsOf(extra?.invocation_params);
+    quietly(() =>
+      this.#runs.startModel({ ...origin, className: classOf(model), messages: messages[0] ?? [], parameters }),
+    );
+  }
+
+  override handleLLMStart(...args: Arguments<'handleLLMStart'>): void {
+    const [model, prompts, runId, parentRunId, extra, tags, metadata, runName] = args;
+    const origin = { runId, parentRunId, tags, metadata, runName };
+    const messages = prompts.map((content) => ({ type: 'human', content }));
+    const parameters = fieldsOf(extra?.invocation_params);
+    quietly(() => this.#runs.startModel({ ...origin, className: classOf(model), messages, parameters }));
+  }
+
+  override handleLLMNewToken(...args: Arguments<'handleLLMNewToken'>): void {
+    const [text, { completion: index }, runId, , , fields] = args;
+    // Without a piece it is no stream, but the whole answer of a cache.
+    const chunk = chunkOf(fields);
+    if (chunk !== null) quietly(() => this.#runs.takeChunk(runId, { text, index, fields: chunk }));
+  }
+
+  override handleLLMEnd(...args: Arguments<'handleLLMEnd'>): void {
+    const [result, runId, , , extra] = args;
+    quietly(() => this.#runs.endModel(runId, result, extra?.cached === true));
+  }
+
+  override handleLLMError(error: unknown, runId: string): void {
+    quietly(() => this.#runs.fail(runId, error));
+  }
+
+  override handleChainStart(...args: Arguments<'handleChainStart'>): void {
+    // Not in the order that the types say, but in that of the calls.
+    const [serialized, input, runId, parentRunId, tags, metadata, runType, runName] = args;
+    const run = { serialized, runId, parentRunId, tags, metadata, runType, runName };
+    quietly(() => this.#runs.startChain(run, input));
+  }
+
+  override handleChainEnd(_output: unknown, runId: string): void {
+    quietly(() => this.#runs.endChain(runId));
+  }
+
+  override handleChainError(error: unknown, runId: string, parentRunId?: string): void {
+    quietly(() => this.#runs.failChain(runId, parentRunId, error));
+  }
+
+  override handleToolStart(...args: Arguments<'handleToolStart'>): void {
+    const [tool, input, runId, parentRunId, tags, metadata, runName, toolCallId] = args;
+    const origin = { runId, parentRunId, tags, metadata, runName };
+    quietly(() => this.#runs.startTool({ ...origin, className: classOf(tool), input, toolCallId }));
+  }
+
+  override handleToolEnd(output: unknown, runId: string): void {
+    quietly(() => this.#runs.endTool(runId, output));
+  }
+
+  override handleToolError(error: unknown, runId: string): void {
+    quietly(() => this.#runs.fail(runId, error));
+  }
+
+  override handleRetrieverStart(...args: Arguments<'handleRetrieverStart'>): void {
+    const [retriever, input, runId, parentRunId, tags, metadata, runName] = args;
+    const origin = { runId, parentRunId, tags, metadata, runName };
+    quietly(() => this.#runs.startRetriever({ ...origin, className: classOf(retriever), input }));
+  }
+
+  override handleRetrieverEnd(documents: unknown, runId: string): void {
+    quietly(() => this.#runs.endRetriever(runId, documents));
+  }
+
+  override handleRetrieverError(error: unknown, runId: string): void {
+    quietly(() => this.#runs.fail(runId, error));
+  }
+
+  override handleCustomEvent(name: string, data: unknown, runId: string): void {
+    quietly(() => this.#runs.note(runId, name, data));
+  }
+}
+
+/** LangChain would write a warning for everything that is thrown here, each time. */
+function quietly(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // What LangChain told of had a shape that no known version has. The trace goes without; the agent goes on.
+  }
+}

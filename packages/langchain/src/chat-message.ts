@@ -1,0 +1,95 @@
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { jsonOf, textOf } from './framework-value.ts';
+
+/** What we read of LangChain's messages, of all versions and copies. */
+export interface MessageLike {
+  readonly type?: unknown;
+  readonly getType?: () => unknown;
+  readonly _getType?: () => unknown;
+  readonly id?: unknown;
+  readonly role?: unknown;
+  readonly content?: unknown;
+  readonly tool_call_id?: unknown;
+  readonly tool_calls?: readonly ToolCallLike[] | undefined;
+  readonly invalid_tool_calls?: readonly ToolCallLike[] | undefined;
+  readonly additional_kwargs?: Readonly<Record<string, unknown>> | undefined;
+  readonly response_metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly usage_metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+interface ToolCallLike {
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly args?: unknown;
+}
+
+const roles: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
+
+/** Blocks of content that say again what a message has in fields of its own. */
+const repeatedBlocks = new Set(['tool_call', 'tool_call_chunk', 'tool_use', 'function_call', 'invalid_tool_call']);
+
+/** A message of LangChain as OpenAI's Chat Completions has it. */
+export function toChatMessage(message: MessageLike): JsonObject {
+  const role = roleOf(message);
+  const reasoning = reasoningOf(message);
+  const calls = toolCallsOf(message);
+  return {
+    role,
+    content: contentOf(message.content),
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(role === 'tool' ? { tool_call_id: textOf(message.tool_call_id) } : {}),
+  };
+}
+
+function roleOf(message: MessageLike): string {
+  const type = message.getType?.() ?? message._getType?.() ?? message.type;
+  const own = message.additional_kwargs?.['__openai_role__'] ?? (type === 'generic' ? message.role : undefined);
+  return textOf(own) ?? roles[String(type)] ?? textOf(type) ?? 'user';
+}
+
+function contentOf(content: unknown): JsonValue {
+  if (typeof content === 'string') return content;
+  return blocksOf(content)
+    .filter((block) => !repeatedBlocks.has(String(block.type)) && !isReasoning(block))
+    .map(blockOf);
+}
+
+function blockOf(block: Readonly<Record<string, unknown>>): JsonObject {
+  if (typeof block.text === 'string') return { type: 'text', text: block.text };
+  const image = block.image_url;
+  if (typeof image === 'string') return { type: 'image_url', image_url: { url: image } };
+  if (image !== undefined) return { type: 'image_url', image_url: jsonOf(image) };
+  const url = textOf(block.url);
+  if (block.type === 'image' && url !== null) return { type: 'image_url', image_url: { url } };
+  if (block.type !== 'image') return { type: String(block.type) };
+  return { type: 'image_url', image_url: { url: `data:${textOf(block.mimeType ?? block.mime_type) ?? ''};base64,` } };
+}
+
+function reasoningOf(message: MessageLike): string | null {
+  const field = textOf(message.additional_kwargs?.['reasoning_content']);
+  if (field !== null) return field;
+  const texts = blocksOf(message.content)
+    .filter(isReasoning)
+    .map((block) => textOf(block.reasoning) ?? textOf(block.thinking) ?? '');
+  return texts.length === 0 ? null : texts.join('');
+}
+
+function isReasoning(block: Readonly<Record<string, unknown>>): boolean {
+  return block.type === 'reasoning' || block.type === 'thinking';
+}
+
+function blocksOf(content: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(content) ? content.filter((block) => typeof block === 'object' && block !== null) : [];
+}
+
+/** The calls as the model wrote them, where they are at hand: arguments that were parsed are not the same text. */
+function toolCallsOf(message: MessageLike): readonly JsonObject[] {
+  const raw = jsonOf(message.additional_kwargs?.['tool_calls']);
+  if (Array.isArray(raw) && raw.length > 0) return raw;
+  return [...(message.tool_calls ?? []), ...(message.invalid_tool_calls ?? [])].map(({ id, name, args }) => ({
+    id: textOf(id),
+    type: 'function',
+    function: { name: textOf(name), arguments: typeof args === 'string' ? args : JSON.stringify(jsonOf(args)) },
+  }));
+}

@@ -1,0 +1,125 @@
+import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
+import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
+import { AgentLightningCallbackHandler } from './callback-handler.ts';
+import { langchainModules, langchainVersion, openAiClasses } from './installed-copies.ts';
+import { hasCallbackManager, isLangChainModule, patchModule } from './langchain-module.ts';
+import { LangChainRuns } from './langchain-runs.ts';
+import { redirectOpenAi } from './redirect-openai.ts';
+import { unsupportedModule, unsupportedVersion } from './unsupported-langchain.ts';
+
+/** What {@link instrumentLangChain} can be given. */
+export interface InstrumentLangChainOptions {
+  /**
+   * Copies of LangChain that are not found by themselves, such as one that is nested in another package: what
+   * importing their `@langchain/core/callbacks/manager` gives.
+   *
+   * @default none: the copies of this package and of the program, as ES modules and as CommonJS, are found
+   */
+  readonly modules?: readonly unknown[];
+  /**
+   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends
+   * them.
+   *
+   * @default true
+   */
+  readonly redirect?: boolean;
+  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  readonly shouldRedirect?: (call: { readonly url: URL; readonly model: string | null }) => boolean;
+}
+
+/** What is in force; it is undone when the last of those who asked for it undoes it. */
+interface Instrumentation {
+  users: number;
+  readonly undos: (() => void)[];
+}
+
+/** Made when it is first needed: importing this package does nothing. */
+let sharedRuns: LangChainRuns | null = null;
+let sharedHandler: AgentLightningCallbackHandler | null = null;
+let current: Instrumentation | null = null;
+
+/**
+ * Makes every agent of LangChain and LangGraph in this process traceable and trainable, as it is written.
+ *
+ * Within a rollout, graphs, nodes, tools, retrievers and model calls become spans, and model calls go to the
+ * attempt's own address at the gateway, also those of models that were made before. Outside of rollouts nothing
+ * changes. Instrumenting twice is like once: the options of the first count, and the last undo undoes it.
+ *
+ * @returns undoes it; safe more than once
+ * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when a module is passed that is none of LangChain's
+ *
+ * @example
+ * ```ts
+ * instrumentLangChain();
+ * await runRollouts({ store, agent: (task) => graph.invoke({ messages: task.messages }) });
+ * ```
+ */
+export function instrumentLangChain(options: InstrumentLangChainOptions = {}): () => void {
+  current ??= instrument(options);
+  const instrumentation = current;
+  instrumentation.users += 1;
+  let isUser = true;
+  return () => {
+    if (!isUser) return;
+    isUser = false;
+    instrumentation.users -= 1;
+    if (instrumentation.users > 0) return;
+    current = null;
+    undoAll(instrumentation.undos);
+  };
+}
+
+/**
+ * A handler that traces the runs it is passed to, for those who would rather say so: model calls are not redirected
+ * by it. Beside {@link instrumentLangChain} it changes nothing.
+ *
+ * @example
+ * ```ts
+ * await graph.invoke(input, { callbacks: [agentLightningCallbackHandler()] });
+ * ```
+ */
+export function agentLightningCallbackHandler(): BaseCallbackHandler {
+  return handler();
+}
+
+function handler(): AgentLightningCallbackHandler {
+  sharedHandler ??= new AgentLightningCallbackHandler(runs());
+  return sharedHandler;
+}
+
+function runs(): LangChainRuns {
+  sharedRuns ??= new LangChainRuns();
+  return sharedRuns;
+}
+
+function instrument(options: InstrumentLangChainOptions): Instrumentation {
+  const undos: (() => void)[] = [];
+  try {
+    undos.push(...patches(options.modules ?? []));
+    const { redirect = true, shouldRedirect } = options;
+    if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => runs().placeOfCall() }));
+  } catch (error) {
+    undoAll(undos);
+    throw error;
+  }
+  return { users: 0, undos };
+}
+
+function patches(given: readonly unknown[]): readonly (() => void)[] {
+  const patch = { runs: runs(), handler: handler() };
+  const found = langchainModules();
+  // Looked at before anything is changed.
+  const stranger = given.find((module) => !isLangChainModule(module));
+  if (stranger !== undefined) throw unsupportedModule(stranger);
+  if (!found.some(hasCallbackManager)) throw unsupportedVersion(langchainVersion());
+  return [...new Set([...given, ...found])].flatMap((module) => patchModule(module, patch));
+}
+
+/** By the global `fetch` for clients that look it up, by the class of the `openai` client for those that did before. */
+function redirectCalls(options: Omit<RedirectedFetchOptions, 'fetch'>): readonly (() => void)[] {
+  return [redirectGlobalFetch(options), ...openAiClasses().map((openAi) => redirectOpenAi(openAi, options))];
+}
+
+function undoAll(undos: (() => void)[]): void {
+  for (const undo of undos.splice(0).reverse()) undo();
+}

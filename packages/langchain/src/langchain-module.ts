@@ -1,0 +1,121 @@
+import type { AgentLightningCallbackHandler } from './callback-handler.ts';
+import { handlerName } from './callback-handler.ts';
+import { fieldsOf } from './framework-value.ts';
+import type { LangChainRuns, ModelCallScope } from './langchain-runs.ts';
+import { hasMethod, type Method, patchMethod } from './patch-method.ts';
+
+/** What is put into a copy of LangChain. */
+export interface LangChainPatch {
+  readonly runs: LangChainRuns;
+  readonly handler: AgentLightningCallbackHandler;
+}
+
+/** What we use of LangChain's callback managers. */
+interface CallbackManagerLike {
+  readonly handlers: readonly { readonly name?: unknown }[];
+  copy(): CallbackManagerLike & { addHandler(handler: unknown, inherit: boolean): void };
+}
+
+/** The classes that runs go through, in one module of one copy of `@langchain/core`. */
+function classesOf(module: unknown): { readonly manager: unknown; readonly storage: unknown; readonly model: unknown } {
+  const { CallbackManager, AsyncLocalStorageProviderSingleton, BaseChatModel } = fieldsOf(module);
+  const { prototype } = fieldsOf(BaseChatModel);
+  return { manager: CallbackManager, storage: AsyncLocalStorageProviderSingleton, model: prototype };
+}
+
+/** Whether a module has the class that all runs go through, in a form that is known. */
+export function hasCallbackManager(module: unknown): boolean {
+  return hasMethod(classesOf(module).manager, '_configureSync');
+}
+
+/** Whether a module has any of the classes that runs go through. */
+export function isLangChainModule(module: unknown): boolean {
+  const { storage, model } = classesOf(module);
+  return hasCallbackManager(module) || hasMethod(storage, 'runWithConfig') || hasMethod(model, '_generateUncached');
+}
+
+/**
+ * Patches one module of one copy of `@langchain/core`: whatever it has of the classes that runs go through.
+ *
+ * @param module - `callbacks/manager`, `language_models/chat_models` or `singletons`
+ * @returns what undoes each patch
+ */
+export function patchModule(module: unknown, patch: LangChainPatch): readonly (() => void)[] {
+  const { manager, storage, model } = classesOf(module);
+  return [
+    ...patched(manager, '_configureSync', (original) => configureSync(original, patch)),
+    ...patched(storage, 'runWithConfig', (original) => inRun(original, patch)),
+    ...patched(model, '_generateUncached', (original) => inModelCall(original, patch)),
+    ...patched(model, '_streamIterator', (original) => inStream(original, patch)),
+  ];
+}
+
+function patched(holder: unknown, name: string, wrap: (original: Method) => Method): readonly (() => void)[] {
+  return hasMethod(holder, name) ? [patchMethod(holder, name, wrap)] : [];
+}
+
+/** Every run of every kind asks this method whom to tell; the first argument is whom everything inside tells too. */
+function configureSync(original: Method, { handler }: LangChainPatch): Method {
+  return function (this: unknown, inherited, ...rest): unknown {
+    return original.call(this, told(inherited, handler), ...rest);
+  };
+}
+
+/** The same callbacks and ours. Never into the user's own list, which may be that of other runs. */
+function told(callbacks: unknown, handler: AgentLightningCallbackHandler): unknown {
+  if (callbacks === undefined || callbacks === null) return [handler];
+  const present: readonly unknown[] = Array.isArray(callbacks) ? callbacks : managerOf(callbacks).handlers;
+  if (present.some((other) => fieldsOf(other).name === handlerName)) return callbacks;
+  if (Array.isArray(callbacks)) return [...callbacks, handler];
+  const copy = managerOf(callbacks).copy();
+  copy.addHandler(handler, true);
+  return copy;
+}
+
+/** What is passed as callbacks is a list or a manager. */
+function managerOf(callbacks: unknown): CallbackManagerLike {
+  return callbacks as CallbackManagerLike;
+}
+
+/** Nodes, tools and functions run through here, with the callbacks of the run that they are. */
+function inRun(original: Method, { runs }: LangChainPatch): Method {
+  return function (this: unknown, ...args): unknown {
+    const [config, callback, ...rest] = args;
+    const { callbacks } = fieldsOf(config);
+    const runId = hasMethod(callbacks, 'getParentRunId') ? callbacks.getParentRunId() : undefined;
+    if (typeof runId !== 'string' || typeof callback !== 'function') return original.apply(this, args);
+    return original.call(this, config, () => runs.within(runId, () => callback()), ...rest);
+  };
+}
+
+function inModelCall(original: Method, { runs }: LangChainPatch): Method {
+  return function (this: unknown, ...args): unknown {
+    // Of a model with a cache the run is told of before the cache is asked.
+    const started = args[3];
+    const runId = Array.isArray(started) ? fieldsOf(started[0]).runId : null;
+    const scope: ModelCallScope = { runId: typeof runId === 'string' ? runId : null };
+    return runs.withinModelCall(scope, () => original.apply(this, args));
+  };
+}
+
+function inStream(original: Method, { runs }: LangChainPatch): Method {
+  return function (this: unknown, ...args): unknown {
+    const pieces = original.apply(this, args) as AsyncGenerator<unknown>;
+    return streamOf(pieces, runs);
+  };
+}
+
+/** The same pieces, each asked for within the model call. LangChain tells nobody when a stream is broken off. */
+async function* streamOf(pieces: AsyncGenerator<unknown>, runs: LangChainRuns): AsyncGenerator<unknown> {
+  const scope: ModelCallScope = { runId: null };
+  try {
+    for (;;) {
+      const { done, value } = await runs.withinModelCall(scope, () => pieces.next());
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await runs.withinModelCall(scope, () => pieces.return(undefined));
+    runs.breakOff(scope);
+  }
+}

@@ -1,0 +1,105 @@
+import { type Attributes, genAiAttributes, type JsonObject, modelCallAttributes } from '@agentlightning/core';
+import { modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
+import { type MessageLike, toChatMessage } from './chat-message.ts';
+import { fieldsOf, jsonOf, known, textOf } from './framework-value.ts';
+import { isOfTheModel, type PartialAnswer } from './partial-answer.ts';
+import type { RunMetadata } from './run-attributes.ts';
+
+/** What we read of a model's answers: one list a prompt, one entry a choice. */
+export interface ResultLike {
+  readonly generations?: readonly (readonly GenerationLike[])[];
+  readonly llmOutput?: unknown;
+}
+
+interface GenerationLike {
+  readonly text?: unknown;
+  readonly message?: MessageLike | undefined;
+  readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const requestFields = [
+  'model',
+  'temperature',
+  'top_p',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'seed',
+] as const;
+
+/** The model that a call asks for, by whichever name it is known. */
+export function modelNameOf(parameters: Readonly<Record<string, unknown>>, metadata: RunMetadata): string | null {
+  return textOf(parameters.model) ?? textOf(parameters.model_name) ?? textOf(metadata.ls_model_name);
+}
+
+/** What is asked of a model. */
+export function requestAttributes(
+  parameters: Readonly<Record<string, unknown>>,
+  messages: readonly MessageLike[],
+): Attributes {
+  const fields = Object.fromEntries(requestFields.map((name) => [name, jsonOf(parameters[name])]));
+  return modelRequestAttributes(
+    known({ ...fields, tools: jsonOf(parameters.tools), messages: messages.map(toChatMessage) }),
+  );
+}
+
+/** What a model answered, whole. */
+export function answerAttributes(result: ResultLike, streamed: PartialAnswer | undefined): Attributes {
+  const generations = result.generations?.[0] ?? [];
+  // A stream of several choices ends with all of them run together.
+  const isRunTogether = streamed !== undefined && streamed.choiceCount > generations.length;
+  return {
+    ...modelAnswerAttributes({
+      ...(isRunTogether ? {} : { choices: generations.map(toChoice) }),
+      ...headOf(generations[0]?.message, result.llmOutput),
+      ...(isRunTogether ? streamed.toBody() : {}),
+    }),
+    [modelCallAttributes.isStreamed]: streamed !== undefined,
+  };
+}
+
+/** An answer as far as it was streamed. */
+export function partialAttributes(streamed: PartialAnswer): Attributes {
+  return {
+    ...modelAnswerAttributes(streamed.toBody()),
+    [modelCallAttributes.isStreamed]: true,
+    [modelCallAttributes.isPartial]: true,
+  };
+}
+
+/** An answer that came from a cache: no model was asked, so it is joined with no call of one. */
+export function cachedAttributes(attributes: Attributes): Attributes {
+  const { [genAiAttributes.responseId]: _, ...rest } = attributes;
+  return { ...rest, [cachedAttribute]: true };
+}
+
+/** True on a model call that a cache answered. */
+export const cachedAttribute = 'agentlightning.cached';
+
+function toChoice({ message, text, generationInfo }: GenerationLike, index: number): JsonObject {
+  const metadata = message?.response_metadata;
+  return {
+    index,
+    message: message === undefined ? { role: 'assistant', content: textOf(text) ?? '' } : toChatMessage(message),
+    finish_reason:
+      textOf(generationInfo?.['finish_reason']) ??
+      textOf(metadata?.['finish_reason']) ??
+      textOf(metadata?.['stop_reason']) ??
+      textOf(metadata?.['status']),
+  };
+}
+
+function headOf(message: MessageLike | undefined, llmOutput: unknown): JsonObject {
+  const metadata = message?.response_metadata ?? {};
+  const id = textOf(metadata['id']) ?? textOf(message?.id);
+  const usage = fieldsOf(message?.usage_metadata);
+  const counts = fieldsOf(fieldsOf(llmOutput).tokenUsage);
+  return known({
+    id: isOfTheModel(id) ? id : null,
+    model: textOf(metadata['model_name']) ?? textOf(metadata['model']),
+    usage: known({
+      prompt_tokens: jsonOf(usage.input_tokens ?? counts.promptTokens),
+      completion_tokens: jsonOf(usage.output_tokens ?? counts.completionTokens),
+    }),
+  });
+}

@@ -1,0 +1,47 @@
+import type { Attributes } from '@agentlightning/core';
+import type { AgentStepEnd } from '@agentlightning/core/adapter';
+import { fieldsOf, jsonOf, textOf } from './framework-value.ts';
+import { langchainAttributes } from './run-attributes.ts';
+
+const abortNames = new Set(['AbortError', 'ModelAbortError', 'APIUserAbortError']);
+const abortMessages = new Set(['Abort', 'Aborted', 'AbortError', 'Request was aborted.']);
+const maxCauses = 5;
+
+/** How a run ended that threw: not everything that LangGraph throws is an error. */
+export function endOf(error: unknown, isCancelled: boolean): AgentStepEnd {
+  if (isBubble(error)) return { attributes: interruptAttributes(error) };
+  return { error, isAborted: isCancelled || isAbort(error) };
+}
+
+/** Where a node sends its parent graph; null when the error is none of those. */
+export function handOffOf(error: unknown): string | null {
+  const { command } = fieldsOf(error);
+  if (!isBubble(error) || command === undefined) return null;
+  const goals = [fieldsOf(command).goto].flat().map((goal) => textOf(goal) ?? textOf(fieldsOf(goal).node));
+  const named = goals.filter((goal) => goal !== null);
+  return named.length === 0 ? null : named.join(', ');
+}
+
+/** LangGraph throws these to stop a node, or to reach the graph around: to ask somebody, to hand over. */
+function isBubble(error: unknown): boolean {
+  return fieldsOf(error).is_bubble_up === true;
+}
+
+function interruptAttributes(error: unknown): Attributes {
+  const { interrupts } = fieldsOf(error);
+  if (!Array.isArray(interrupts)) return {};
+  return {
+    [langchainAttributes.isInterrupted]: true,
+    [langchainAttributes.interrupts]: JSON.stringify(jsonOf(interrupts)),
+  };
+}
+
+/** Whether a run was stopped from outside, as far as the error tells. */
+function isAbort(error: unknown): boolean {
+  let current = error;
+  for (let depth = 0; depth < maxCauses && current instanceof Error; depth += 1) {
+    if (abortNames.has(current.name) || abortMessages.has(current.message)) return true;
+    current = current.cause;
+  }
+  return false;
+}
