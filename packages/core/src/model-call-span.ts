@@ -1,6 +1,8 @@
 import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 import { newTraceId } from './id.ts';
+import type { JsonObject } from './json.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
+import { toGenAiResponseInput, toGenAiResponseOutput } from './responses-messages.ts';
 import type { RolloutMode } from './rollout.ts';
 import type { Attributes, AttributeValue, SpanInput } from './span.ts';
 import { genAiAttributes, modelCallAttributes, pythonReaderAttributes, spanNames } from './span-attributes.ts';
@@ -129,13 +131,24 @@ function choiceToJson(choice: ModelCallChoice): object {
 function bodyAttributes(call: ModelCallInput, recording: ModelCallRecording): MaybeAttributes {
   const { request, response } = call;
   return {
-    [genAiAttributes.inputMessages]:
-      request?.messages === undefined ? null : JSON.stringify(toGenAiMessages(request.messages)),
+    [genAiAttributes.inputMessages]: request === null ? null : inputMessages(request),
     [genAiAttributes.toolDefinitions]: request?.tools === undefined ? null : JSON.stringify(request.tools),
     [modelCallAttributes.requestBody]: recording.requestText ?? (request === null ? null : JSON.stringify(request)),
-    [genAiAttributes.outputMessages]: response === null ? null : JSON.stringify(toGenAiOutputMessages(response)),
+    [genAiAttributes.outputMessages]: response === null ? null : outputMessages(response),
     [modelCallAttributes.responseBody]: recording.responseText ?? (response === null ? null : JSON.stringify(response)),
   };
+}
+
+/** Of Chat Completions, or of Responses. */
+function inputMessages(request: JsonObject): string | null {
+  if (request.messages !== undefined) return JSON.stringify(toGenAiMessages(request.messages));
+  return request.input === undefined ? null : JSON.stringify(toGenAiResponseInput(request));
+}
+
+function outputMessages(response: JsonObject): string {
+  const { choices, output } = response;
+  const isResponse = choices === undefined && output !== undefined;
+  return JSON.stringify(isResponse ? toGenAiResponseOutput(output) : toGenAiOutputMessages(response));
 }
 
 function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording): MaybeAttributes {

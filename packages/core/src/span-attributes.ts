@@ -68,6 +68,8 @@ export const modelCallAttributes = {
   isStreamed: 'agentlightning.stream',
   /** Whether the answer broke off before its end. */
   isPartial: 'agentlightning.partial',
+  /** True when the framework's own cache answered: nothing was sampled, and there is nothing to train on. */
+  isCached: 'agentlightning.cached',
   /** `train`, `val` or `test`. */
   mode: 'agentlightning.mode',
   /** From request to last byte, in milliseconds. */

@@ -59,7 +59,11 @@ export class OpenModelCall implements ActiveSpan {
     this.#reader = new AnswerReader(options.request.api, false);
     const resends = Number(options.headers.get('x-stainless-retry-count') ?? 0);
     if (resends > 0) this.#attributes['http.request.resend_count'] = resends;
-    options.context.sink.spanStarted?.(this);
+    try {
+      options.context.sink.spanStarted?.(this);
+    } catch {
+      // A sink must not throw. Where one does, the call is only not ended with its attempt.
+    }
   }
 
   /** The answer has begun. */

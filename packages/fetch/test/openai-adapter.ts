@@ -87,12 +87,13 @@ async function nextMessage(
     return { message: choices[0]?.message ?? { content: '' }, isLeft: false };
   }
   let content = '';
-  for await (const chunk of await model.client.chat.completions.create({ ...request, stream: true }, options)) {
+  const stream = model.client.chat.completions.stream({ ...request, stream: true }, options);
+  for await (const chunk of stream) {
     const text = chunk.choices[0]?.delta.content ?? '';
     content += text;
     if (text !== '' && !ask.onText(text)) return { message: { content }, isLeft: true };
   }
-  return { message: { content }, isLeft: false };
+  return { message: await stream.finalMessage(), isLeft: false };
 }
 
 async function respond({ model, instructions }: SceneAgent<OpenAIModel>, ask: SceneAsk): Promise<string> {

@@ -151,11 +151,20 @@ export class AgentSteps {
       recordException: () => {},
       end: () => {
         this.#open.delete(id);
-        around.sink.spanDiscarded?.(span.spanId);
+        tellSink(() => around.sink.spanDiscarded?.(span.spanId));
       },
     };
-    around.sink.spanStarted?.(span);
+    tellSink(() => around.sink.spanStarted?.(span));
     return span;
+  }
+}
+
+/** A sink must not throw. Where one does, the agent goes on. */
+function tellSink(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // Only a hidden step is concerned, of which nothing is recorded.
   }
 }
 

@@ -31,6 +31,7 @@ export class ScriptedModel implements AsyncDisposable {
   readonly #script: readonly ScriptedStep[] | ScriptedModelScript;
   readonly #requests: ScriptedRequest[] = [];
   readonly #problems: string[] = [];
+  readonly #answering: Set<Promise<unknown>> = new Set();
   #disconnects = 0;
   #onDisconnect: (() => void)[] = [];
 
@@ -78,6 +79,11 @@ export class ScriptedModel implements AsyncDisposable {
     }
   }
 
+  /** Resolves when no answer is under way any more. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#answering);
+  }
+
   /**
    * Stops the server and checks that the script was followed.
    *
@@ -105,7 +111,10 @@ export class ScriptedModel implements AsyncDisposable {
   }
 
   async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const closed = new Promise((resolve) => response.once('close', resolve));
+    this.#answering.add(closed);
     response.once('close', () => {
+      this.#answering.delete(closed);
       if (response.writableFinished) return;
       this.#disconnects += 1;
       for (const notify of this.#onDisconnect.splice(0)) notify();

@@ -1,6 +1,10 @@
 import { describe } from 'vitest';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { describeAgentScenes } from './agent-scenes.ts';
+import { describeAnswerScenes } from './answer-scenes.ts';
+import { describeInstrumentScenes } from './instrument-scenes.ts';
+import { describeRolloutScenes } from './rollout-scenes.ts';
+import { describeStreamScenes } from './stream-scenes.ts';
 
 /**
  * The contract that every adapter keeps, as vitest tests: the same scenes for all, each with the real framework
@@ -24,5 +28,9 @@ import { describeAgentScenes } from './agent-scenes.ts';
 export function describeAdapterContract<TModel>(adapter: AdapterUnderTest<TModel>): void {
   describe(`the adapter contract: ${adapter.name}`, () => {
     describeAgentScenes(adapter);
+    describeStreamScenes(adapter);
+    describeAnswerScenes(adapter);
+    describeRolloutScenes(adapter);
+    describeInstrumentScenes(adapter);
   });
 }

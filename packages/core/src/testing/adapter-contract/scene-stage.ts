@@ -27,6 +27,8 @@ export interface StageOptions {
   readonly redirect?: boolean;
   /** Where the spans go. @default memory */
   readonly sink?: SpanSink;
+  /** What the agent's own provider answers, in a rollout with an endpoint. @default nothing: no call may arrive there */
+  readonly ownScript?: readonly ScriptedStep[];
 }
 
 /** A rollout of a scene. */
@@ -48,19 +50,20 @@ export class SceneStage<TModel> implements AsyncDisposable {
   /** Where calls must arrive: a stand-in for the gateway, or, without an endpoint, the agent's own provider. */
   readonly model: ScriptedModel;
   readonly #adapter: AdapterUnderTest<TModel>;
-  readonly #other: ScriptedModel;
+  /** The agent's own provider, in a rollout with an endpoint. */
+  readonly own: ScriptedModel;
   readonly #hasEndpoint: boolean;
   readonly #options: StageOptions;
   readonly #undo: () => void;
 
   private constructor(
     adapter: AdapterUnderTest<TModel>,
-    servers: { readonly model: ScriptedModel; readonly other: ScriptedModel },
+    servers: { readonly model: ScriptedModel; readonly own: ScriptedModel },
     options: StageOptions,
   ) {
     this.#adapter = adapter;
     this.model = servers.model;
-    this.#other = servers.other;
+    this.own = servers.own;
     this.#options = options;
     this.#hasEndpoint = options.hasEndpoint ?? adapter.modelCallsBy !== 'gateway';
     const { isInstrumented = true, redirect = true } = options;
@@ -72,20 +75,23 @@ export class SceneStage<TModel> implements AsyncDisposable {
     script: readonly ScriptedStep[] | ScriptedModelScript,
     options: StageOptions = {},
   ): Promise<SceneStage<TModel>> {
-    const servers = { model: await ScriptedModel.start(script), other: await ScriptedModel.start([]) };
+    const servers = {
+      model: await ScriptedModel.start(script),
+      own: await ScriptedModel.start(options.ownScript ?? []),
+    };
     return new SceneStage(adapter, servers, options);
   }
 
   /** Takes the adapter away and checks that every call was one of the script. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#undo();
-    await this.#other.close();
+    await this.own.close();
     await this.model.close();
   }
 
   /** What model objects are made with. */
   modelOptions(fields: Partial<SceneModelOptions> = {}): SceneModelOptions {
-    const { baseUrl } = this.#hasEndpoint && this.#options.redirect !== false ? this.#other : this.model;
+    const { baseUrl } = this.#hasEndpoint ? this.own : this.model;
     return {
       baseUrl,
       apiKey: ownKey,

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import type { Span } from '../../span.ts';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../../span-attributes.ts';
+import { answer } from '../scripted-model-step.ts';
+import type { AdapterUnderTest } from './adapter-under-test.ts';
+import { aGate } from './gate.ts';
+import { SceneStage } from './scene-stage.ts';
+import { type SceneTrace, textOf } from './scene-trace.ts';
+
+/** Scenes of streams, and of the ways in which they end. */
+export function describeStreamScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  describe('streams', () => {
+    describeFullStream(adapter);
+    describeLeftStreams(adapter);
+    describeFailedStreams(adapter);
+  });
+}
+
+/** The one model call of a trace: it must say that it is not whole, and have what came of it. */
+function expectUnfinished<TModel>(adapter: AdapterUnderTest<TModel>, trace: SceneTrace): Span | undefined {
+  expect(trace.modelCalls, `model calls in\n${trace}`).toHaveLength(1);
+  const [call] = trace.modelCalls;
+  const { attributes, status } = call ?? {};
+  const isMarked =
+    attributes?.[modelCallAttributes.isPartial] === true ||
+    attributes?.[agentLightningAttributes.abandoned] === true ||
+    status?.code === 'ERROR';
+  expect(isMarked, 'marked as partial, abandoned or failed').toBe(true);
+  if (adapter.cannot['partial-text'] === undefined) expect(textOf(call, 'output')).toContain('one');
+  return call;
+}
+
+function describeFullStream<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  test('a stream is recorded like the whole answer', async (context) => {
+    context.skip(adapter.cannot.stream !== undefined, adapter.cannot.stream);
+    await using stage = await SceneStage.open(adapter, [answer('one two three')]);
+    let seen = '';
+    const { reply, trace, rollout } = await stage.play(stage.agent(), {
+      prompt: 'Count.',
+      isStreamed: true,
+      onText: (text) => {
+        seen += text;
+        return true;
+      },
+    });
+    expect([reply, seen]).toEqual(['one two three', 'one two three']);
+    expect(stage.model.requests[0]?.body.stream).toBe(true);
+    expect(trace.modelCalls).toHaveLength(1);
+    const [call] = trace.modelCalls;
+    expect(call?.status.code).not.toBe('ERROR');
+    expect(call?.attributes[modelCallAttributes.isPartial]).not.toBe(true);
+    expect(call?.attributes[genAiAttributes.responseId]).toBe('chatcmpl-0');
+    expect(textOf(call, 'output')).toBe('one two three');
+    stage.expectAtGateway(rollout, trace);
+  });
+}
+
+function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  test('a stream that its reader leaves is recorded as far as it came', async (context) => {
+    context.skip(adapter.cannot['stream-broken-off'] !== undefined, adapter.cannot['stream-broken-off']);
+    const gate = aGate();
+    const step = answer('one two three', { pauseAfterChunks: 3, until: gate.opened });
+    await using stage = await SceneStage.open(adapter, [step]);
+    const { trace } = await stage.play(stage.agent(), {
+      prompt: 'Count.',
+      isStreamed: true,
+      onText: (text) => !text.includes('one'),
+    });
+    expectUnfinished(adapter, trace);
+    gate.open();
+    await stage.model.idle();
+  });
+
+  test('a stream that is aborted stops the model, and is recorded as far as it came', async (context) => {
+    context.skip(adapter.cannot['stream-aborted'] !== undefined, adapter.cannot['stream-aborted']);
+    const never = new Promise(() => {});
+    await using stage = await SceneStage.open(adapter, [
+      answer('one two three', { pauseAfterChunks: 3, until: never }),
+    ]);
+    const controller = new AbortController();
+    const rollout = stage.rollout();
+    const onText = (): boolean => {
+      controller.abort();
+      return true;
+    };
+    const { signal } = controller;
+    // Frameworks differ in whether an abort is an error to the agent; it is none of the model call.
+    await rollout
+      .run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true, onText, signal }))
+      .catch(() => {});
+    await stage.model.waitForDisconnects(1);
+    expectUnfinished(adapter, rollout.end());
+  });
+}
+
+function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  test('a stream that the server cuts is recorded as far as it came', async (context) => {
+    context.skip(adapter.cannot['stream-cut'] !== undefined, adapter.cannot['stream-cut']);
+    await using stage = await SceneStage.open(adapter, [answer('one two three', { cutAfterChunks: 3 })]);
+    const rollout = stage.rollout();
+    await rollout.run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true })).catch(() => {});
+    expectUnfinished(adapter, rollout.end());
+  });
+
+  test('an error within a stream is recorded with its words', async (context) => {
+    context.skip(adapter.cannot['stream-error'] !== undefined, adapter.cannot['stream-error']);
+    await using stage = await SceneStage.open(adapter, [answer('one two three', { errorAfterChunks: 2 })]);
+    const rollout = stage.rollout();
+    await rollout.run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true })).catch(() => {});
+    const call = expectUnfinished(adapter, rollout.end());
+    expect(call?.status.code).toBe('ERROR');
+    expect(JSON.stringify([call?.status, call?.events])).toContain('scripted stream error');
+  });
+}
