@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts';
 import { AgentLightningError } from './errors/agent-lightning-error.ts';
 import { parse } from './parse.ts';
 import { errorFromWire } from './protocol/wire-error.ts';
+import { isFinalPythonFault } from './protocol/wire-python-fault.ts';
 
 /** What reaches a store's server. */
 export interface StoreTransportOptions {
@@ -27,6 +28,8 @@ export interface StoreRequest<TAnswer> {
   readonly answer: z.ZodType<TAnswer>;
   /** Makes a request that is sent again have one effect. */
   readonly idempotencyKey?: string;
+  /** Headers beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** How long the server is asked to wait, in milliseconds. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
@@ -49,48 +52,92 @@ export class StoreTransport {
    * @throws AgentLightningError the error that the server names, or UNREACHABLE when it cannot be reached
    */
   async send<TAnswer>(request: StoreRequest<TAnswer>): Promise<TAnswer> {
+    const answer = await this.#untilItPasses(request, async () => {
+      const limit = AbortSignal.timeout(Math.ceil(this.#options.requestTimeoutMs + (request.waitMs ?? 0)));
+      const response = await this.#fetch(request, limit);
+      return JSON.parse(await response.text());
+    });
+    return parse(request.answer, answer, `Answer of the store to ${request.path}`);
+  }
+
+  /**
+   * Sends a request whose answer comes bit by bit, again as {@link send} until the answer begins.
+   *
+   * @throws AgentLightningError as {@link send}
+   */
+  open(request: Omit<StoreRequest<never>, 'answer'>): Promise<Response> {
+    return this.#untilItPasses(request, async () => {
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), this.#options.requestTimeoutMs + (request.waitMs ?? 0));
+      try {
+        return await this.#fetch(request, late.signal);
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+  }
+
+  async #untilItPasses<TResult>(request: RequestHead, once: () => Promise<TResult>): Promise<TResult> {
     for (let retry = 0; ; retry += 1) {
-      const outcome = await this.#try(request);
-      if ('answer' in outcome) return parse(request.answer, outcome.answer, `Answer of the store to ${request.path}`);
-      if (!outcome.mayPass || retry >= this.#options.maxRetries) throw outcome.error;
+      try {
+        return await once();
+      } catch (cause) {
+        if (request.signal?.aborted) throw cause;
+        const failure = cause instanceof StoreFailure ? cause : this.#unreachable(request, cause);
+        if (!failure.mayPass || retry >= this.#options.maxRetries) throw failure.error;
+      }
       await this.#options.clock.sleep(Math.min(firstRetryDelayMs * 2 ** retry, longestRetryDelayMs), request.signal);
     }
   }
 
-  async #try<TAnswer>(request: StoreRequest<TAnswer>): Promise<Outcome> {
-    const { baseUrl, fetch, requestTimeoutMs } = this.#options;
-    const url = `${baseUrl}/v1/agl${request.path}`;
-    const limit = AbortSignal.timeout(Math.ceil(requestTimeoutMs + (request.waitMs ?? 0)));
-    try {
-      const response = await fetch(url, {
-        method: request.method,
-        headers: this.#headers(request),
-        signal: request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]),
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      });
-      const text = await response.text();
-      if (response.ok) return { answer: JSON.parse(text) };
-      return { error: errorFromWire(response.status, jsonOrText(text)), mayPass: mayPass(response.status) };
-    } catch (cause) {
-      if (request.signal?.aborted) throw cause;
-      return { error: unreachable(url, cause), mayPass: true };
-    }
+  async #fetch(request: RequestHead, limit: AbortSignal): Promise<Response> {
+    const response = await this.#options.fetch(this.#urlOf(request), {
+      method: request.method,
+      headers: this.#headers(request),
+      signal: request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]),
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    });
+    if (response.ok) return response;
+    const body = jsonOrText(await response.text());
+    throw new StoreFailure(errorFromWire(response.status, body), mayPass(response.status, body));
   }
 
-  #headers<TAnswer>(request: StoreRequest<TAnswer>): Record<string, string> {
+  #urlOf(request: RequestHead): string {
+    return `${this.#options.baseUrl}/v1/agl${request.path}`;
+  }
+
+  #unreachable(request: RequestHead, cause: unknown): StoreFailure {
+    return new StoreFailure(unreachable(this.#urlOf(request), cause), true);
+  }
+
+  #headers(request: RequestHead): Record<string, string> {
     return {
       ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(this.#options.apiKey === null ? {} : { authorization: `Bearer ${this.#options.apiKey}` }),
       ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
+      ...request.headers,
     };
   }
 }
 
-/** How one try ended. */
-type Outcome = { readonly answer: unknown } | { readonly error: AgentLightningError; readonly mayPass: boolean };
+/** What a request says before its answer is looked at. */
+type RequestHead = Omit<StoreRequest<unknown>, 'answer'>;
 
-/** Whether a later try may fare better. 507 is a full disk, and 501 a route that is not there. */
-function mayPass(status: number): boolean {
+/** How one try failed. */
+class StoreFailure extends AgentLightningError {
+  readonly error: AgentLightningError;
+  readonly mayPass: boolean;
+
+  constructor(error: AgentLightningError, mayPass: boolean) {
+    super({ code: error.code, message: error.message, cause: error });
+    this.error = error;
+    this.mayPass = mayPass;
+  }
+}
+
+/** Whether a later try may fare better. 507 is a full disk, 501 a route that is not there, and some faults are ours. */
+function mayPass(status: number, body: unknown): boolean {
+  if (isFinalPythonFault(body)) return false;
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 507);
 }
 

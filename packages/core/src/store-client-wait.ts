@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from './clock.ts';
+import { AgentLightningError } from './errors/agent-lightning-error.ts';
+import { parse } from './parse.ts';
+import { errorFromWire } from './protocol/wire-error.ts';
 import {
   attemptedRolloutFromWire,
   rolloutFromWire,
@@ -9,6 +12,7 @@ import {
 import type { WireClaimRequest, WireWaitRequest } from './protocol/wire-wait.ts';
 import type { AttemptedRollout, Rollout } from './rollout.ts';
 import type { ClaimOptions, WaitOptions } from './store.ts';
+import { eventStreamType, isEventStream, readEvents } from './store-client-events.ts';
 import type { StoreTransport } from './store-client-transport.ts';
 
 /** The longest that one request asks the server to wait, in milliseconds: proxies cut off longer silences. */
@@ -54,7 +58,10 @@ export async function claimOverHttp(
   return [];
 }
 
-/** Waits over HTTP until the rollouts are finished or the wait is over. */
+/**
+ * Waits over HTTP until the rollouts are finished or the wait is over: one request, which the server answers when it
+ * is time. Only a server that does not wait, such as one of Agent Lightning 0.3, is asked again and again.
+ */
 export async function waitOverHttp(
   { transport, clock }: HttpWaiting,
   rolloutIds: readonly string[],
@@ -63,20 +70,40 @@ export async function waitOverHttp(
   const ids = [...new Set(rolloutIds)];
   const { signal } = options;
   const deadline = clock.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-  const ask = async (pollMs: number, until: AbortSignal | undefined): Promise<readonly Rollout[] | null> => {
-    const body: WireWaitRequest = { rollout_ids: ids, timeout: pollMs / 1000, is_strict: true };
-    const request = { method: 'POST', path: '/waits/rollouts', body, waitMs: pollMs, signal: until } as const;
-    const answer = z.array(wireRolloutSchema);
-    const wire = await transport.send({ ...request, answer }).catch(unlessAborted(until, null));
-    return wire === null ? null : wire.map(rolloutFromWire);
+  const ask = async (waitMs: number, until: AbortSignal | undefined): Promise<readonly Rollout[] | null> => {
+    const pollMs = Math.min(waitMs, longestPollMs);
+    const body: WireWaitRequest = {
+      rollout_ids: ids,
+      timeout: pollMs / 1000,
+      stream_timeout: Number.isFinite(waitMs) ? waitMs / 1000 : null,
+      is_strict: true,
+    };
+    const headers = { accept: `${eventStreamType}, application/json` };
+    const request = { method: 'POST', path: '/waits/rollouts', body, headers, waitMs: pollMs, signal: until } as const;
+    const answer = await transport.open(request).then(readFinished).catch(unlessAborted(until, null));
+    return answer === null ? null : parse(z.array(wireRolloutSchema), answer, 'Finished rollouts').map(rolloutFromWire);
   };
   while (!signal?.aborted) {
     const askedMs = clock.now();
-    const finished = await ask(Math.max(0, Math.min(deadline - askedMs, longestPollMs)), signal);
+    const finished = await ask(Math.max(0, deadline - askedMs), signal);
     if (finished !== null && (finished.length === ids.length || clock.now() >= deadline)) return finished;
     await unlessItWaited({ clock, askedMs, deadline, signal });
   }
   return (await ask(0, undefined)) ?? [];
+}
+
+/** The rollouts that an answer to a wait names; null when it breaks off before it does. */
+async function readFinished(response: Response): Promise<unknown> {
+  try {
+    if (!isEventStream(response)) return await response.json();
+    for await (const { event, data } of readEvents(response)) {
+      if (event === 'finished') return JSON.parse(data);
+      if (event === 'error') throw errorFromWire(500, JSON.parse(data));
+    }
+  } catch (error) {
+    if (AgentLightningError.isInstance(error)) throw error;
+  }
+  return null;
 }
 
 /** Waits a little before a server is asked again that did not wait itself. */

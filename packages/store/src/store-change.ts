@@ -1,39 +1,6 @@
-import type { AttemptStatus, RolloutStatus, RunStatus } from '@agentlightning/core';
+import type { StoreChange } from '@agentlightning/core';
 
-/** Something that a committed write did: what waits wake up for, and what followers of the store are told. */
-export type StoreChange =
-  /** A rollout is new, has another status, or another field was written. One that is queued again made the queue grow. */
-  | {
-      readonly kind: 'rollout';
-      readonly rolloutId: string;
-      readonly runId: string | null;
-      readonly status: RolloutStatus;
-    }
-  /** An attempt is new, has another status, or another field was written. */
-  | {
-      readonly kind: 'attempt';
-      readonly rolloutId: string;
-      readonly attemptId: string;
-      readonly status: AttemptStatus;
-    }
-  /** Spans were recorded; those of the rollout up to `lastSequenceId` can be read. */
-  | {
-      readonly kind: 'spans';
-      readonly rolloutId: string;
-      readonly attemptId: string;
-      readonly count: number;
-      readonly lastSequenceId: number;
-    }
-  /** A snapshot of resources was written, and is the latest now. */
-  | { readonly kind: 'resources'; readonly resourcesId: string; readonly version: number }
-  /** A run is new, was changed, or has new metrics. */
-  | { readonly kind: 'run'; readonly runId: string; readonly status: RunStatus }
-  /** A rollout was removed, with its attempts and spans. */
-  | { readonly kind: 'rollout-deleted'; readonly rolloutId: string; readonly runId: string | null }
-  /** A run was removed, with its metrics. */
-  | { readonly kind: 'run-deleted'; readonly runId: string }
-  /** Somebody changed something, and it is not known what: whoever waits reads again. */
-  | { readonly kind: 'unknown' };
+export type { StoreChange } from '@agentlightning/core';
 
 /** Hears of changes: those of one transaction, or several, in the order in which they were committed. */
 export type StoreChangeListener = (changes: readonly StoreChange[]) => void;

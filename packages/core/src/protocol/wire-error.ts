@@ -6,6 +6,7 @@ import { NotFoundError } from '../errors/not-found-error.ts';
 import { ValidationError } from '../errors/validation-error.ts';
 import type { JsonObject } from '../json.ts';
 import { wireJsonObject } from './wire-json.ts';
+import { errorFromPythonFault } from './wire-python-fault.ts';
 
 /** The body of an answer that is an error. */
 export interface WireErrorBody {
@@ -71,6 +72,8 @@ function typedError(code: ErrorCode, message: string, details: JsonObject): Agen
 }
 
 function errorFromStatus(status: number, body: unknown): AgentLightningError {
+  const fault = errorFromPythonFault(body);
+  if (fault !== null) return fault;
   const text = JSON.stringify(body)?.slice(0, 500) ?? 'nothing';
   return new AgentLightningError({
     code: codeOf(status),

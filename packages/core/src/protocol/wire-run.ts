@@ -37,13 +37,14 @@ export interface WireRunPatch {
   readonly metrics?: readonly WireMetricPoint[] | undefined;
 }
 
-const statusSchema: z.ZodType<RunStatus> = z.enum(['running', 'finished', 'failed', 'stopped']);
+/** The statuses of a run. */
+export const wireRunStatusSchema: z.ZodType<RunStatus> = z.enum(['running', 'finished', 'failed', 'stopped']);
 
 /** The shape of {@link WireRun}. */
 export const wireRunSchema: z.ZodType<WireRun> = z.object({
   run_id: z.string(),
   name: z.string(),
-  status: statusSchema,
+  status: wireRunStatusSchema,
   config: wireJsonObject,
   state: wireJsonObject,
   create_time: z.number(),
@@ -67,7 +68,7 @@ export const wireRunRequestSchema: z.ZodType<WireRunRequest> = z.object({
 
 /** The shape of {@link WireRunPatch}. */
 export const wireRunPatchSchema: z.ZodType<WireRunPatch> = z.object({
-  status: statusSchema.optional(),
+  status: wireRunStatusSchema.optional(),
   state: wireJsonObject.optional(),
   metrics: z.array(wireMetricPointSchema).optional(),
 });

@@ -24,6 +24,8 @@ export interface WireWaitRequest {
   readonly rollout_ids: readonly string[];
   /** In seconds; 0 looks once, null waits until the client goes away. */
   readonly timeout?: number | null | undefined;
+  /** Ours: `timeout` when the answer is a stream of events, which may take as long as it likes. @default as `timeout` */
+  readonly stream_timeout?: number | null | undefined;
   /** Ours: refuse unknown ids. The protocol leaves them out of the answer. */
   readonly is_strict?: boolean | undefined;
 }
@@ -32,6 +34,7 @@ export interface WireWaitRequest {
 export const wireWaitRequestSchema: z.ZodType<WireWaitRequest> = z.object({
   rollout_ids: z.array(z.string()),
   timeout: z.number().nullish(),
+  stream_timeout: z.number().nullish(),
   is_strict: z.boolean().optional(),
 });
 

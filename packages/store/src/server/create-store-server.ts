@@ -18,6 +18,8 @@ export interface StoreServerOptions {
   readonly port?: number;
   /** The largest body of a request, in bytes. @default 33554432 32 MiB */
   readonly maxBodyBytes?: number;
+  /** How often a stream of events says something while nothing happens, in milliseconds. @default 15000 */
+  readonly heartbeatMs?: number;
   /** How long closing waits for requests under way, in milliseconds. @default 5000 */
   readonly closeTimeoutMs?: number;
   /** Told about faults of the server itself, which clients are not shown. @default nobody */
@@ -52,6 +54,7 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
     store,
     apiKey,
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: closing.signal,
     onFault: options.onFault ?? (() => undefined),
   });

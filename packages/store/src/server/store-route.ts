@@ -8,6 +8,8 @@ export interface StoreRouteOptions {
   readonly maxBodyBytes: number;
   /** Told about faults of the server itself, which clients are not shown. */
   readonly onFault: (error: unknown) => void;
+  /** How often a stream of events says something while nothing happens, in milliseconds. */
+  readonly heartbeatMs: number;
   /** Ends a wait when the client goes away or the server closes. */
   readonly untilClosed: (context: Context) => AbortSignal;
 }

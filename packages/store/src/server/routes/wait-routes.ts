@@ -1,24 +1,52 @@
-import { rolloutToWire, wireWaitRequestSchema } from '@agentlightning/core/protocol';
+import { AgentLightningError, type Rollout, type WaitOptions } from '@agentlightning/core';
+import { errorToWire, rolloutToWire, type WireWaitRequest, wireWaitRequestSchema } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
+import { answerEvents, type ServerEvent } from '../event-stream.ts';
 import { readBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** Waiting for rollouts to end. */
-export function addWaitRoutes(app: Hono, { store, untilClosed }: StoreRouteOptions): void {
+/** Waiting for rollouts to end: answered when it is time, as JSON or, for those who ask for it, as an event. */
+export function addWaitRoutes(app: Hono, { store, heartbeatMs, untilClosed }: StoreRouteOptions): void {
   app.post('/waits/rollouts', async (context) => {
-    const { rollout_ids, timeout, is_strict } = await readBody(context, wireWaitRequestSchema);
-    const rolloutIds = is_strict ? rollout_ids : await knownOf(rollout_ids);
-    const finished = await store.waitForRollouts(rolloutIds, {
-      timeoutMs: timeout === null || timeout === undefined ? Number.POSITIVE_INFINITY : timeout * 1000,
-      signal: untilClosed(context),
-    });
-    return answerJson(context, finished.map(rolloutToWire));
+    const request = await readBody(context, wireWaitRequestSchema);
+    const rolloutIds = request.is_strict ? request.rollout_ids : await knownOf(request.rollout_ids);
+    const isStream = context.req.header('accept')?.includes('text/event-stream') ?? false;
+    if (!isStream) {
+      const wait = { timeoutMs: timeoutOf(request.timeout), signal: untilClosed(context) };
+      return answerJson(context, (await store.waitForRollouts(rolloutIds, wait)).map(rolloutToWire));
+    }
+    // What can be refused is refused with a status of its own, before the stream begins.
+    await store.waitForRollouts(rolloutIds, { timeoutMs: 0 });
+    const gone = new AbortController();
+    const signal = AbortSignal.any([untilClosed(context), gone.signal]);
+    const wait = { timeoutMs: timeoutOf(streamTimeoutOf(request)), signal };
+    return answerEvents(context, finishing(rolloutIds, wait), { heartbeatMs, onEnd: () => gone.abort() });
   });
+
+  async function* finishing(rolloutIds: readonly string[], wait: WaitOptions): AsyncGenerator<ServerEvent> {
+    let finished: readonly Rollout[];
+    try {
+      finished = await store.waitForRollouts(rolloutIds, wait);
+    } catch (error) {
+      if (!AgentLightningError.isInstance(error)) throw error;
+      yield { event: 'error', data: errorToWire(error) };
+      return;
+    }
+    yield { event: 'finished', data: finished.map(rolloutToWire) };
+  }
 
   /** The protocol leaves ids out that it does not know. */
   async function knownOf(rolloutIds: readonly string[]): Promise<readonly string[]> {
     const { items } = await store.queryRollouts({ rolloutIdIn: rolloutIds });
     return items.map((rollout) => rollout.rolloutId);
   }
+}
+
+function streamTimeoutOf({ timeout, stream_timeout }: WireWaitRequest): number | null | undefined {
+  return stream_timeout === undefined ? timeout : stream_timeout;
+}
+
+function timeoutOf(seconds: number | null | undefined): number {
+  return seconds === null || seconds === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
 }

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { NotFoundError } from '../errors/not-found-error.ts';
+import { ValidationError } from '../errors/validation-error.ts';
+
+/** What a server of Agent Lightning 0.3 answers, with status 500, for whatever goes wrong in it. */
+interface PythonFault {
+  readonly error_type: string;
+  readonly traceback: string;
+}
+
+const pythonFaultSchema: z.ZodType<PythonFault> = z.object({ error_type: z.string(), traceback: z.string() });
+
+/** The exceptions that a request brings about by what it asks for: asking again does not help. */
+const finalTypes = new Set(['ValueError', 'TypeError', 'ValidationError', 'ResponseValidationError']);
+
+/** Whether an answer is a fault of that server which comes again when the request does. */
+export function isFinalPythonFault(body: unknown): boolean {
+  const fault = pythonFaultSchema.safeParse(body);
+  return fault.success && finalTypes.has(fault.data.error_type);
+}
+
+/** The error that such a fault stands for; null when the answer is none. */
+export function errorFromPythonFault(body: unknown): AgentLightningError | null {
+  const fault = pythonFaultSchema.safeParse(body);
+  if (!fault.success) return null;
+  const { error_type, traceback } = fault.data;
+  const reason = traceback.trimEnd().split('\n').at(-1) ?? error_type;
+  const [, kind, id] = /: (Rollout|Attempt|Worker|Resources?) (\S+) not found/.exec(reason) ?? [];
+  if (kind !== undefined && id !== undefined) return new NotFoundError(kind, id);
+  // Its rollout that does not exist is null, which it then finds not to have the shape of a rollout.
+  if (error_type === 'ResponseValidationError') return new NotFoundError('What the store was asked for', 'there');
+  if (finalTypes.has(error_type)) return new ValidationError('Request', [{ path: '', message: reason }]);
+  return new AgentLightningError({
+    code: 'UNREACHABLE',
+    message: `The store failed: ${reason.slice(0, 500)}`,
+    remedy: 'Look into the log of the store server.',
+    details: { errorType: error_type },
+  });
+}

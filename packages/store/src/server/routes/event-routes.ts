@@ -1,0 +1,23 @@
+import { changeToWire, watchQueryFromWire, wireWatchQuerySchema } from '@agentlightning/core/protocol';
+import type { Hono } from 'hono';
+import type { JournalReading } from '../../change-journal.ts';
+import { answerEvents, type ServerEvent } from '../event-stream.ts';
+import { readParameters } from '../request-parameters.ts';
+import type { StoreRouteOptions } from '../store-route.ts';
+
+/** What changes, as it happens: server-sent events, which the protocol of Agent Lightning 0.3 does not have. */
+export function addEventRoutes(app: Hono, { store, heartbeatMs, untilClosed }: StoreRouteOptions): void {
+  app.get('/events', (context) => {
+    const watch = watchQueryFromWire(readParameters(context, wireWatchQuerySchema));
+    const gone = new AbortController();
+    const signal = AbortSignal.any([untilClosed(context), gone.signal]);
+    const reading = { ...watch, signal, after: context.req.header('last-event-id') ?? null };
+    return answerEvents(context, eventsOf(reading), { heartbeatMs, onEnd: () => gone.abort() });
+  });
+
+  async function* eventsOf(reading: JournalReading): AsyncGenerator<ServerEvent, void, undefined> {
+    for await (const { id, change } of store.readChanges(reading)) {
+      yield { id, event: change.kind, data: changeToWire(change) };
+    }
+  }
+}
