@@ -1,0 +1,45 @@
+import { ManualClock } from '@agentlightning/core/testing';
+import fc from 'fast-check';
+import { migrate } from '../../src/migrate.ts';
+import { TransactionRunner } from '../../src/operation-runner.ts';
+import type { SqlDriver } from '../../src/sql-driver.ts';
+import { SqlStore } from '../../src/sql-store.ts';
+import { ChangeFeed } from '../../src/store-change.ts';
+import { type RealStore, storeCommands } from './store-commands.ts';
+import { modelLeaseMs, modelMaxLostClaims, StoreModel } from './store-model.ts';
+
+/** Which database to hold against the model, and how often. */
+export interface ModelCheck {
+  /** Opens an empty database. */
+  readonly openDriver: () => Promise<SqlDriver>;
+  readonly numRuns: number;
+}
+
+/** Does whatever can be done to rollouts with a real store and with the model of the contract, and compares. */
+export async function assertKeepsToModel({ openDriver, numRuns }: ModelCheck): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.commands([...storeCommands], { maxCommands: 40, size: '+1' }), async (commands) => {
+      const real = await openReal(await openDriver());
+      try {
+        await fc.asyncModelRun(() => ({ model: new StoreModel(), real }), commands);
+      } finally {
+        await real.store.close();
+      }
+    }),
+    { numRuns },
+  );
+}
+
+/** A store whose watchdog looks only when a command tells it to. */
+async function openReal(driver: SqlDriver): Promise<RealStore> {
+  const clock = new ManualClock();
+  await migrate(driver, { nowMs: clock.now() });
+  const store = new SqlStore(driver, {
+    clock,
+    claimLeaseMs: modelLeaseMs,
+    watchdogIntervalMs: 1_000_000,
+    maxLostClaims: modelMaxLostClaims,
+    retention: null,
+  });
+  return { store, clock, rolloutIds: [], runner: new TransactionRunner(driver, clock, new ChangeFeed()) };
+}

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { PostgresDriver } from '../src/drivers/postgres.ts';
+import { openStore } from '../src/index.ts';
+import { migrate, migrations } from '../src/migrate.ts';
+import { runFixture } from './fixtures/run-fixture.ts';
+import { createTestDatabase } from './postgres/database.ts';
+import { describePostgres } from './postgres/describe-postgres.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const expectedVersions = migrations.map(({ version }) => ({ version }));
+
+test('several processes that open a new SQLite file together migrate it once', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  expect(await openTogether(file)).toEqual([0, 0, 0, 0]);
+  const rows = new DatabaseSync(file).prepare('SELECT version FROM schema_migrations ORDER BY version').all();
+  expect(rows).toMatchObject(expectedVersions);
+});
+
+describePostgres('PostgreSQL', () => {
+  test('several processes that open a new database together migrate it once', async () => {
+    await using database = await createTestDatabase();
+    expect(await openTogether(database.url)).toEqual([0, 0, 0, 0]);
+    expect(await database.execute(versions)).toEqual(expectedVersions);
+  });
+
+  test('keeps what was in it, and refuses a newer schema, which stays as it is', async () => {
+    await using database = await createTestDatabase();
+    const first = await openStore(database.url);
+    const [rollout] = await first.enqueueRollouts([{ input: 'kept' }]);
+    await first.close();
+    await database.execute("INSERT INTO schema_migrations (version, name, time_ms) VALUES (999, 'from the future', 0)");
+    await expect(openStore(database.url)).rejects.toMatchObject({
+      code: 'STORE_SCHEMA',
+      message: expect.stringContaining('999'),
+    });
+    await database.execute('DELETE FROM schema_migrations WHERE version = 999');
+    const second = await openStore(database.url);
+    expect((await second.queryRollouts()).items).toEqual([rollout]);
+    await second.close();
+  });
+
+  test('refuses a database of something else', async () => {
+    await using database = await createTestDatabase();
+    await database.execute('CREATE TABLE notes (text TEXT)');
+    await expect(openStore(database.url)).rejects.toMatchObject({
+      code: 'STORE_SCHEMA',
+      message: expect.stringContaining('notes'),
+    });
+  });
+
+  test('applies nothing of what is new when one part of it fails', async () => {
+    await using database = await createTestDatabase();
+    const driver = await PostgresDriver.open({ url: database.url, poolSize: 2, unreachableAfterMs: 5000 });
+    await migrate(driver, { nowMs: 0 });
+    const next = migrations.length + 1;
+    const good = { version: next, name: 'good', statements: () => ['CREATE TABLE extra (a TEXT)'] };
+    const bad = { version: next + 1, name: 'bad', statements: () => ['CREATE NONSENSE'] };
+    await expect(migrate(driver, { nowMs: 0, migrations: [...migrations, good, bad] })).rejects.toMatchObject({
+      code: 'INTERNAL',
+    });
+    expect(await database.execute(versions)).toEqual(expectedVersions);
+    expect(await database.execute("SELECT to_regclass('extra') AS extra")).toEqual([{ extra: null }]);
+    await driver.close();
+  });
+
+  test('goes on with its prepared statements while another process changes the tables', async () => {
+    await using database = await createTestDatabase();
+    const store = await openStore(database.url, { poolSize: 1 });
+    await store.updateWorker('worker-1');
+    await database.execute('ALTER TABLE workers ADD COLUMN more TEXT');
+    expect(await store.getWorker('worker-1')).toMatchObject({ workerId: 'worker-1' });
+    await store.close();
+  });
+
+  test('says what is wrong with an address', async () => {
+    await using database = await createTestDatabase();
+    const elsewhere = database.url.replace(/[^/]+$/, 'no_such_database');
+    await expect(openStore(elsewhere)).rejects.toMatchObject({ code: 'CONFIG' });
+    const nobody = database.url.replace('postgres@', 'nobody-we-know:secret@');
+    const refusal = await openStore(nobody).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'CONFIG' });
+    expect(String(refusal)).not.toContain('secret');
+    await expect(openStore('postgres://[broken')).rejects.toMatchObject({ code: 'VALIDATION' });
+    const nothingThere = openStore('postgres://127.0.0.1:1/agl', { unreachableAfterMs: 50 });
+    await expect(nothingThere).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  });
+});
+
+const versions = 'SELECT version FROM schema_migrations ORDER BY version';
+
+/** Opens a store in several processes at once, and gives back their exit codes. */
+async function openTogether(location: string): Promise<readonly (number | null)[]> {
+  const openers = [1, 2, 3, 4].map(() => runFixture('open-and-close.ts', [location]));
+  await Promise.all(openers.map((opener) => opener.said(1)));
+  return Promise.all(openers.map((opener) => opener.end()));
+}

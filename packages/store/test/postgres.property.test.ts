@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { PostgresDriver } from '../src/drivers/postgres.ts';
+import { assertKeepsToModel } from './model/assert-model.ts';
+import { createTestDatabase } from './postgres/database.ts';
+import { describePostgres } from './postgres/describe-postgres.ts';
+
+describePostgres('PostgreSQL', () => {
+  test('whatever happens to rollouts, the store does what the model of the contract does', async () => {
+    await using database = await createTestDatabase();
+    let opened = 0;
+    await assertKeepsToModel({
+      openDriver: async () => {
+        opened += 1;
+        await database.empty();
+        return PostgresDriver.open({ url: database.url, poolSize: 2, unreachableAfterMs: 5000 });
+      },
+      numRuns: 50,
+    });
+    expect(opened).toBeGreaterThanOrEqual(50);
+  }, 120_000);
+});
