@@ -10,9 +10,16 @@ export interface ListPlan<TItem, TSortField extends string> {
   readonly columns: string;
   /** The table, or the join. */
   readonly from: string;
-  /** The part of `from` that is enough to count. @default `from` */
-  readonly countFrom?: string;
+  /** The part of `from` that is enough to tell which items there are. @default `from` */
+  readonly itemsFrom?: string;
+  /** Where the number of items is kept, for lists that are too long to be counted. @default they are counted */
+  readonly counter?: { readonly from: string; readonly sum: string };
   readonly conditions: readonly SqlCondition[];
+  /**
+   * Conditions of which an item may meet any, and meets at most one. The items of each are read along an index;
+   * a database that is told them as one condition sorts everything that meets it. @default there are none
+   */
+  readonly alternatives?: readonly SqlCondition[];
   /** Columns by the sort field they stand for. */
   readonly sortColumns: Readonly<Record<TSortField, string>>;
   /** The order when none is asked for, and between equals: a column whose values are all different. */
@@ -32,19 +39,56 @@ export async function readPage<TItem, TSortField extends string>(
   context: OperationContext,
   plan: ListPlan<TItem, TSortField>,
 ): Promise<Page<TItem>> {
-  const { limit, offset, orderBy } = pageClauses(plan);
-  const where = allOf(plan.conditions);
-  const [counted] = await context.db.all(
-    `SELECT count(*) AS total FROM ${plan.countFrom ?? plan.from} WHERE ${where.sql}`,
-    where.parameters,
-  );
-  const total = counted === undefined ? 0 : readInteger(counted, 'total');
-  const parameters: SqlValue[] = [...where.parameters, limit === -1 ? Number.MAX_SAFE_INTEGER : limit, offset];
-  const rows = await context.db.all(
-    `SELECT ${plan.columns} FROM ${plan.from} WHERE ${where.sql} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
-    parameters,
-  );
+  const clauses = pageClauses(plan);
+  const { limit, offset } = clauses;
+  const total = await countItems(context, plan);
+  const { sql, parameters } = itemsOf(plan, clauses);
+  const rows = await context.db.all(sql, parameters);
   return { items: rows.map(plan.toItem), limit, offset, total };
+}
+
+async function countItems<TItem, TSortField extends string>(
+  { db }: OperationContext,
+  plan: ListPlan<TItem, TSortField>,
+): Promise<number> {
+  const { from, sum } = plan.counter ?? { from: plan.itemsFrom ?? plan.from, sum: 'count(*)' };
+  const { sql, parameters } = whereOf(plan);
+  const [counted] = await db.all(`SELECT ${sum} AS total FROM ${from} WHERE ${sql}`, parameters);
+  return counted === undefined ? 0 : readInteger(counted, 'total');
+}
+
+/** The statement that reads the items of a page. */
+function itemsOf<TItem, TSortField extends string>(
+  plan: ListPlan<TItem, TSortField>,
+  { limit, offset, orderBy }: PageClauses,
+): SqlCondition {
+  const { columns, from, tieBreaker: key, itemsFrom = from, alternatives = [] } = plan;
+  const isAll = limit === -1;
+  const where = isAll || alternatives.length < 2 ? whereOf(plan) : firstOfEach();
+  return {
+    sql: `SELECT ${columns} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
+    parameters: [...where.parameters, isAll ? Number.MAX_SAFE_INTEGER : limit, offset],
+  };
+
+  /** Whatever is on the page is among the first items of one of the alternatives. */
+  function firstOfEach(): SqlCondition {
+    const parts = alternatives.map((alternative): SqlCondition => {
+      const { sql, parameters } = allOf([...plan.conditions, alternative]);
+      return {
+        sql: `SELECT * FROM (SELECT ${key} FROM ${itemsFrom} WHERE ${sql} ORDER BY ${orderBy} LIMIT ?) AS part`,
+        parameters: [...parameters, limit + offset],
+      };
+    });
+    return {
+      sql: `${key} IN (${parts.map(({ sql }) => sql).join(' UNION ALL ')})`,
+      parameters: parts.flatMap(({ parameters }) => parameters),
+    };
+  }
+}
+
+function whereOf<TItem, TSortField extends string>(plan: ListPlan<TItem, TSortField>): SqlCondition {
+  const { conditions, alternatives } = plan;
+  return allOf(alternatives === undefined ? conditions : [...conditions, combine(alternatives, 'OR', 'FALSE')]);
 }
 
 /** All of the conditions together; true when there are none. */
