@@ -70,11 +70,8 @@ export function partialAttributes(streamed: PartialAnswer): Attributes {
 /** An answer that came from a cache: no model was asked, so it is joined with no call of one. */
 export function cachedAttributes(attributes: Attributes): Attributes {
   const { [genAiAttributes.responseId]: _, ...rest } = attributes;
-  return { ...rest, [cachedAttribute]: true };
+  return { ...rest, [modelCallAttributes.isCached]: true };
 }
-
-/** True on a model call that a cache answered. */
-export const cachedAttribute = 'agentlightning.cached';
 
 function toChoice({ message, text, generationInfo }: GenerationLike, index: number): JsonObject {
   const metadata = message?.response_metadata;
