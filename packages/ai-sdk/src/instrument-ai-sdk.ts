@@ -1,0 +1,116 @@
+import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
+import { AgentNaming, type AiSdkCall } from './agent-naming.ts';
+import { operations } from './recorded-operations.ts';
+import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
+import { assertSupportedVersion, installedVersion } from './supported-version.ts';
+import { AiSdkTelemetry } from './telemetry.ts';
+import { followChannel } from './telemetry-channel.ts';
+
+/** What {@link instrumentAiSdk} can be given. */
+export interface InstrumentAiSdkOptions {
+  /**
+   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends them,
+   * and are traced without tokens.
+   *
+   * @default true
+   */
+  readonly redirect?: boolean;
+  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
+  /**
+   * Names the agent that a call of `generateText` or the like is the work of; null for a call that is only a step of
+   * whatever is around it.
+   *
+   * @default the call's `telemetry.functionId`
+   */
+  readonly agentName?: (call: AiSdkCall) => string | null;
+  /**
+   * Where models that are named by a text (`model: 'openai/gpt-5'`) come from in rollouts with an endpoint: a provider
+   * that speaks Chat Completions. Without it they go to Vercel's AI Gateway, which cannot be redirected.
+   *
+   * @default what they come from outside of rollouts
+   */
+  readonly stringModels?: LanguageModelProvider;
+}
+
+/** The telemetry integrations of the AI SDK, of both majors, and of every copy that is loaded. */
+interface TelemetryHolder {
+  AI_SDK_TELEMETRY_INTEGRATIONS?: unknown[];
+}
+
+const mark: unique symbol = Symbol.for('agentlightning.ai-sdk');
+
+/**
+ * Makes every agent on the Vercel AI SDK in this process traceable and trainable, of version 6 and 7, made before or after.
+ *
+ * Outside of rollouts nothing changes. In one, its operations are recorded as agents, steps, model calls and tool calls,
+ * and its model calls go to the rollout's endpoint, where it has one. Doing it twice is doing it once.
+ *
+ * @returns undoes it, exactly; safe more than once
+ * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the installed AI SDK is too old, or not known
+ *
+ * @example
+ * ```ts
+ * const undo = instrumentAiSdk();
+ * await generateText({ model, prompt, telemetry: { functionId: 'writer' } });
+ * ```
+ */
+export function instrumentAiSdk(options: InstrumentAiSdkOptions = {}): () => void {
+  assertSupportedVersion(installedVersion());
+  const holder = globalThis as TelemetryHolder;
+  if (holder.AI_SDK_TELEMETRY_INTEGRATIONS?.some(isOurs) === true) return () => {};
+  const onGatewayModel = options.redirect === false ? () => {} : warnOnceOfGatewayModels();
+  const telemetry = new AiSdkTelemetry({ operations, naming: new AgentNaming(options.agentName), onGatewayModel });
+  const undoes = [
+    addIntegration(holder, Object.defineProperty(telemetry, mark, { value: true })),
+    followChannel({ operations, telemetry }),
+    letModelsRecord(),
+    ...(options.redirect === false ? [] : redirections(options)),
+  ];
+  return () => {
+    for (const undo of undoes.splice(0).reverse()) undo();
+  };
+}
+
+function redirections({ shouldRedirect, stringModels }: InstrumentAiSdkOptions): readonly (() => void)[] {
+  return [
+    redirectGlobalFetch({ shouldRedirect, place: () => operations.place() }),
+    ...(stringModels === undefined ? [] : [provideStringModels(stringModels)]),
+  ];
+}
+
+function addIntegration(holder: TelemetryHolder, integration: object): () => void {
+  const own = holder.AI_SDK_TELEMETRY_INTEGRATIONS === undefined;
+  const list = holder.AI_SDK_TELEMETRY_INTEGRATIONS ?? [];
+  holder.AI_SDK_TELEMETRY_INTEGRATIONS = list;
+  list.push(integration);
+  return () => {
+    const index = list.indexOf(integration);
+    if (index >= 0) list.splice(index, 1);
+    const isLeftEmpty = own && list.length === 0 && holder.AI_SDK_TELEMETRY_INTEGRATIONS === list;
+    if (isLeftEmpty) delete holder.AI_SDK_TELEMETRY_INTEGRATIONS;
+  };
+}
+
+function letModelsRecord(): () => void {
+  operations.isRecording = true;
+  return () => {
+    operations.isRecording = false;
+  };
+}
+
+function isOurs(integration: unknown): boolean {
+  return typeof integration === 'object' && integration !== null && mark in integration;
+}
+
+function warnOnceOfGatewayModels(): (modelId: string) => void {
+  let hasWarned = false;
+  return (modelId) => {
+    if (hasWarned) return;
+    hasWarned = true;
+    globalThis.process?.emitWarning?.(
+      `The model ${modelId} comes from Vercel's AI Gateway, whose calls cannot be sent to the rollout's endpoint: nothing is trained on them. Pass instrumentAiSdk({ stringModels: createOpenAICompatible({ … }) }).`,
+      { code: 'AGENTLIGHTNING_GATEWAY_MODEL' },
+    );
+  };
+}

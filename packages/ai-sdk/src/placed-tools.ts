@@ -1,0 +1,100 @@
+/** A call of a tool that is about to be made. */
+export interface PlacedToolCall {
+  readonly toolCallId: string;
+  /** The very list of messages that the tool will be given: with the id it tells the call from others. */
+  readonly messages: unknown;
+  /** Runs a function in the call's place in the trace. */
+  readonly within: <TResult>(run: () => TResult) => TResult;
+}
+
+interface Tool {
+  execute?: ((input: unknown, options: ToolOptions) => unknown) | undefined;
+}
+
+interface ToolOptions {
+  readonly toolCallId?: string;
+  readonly messages?: unknown;
+}
+
+/** A tool that is being called, and how its `execute` is given back to it. */
+interface Placing {
+  readonly calls: Set<PlacedToolCall>;
+  readonly restore: () => void;
+}
+
+/** Of all operations: concurrent ones share tools. */
+const placings: WeakMap<Tool, Placing> = new WeakMap();
+
+/**
+ * The tools of one operation in version 6, which gives no way to run them inside of something.
+ *
+ * While a tool is being called, its `execute` is one that runs the call in its place; before and after, the user's tool
+ * is as the user made it. Tools that cannot be changed are left alone.
+ */
+export class PlacedTools {
+  readonly #tools: Readonly<Record<string, Tool>>;
+  readonly #calls: Map<string, PlacedToolCall> = new Map();
+
+  /** @param tools - the user's tools by name */
+  constructor(tools: unknown) {
+    this.#tools = typeof tools === 'object' && tools !== null ? (tools as Readonly<Record<string, Tool>>) : {};
+  }
+
+  place(name: string, call: PlacedToolCall): void {
+    const tool = this.#tools[name];
+    const placing = tool === undefined ? null : (placings.get(tool) ?? place(tool));
+    if (placing === null) return;
+    placing.calls.add(call);
+    this.#calls.set(call.toolCallId, call);
+  }
+
+  release(name: string, toolCallId: string): void {
+    const call = this.#calls.get(toolCallId);
+    const tool = this.#tools[name];
+    const placing = tool === undefined ? undefined : placings.get(tool);
+    if (call === undefined || tool === undefined || placing === undefined) return;
+    placing.calls.delete(call);
+    this.#calls.delete(toolCallId);
+    if (placing.calls.size > 0) return;
+    placings.delete(tool);
+    placing.restore();
+  }
+}
+
+function place(tool: Tool): Placing | null {
+  const { execute } = tool;
+  const own = Object.getOwnPropertyDescriptor(tool, 'execute');
+  if (execute === undefined || own?.configurable === false || !Object.isExtensible(tool)) return null;
+  const calls = new Set<PlacedToolCall>();
+  // A proxy, so that whatever else the user's function is, such as a spy, it still is.
+  const placed = new Proxy(execute, {
+    apply(target, self: unknown, [input, options]: [unknown, ToolOptions]) {
+      const run = (): unknown => Reflect.apply(target, self, [input, options]);
+      const call = [...calls].find(
+        (other) => other.toolCallId === options?.toolCallId && other.messages === options.messages,
+      );
+      return call === undefined ? run() : placedResult(call.within(run), call);
+    },
+  });
+  Object.defineProperty(tool, 'execute', { value: placed, configurable: true, enumerable: true, writable: true });
+  const restore = (): void => {
+    if (tool.execute !== placed) return;
+    if (own === undefined) delete tool.execute;
+    else Object.defineProperty(tool, 'execute', own);
+  };
+  const placing = { calls, restore };
+  placings.set(tool, placing);
+  return placing;
+}
+
+/** A tool that yields does its work while it is asked for more, which must happen in its place, too. */
+function placedResult(result: unknown, { within }: PlacedToolCall): unknown {
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
+  const iterator = (result as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+  const placed: AsyncIterableIterator<unknown> = {
+    [Symbol.asyncIterator]: () => placed,
+    next: () => within(() => iterator.next()),
+    return: (value) => within(() => iterator.return?.(value) ?? Promise.resolve({ done: true, value })),
+  };
+  return placed;
+}

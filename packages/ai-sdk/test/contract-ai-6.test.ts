@@ -1,0 +1,44 @@
+import { describeAdapterContract } from '@agentlightning/core/testing';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
+import { createOpenAI } from '@ai-sdk/openai-v3';
+import * as ai from 'ai-v6';
+import { agentLightningModel, instrumentAiSdk } from '../src/index.ts';
+import { type AiSdkModules, askSceneAgent, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
+
+// What the scenes use of the versions has the same form; their types are not the same.
+const modules = { ai, createOpenAI, createOpenAICompatible } as unknown as AiSdkModules;
+
+const noStream = 'version 6 shows no stream, and tells of no error: agentLightningModel does';
+
+describeAdapterContract({
+  name: 'ai 6',
+  instrument: ({ redirect }) => instrumentAiSdk({ redirect }),
+  createModel: (options) => sceneModel(modules, options),
+  ask: (agent, ask) => askSceneAgent(modules, agent, ask),
+  embed: (text, options) => embedText(modules, text, options),
+  footprint: () => [Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')],
+  cannot: {
+    'partial-text': noStream,
+    'stream-error': noStream,
+    embeddings: 'version 6 tells nothing of embeddings',
+    'many-choices': 'the AI SDK asks for one choice, and reads one',
+    'cached-answer': 'the AI SDK has no cache of its own',
+  },
+});
+
+describeAdapterContract({
+  name: 'ai 6 with agentLightningModel',
+  instrument: ({ redirect }) => instrumentAiSdk({ redirect }),
+  createModel: (options) => {
+    const { languageModel, maxRetries } = sceneModel(modules, options);
+    return { languageModel: agentLightningModel(languageModel), maxRetries };
+  },
+  ask: (agent, ask) => askSceneAgent(modules, agent, ask),
+  embed: (text, options) => embedText(modules, text, options),
+  footprint: () => [Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')],
+  cannot: {
+    embeddings: 'version 6 tells nothing of embeddings',
+    'many-choices': 'the AI SDK asks for one choice, and reads one',
+    'cached-answer': 'the AI SDK has no cache of its own',
+  },
+});

@@ -1,0 +1,19 @@
+import { describeAdapterContract } from '@agentlightning/core/testing';
+import * as ai from 'ai';
+import { instrumentAiSdk } from '../src/index.ts';
+import { type AiSdkModules, askSceneAgent, currentProviders, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
+
+const modules: AiSdkModules = { ai, ...currentProviders };
+
+describeAdapterContract({
+  name: 'ai 7',
+  instrument: ({ redirect }) => instrumentAiSdk({ redirect }),
+  createModel: (options) => sceneModel(modules, options),
+  ask: (agent, ask) => askSceneAgent(modules, agent, ask),
+  embed: (text, options) => embedText(modules, text, options),
+  footprint: () => [Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')],
+  cannot: {
+    'many-choices': 'the AI SDK asks for one choice, and reads one',
+    'cached-answer': 'the AI SDK has no cache of its own',
+  },
+});

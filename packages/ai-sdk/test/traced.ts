@@ -1,0 +1,52 @@
+import { AttemptSpans, type RolloutContext, type Span, withRollout } from '@agentlightning/core';
+import { aRolloutContext, MemorySpanSink, type ScriptedModel } from '@agentlightning/core/testing';
+
+/** What came of running something in a rollout. */
+export interface Traced<TResult> {
+  readonly result: TResult;
+  readonly spans: readonly Span[];
+  /** One line a span, children indented, in the order of their beginnings. */
+  readonly tree: string;
+  readonly late: number;
+}
+
+/** Runs something as the agent of a rollout, whose endpoint is this model; without one it has no endpoint. */
+export async function traced<TResult>(
+  model: ScriptedModel | null,
+  run: () => Promise<TResult>,
+): Promise<Traced<TResult>> {
+  const memory = new MemorySpanSink();
+  const late: unknown[] = [];
+  const attempt = new AttemptSpans(memory, { onLateSpan: (span) => late.push(span) });
+  const endpoint = model === null ? null : { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key-of-the-gateway' };
+  const context: RolloutContext = aRolloutContext({ sink: attempt, endpoint });
+  const result = await withRollout(context, run);
+  attempt.close();
+  const order = memory.started.map(({ spanId }) => spanId);
+  const spans = memory.spans.toSorted((left, right) => order.indexOf(left.spanId) - order.indexOf(right.spanId));
+  return { result, spans, tree: treeOf(spans), late: late.length };
+}
+
+/** The spans of a step kind. */
+export function ofKind(spans: readonly Span[], kind: string): readonly Span[] {
+  return spans.filter(({ attributes }) => attributes['agentlightning.step.kind'] === kind);
+}
+
+/** The text of a model call's answer, as it was recorded. */
+export function outputText(span: Span | undefined): string {
+  const messages = JSON.parse(String(span?.attributes['gen_ai.output.messages'] ?? '[]')) as {
+    parts: { type: string; content: string }[];
+  }[];
+  return messages
+    .flatMap(({ parts }) => parts)
+    .map(({ content }) => content)
+    .join('');
+}
+
+function treeOf(spans: readonly Span[], parentId: string | null = null, indent = ''): string {
+  const ids = new Set(spans.map(({ spanId }) => spanId));
+  return spans
+    .filter((span) => (parentId === null ? !ids.has(span.parentId ?? '') : span.parentId === parentId))
+    .map((span) => `${indent}${span.name}\n${treeOf(spans, span.spanId, `${indent}  `)}`)
+    .join('');
+}
