@@ -1,3 +1,10 @@
+export type { StoreBackup } from './maintenance/backup-store.ts';
+export { backupStore } from './maintenance/backup-store.ts';
+export type { StoreMigration } from './maintenance/migrate-store.ts';
+export { migrateStore } from './maintenance/migrate-store.ts';
+export { restoreStore } from './maintenance/restore-store.ts';
+export type { VacuumedStore } from './maintenance/vacuum-store.ts';
+export { vacuumStore } from './maintenance/vacuum-store.ts';
 export type { OpenStoreOptions } from './open-store.ts';
 export { openStore } from './open-store.ts';
 export type { IdempotentRequest } from './operations/answer-once.ts';

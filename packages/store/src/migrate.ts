@@ -47,7 +47,12 @@ export async function migrate(driver: SqlDriver, options: MigrateOptions): Promi
   });
 }
 
-async function currentVersion(driver: SqlDriver, connection: SqlConnection): Promise<number> {
+/**
+ * Reads the version of the schema; 0 for a database with nothing in it.
+ *
+ * @throws AgentLightningError STORE_SCHEMA when it is no store
+ */
+export async function currentVersion(driver: SqlDriver, connection: SqlConnection): Promise<number> {
   const tables = (await connection.all(driver.dialect.tableNames)).map((row) => readText(row, 'name'));
   if (tables.length === 0) return 0;
   if (!tables.includes('schema_migrations')) {
@@ -60,7 +65,8 @@ async function currentVersion(driver: SqlDriver, connection: SqlConnection): Pro
   return row === undefined ? 0 : readInteger(row, 'version');
 }
 
-function newerSchema(version: number, newest: number): AgentLightningError {
+/** Refuses a schema that a newer version of the package wrote. */
+export function newerSchema(version: number, newest: number): AgentLightningError {
   return new AgentLightningError({
     code: 'STORE_SCHEMA',
     message: `The store has schema version ${version}, and this package knows versions up to ${newest}`,

@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { type Clock, type RetentionPolicy, systemClock, ValidationError } from '@agentlightning/core';
 import { SqliteDriver } from './drivers/sqlite.ts';
 import { migrate } from './migrate.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStore } from './sql-store.ts';
+import { badLocation, isPostgres, sqlitePath } from './store-location.ts';
 
 /** How to open a store. */
 export interface OpenStoreOptions {
@@ -86,8 +87,9 @@ function assertOptions({ maxLostClaims = 10, retention = null }: OpenStoreOption
   throw new ValidationError('Store options', [{ path: 'maxLostClaims', message }]);
 }
 
-async function openDriver(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
-  if (/^postgres(ql)?:/.test(location)) return openPostgres(location, options);
+/** Opens the database of a store, and makes it when there is none; its schema is the caller's business. */
+export async function openDriver(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
+  if (isPostgres(location)) return openPostgres(location, options);
   const path = sqlitePath(location);
   if (path !== ':memory:') await mkdir(dirname(path), { recursive: true });
   return SqliteDriver.open({
@@ -108,19 +110,4 @@ async function openPostgres(location: string, options: OpenStoreOptions): Promis
     poolSize: options.poolSize ?? 10,
     unreachableAfterMs: options.unreachableAfterMs ?? 10_000,
   });
-}
-
-/** The file that a location names. */
-function sqlitePath(location: string): string {
-  const [, scheme, rest] = /^([a-z][a-z0-9+]+):(.*)$/.exec(location) ?? [undefined, 'sqlite', location];
-  if (scheme !== 'sqlite' || rest === '' || rest === undefined) {
-    throw badLocation(location);
-  }
-  return rest === ':memory:' ? rest : resolve(rest);
-}
-
-function badLocation(location: string): ValidationError {
-  return new ValidationError(`Store location ${location}`, [
-    { path: '', message: 'must be sqlite:<path>, a path, :memory:, or postgres://user:password@host:port/database' },
-  ]);
 }
