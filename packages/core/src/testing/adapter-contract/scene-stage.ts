@@ -55,6 +55,7 @@ export class SceneStage<TModel> implements AsyncDisposable {
   readonly #hasEndpoint: boolean;
   readonly #options: StageOptions;
   readonly #undo: () => void;
+  #hasFailed = false;
 
   private constructor(
     adapter: AdapterUnderTest<TModel>,
@@ -85,8 +86,10 @@ export class SceneStage<TModel> implements AsyncDisposable {
   /** Takes the adapter away and checks that every call was one of the script. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#undo();
-    await this.own.close();
-    await this.model.close();
+    const closed = await Promise.allSettled([this.own.close(), this.model.close()]);
+    const failed = closed.find((result) => result.status === 'rejected');
+    // An agent that failed leaves steps unused: what matters is why it failed.
+    if (failed !== undefined && !this.#hasFailed) throw failed.reason;
   }
 
   /** What model objects are made with. */
@@ -119,13 +122,10 @@ export class SceneStage<TModel> implements AsyncDisposable {
 
   /** Asks an agent; say only what matters to the scene. */
   ask(agent: SceneAgent<TModel>, fields: Partial<SceneAsk> & Pick<SceneAsk, 'prompt'>): Promise<string> {
-    return this.#adapter.ask(agent, {
-      imageUrl: null,
-      history: [],
-      isStreamed: false,
-      onText: () => true,
-      signal: null,
-      ...fields,
+    const defaults = { imageUrl: null, history: [], isStreamed: false, onText: () => true, signal: null };
+    return this.#adapter.ask(agent, { ...defaults, ...fields }).catch((error: unknown) => {
+      this.#hasFailed = true;
+      throw error;
     });
   }
 
