@@ -54,7 +54,7 @@ export interface SceneModelOptions {
   readonly maxRetries: number;
   /** `n` of the requests; 1 in all scenes but `many-choices`. */
   readonly choices: number;
-  /** Which API the model speaks; `responses` only in the scene `responses-api`. */
+  /** Which API the model speaks: that of {@link AdapterUnderTest.api}, and `responses` in the scene `responses-api`. */
   readonly api: 'chat-completions' | 'responses';
   /** Whether the framework's own cache answers what was asked before; only in the scene `cached-answer`. */
   readonly isCached: boolean;
@@ -114,6 +114,8 @@ export interface SceneInstrumentOptions {
 export interface AdapterUnderTest<TModel> {
   /** In the test report: `langchain 1.5`. */
   readonly name: string;
+  /** Which API models speak in all scenes but `responses-api`. @default 'chat-completions' */
+  readonly api?: SceneModelOptions['api'];
   /** Puts the adapter in place with its one line, and returns what that line returned. */
   readonly instrument: (options: SceneInstrumentOptions) => () => void;
   /** Makes one model object. Called after {@link instrument}, except in the scene `model-made-before`. */

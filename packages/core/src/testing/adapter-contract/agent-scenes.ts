@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { agentLightningAttributes, genAiAttributes } from '../../span-attributes.ts';
 import { answer, callTool } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneTool } from './adapter-under-test.ts';
+import { sceneApi } from './scene-api.ts';
 import { SceneStage } from './scene-stage.ts';
 import { messagesOf, partsOf, type SceneTrace, textOf } from './scene-trace.ts';
 
@@ -32,6 +33,8 @@ export function expectSteps<TModel>(adapter: AdapterUnderTest<TModel>, trace: Sc
 }
 
 function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  const { idPrefix, hasFinishReason } = sceneApi(adapter);
+
   test('a plain call is a model call of its agent, with messages, id and usage', async () => {
     await using stage = await SceneStage.open(adapter, [answer('It is 5.')]);
     const { reply, trace, rollout } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
@@ -43,8 +46,8 @@ function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(call?.attributes).toMatchObject({
       [genAiAttributes.operationName]: 'chat',
       [genAiAttributes.requestModel]: 'tiny',
-      [genAiAttributes.responseId]: 'chatcmpl-0',
-      [genAiAttributes.responseFinishReasons]: ['stop'],
+      [genAiAttributes.responseId]: `${idPrefix}0`,
+      ...(hasFinishReason ? { [genAiAttributes.responseFinishReasons]: ['stop'] } : {}),
       [genAiAttributes.usageOutputTokens]: 'It is 5.'.length + 1,
       [genAiAttributes.agentName]: 'helper',
       'agent.name': 'helper',
@@ -74,8 +77,8 @@ function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const trace = rollout.end();
     expect(trace.agents.map(({ parentId }) => parentId)).toEqual([null, null]);
     expect(trace.modelCalls.map((call) => call.attributes[genAiAttributes.responseId])).toEqual([
-      'chatcmpl-0',
-      'chatcmpl-1',
+      `${idPrefix}0`,
+      `${idPrefix}1`,
     ]);
     expect(messagesOf(trace.modelCalls[1], 'input').map(({ role }) => role)).toEqual([
       'system',

@@ -3,6 +3,7 @@ import { callHeaders } from '../../adapter/gateway-request.ts';
 import { genAiAttributes, modelCallAttributes } from '../../span-attributes.ts';
 import { answer, failWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
+import { sceneApi } from './scene-api.ts';
 import { ownKey, SceneStage } from './scene-stage.ts';
 import { messagesOf, partsOf, textOf } from './scene-trace.ts';
 
@@ -28,7 +29,9 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const { reply, trace, rollout } = await stage.play(stage.agent({ model }), { prompt: 'What is 2 + 3?' });
     expect(reply).toBe('5');
     const answered = trace.modelCalls.filter(({ status }) => status.code !== 'ERROR');
-    expect(answered.map(({ attributes }) => attributes[genAiAttributes.responseId])).toEqual(['chatcmpl-1']);
+    expect(answered.map(({ attributes }) => attributes[genAiAttributes.responseId])).toEqual([
+      `${sceneApi(adapter).idPrefix}1`,
+    ]);
     stage.expectAtGateway(rollout, trace);
   });
 
@@ -100,7 +103,7 @@ function describeContents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     context.skip(adapter.cannot.images !== undefined, adapter.cannot.images);
     await using stage = await SceneStage.open(adapter, [answer('A pixel.')]);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is this?', imageUrl: pixel });
-    expect(JSON.stringify(stage.model.requests[0]?.messages)).toContain(pixel);
+    expect(JSON.stringify(stage.model.requests[0]?.body)).toContain(pixel);
     const parts = partsOf(trace.modelCalls[0], 'input');
     expect(parts.filter(({ modality }) => modality === 'image')).toHaveLength(1);
     expect(textOf(trace.modelCalls[0], 'input')).toContain('What is this?');

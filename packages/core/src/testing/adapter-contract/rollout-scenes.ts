@@ -9,6 +9,7 @@ import type { ScriptedModel } from '../scripted-model.ts';
 import { answer, callTool, type ScriptedRequest, type ScriptedStep } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneTool } from './adapter-under-test.ts';
 import { aGate } from './gate.ts';
+import { sceneApi } from './scene-api.ts';
 import { ownKey, SceneStage } from './scene-stage.ts';
 import { textOf } from './scene-trace.ts';
 
@@ -23,24 +24,24 @@ export function describeRolloutScenes<TModel>(adapter: AdapterUnderTest<TModel>)
 }
 
 /** Checks that the one call came from the agent as if nobody looked on. */
-function expectUntouched({ requests }: ScriptedModel): void {
+function expectUntouched<TModel>(adapter: AdapterUnderTest<TModel>, { requests }: ScriptedModel): void {
   expect(requests).toHaveLength(1);
   expect(requests[0]?.headers.authorization).toBe(`Bearer ${ownKey}`);
   expect(JSON.stringify(requests[0]?.headers)).not.toContain('x-agl-');
-  expect(requests[0]?.path).toBe('/v1/chat/completions');
+  expect(requests[0]?.path).toBe(sceneApi(adapter).path);
 }
 
 function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('outside of a rollout the agent runs as ever', async () => {
     await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: false });
     expect(await stage.ask(stage.agent(), { prompt: 'What is 2 + 3?' })).toBe('5');
-    expectUntouched(stage.model);
+    expectUntouched(adapter, stage.model);
   });
 
   test('in a rollout without an endpoint calls go where the agent sends them, and are recorded', async () => {
     await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: false });
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
-    expectUntouched(stage.model);
+    expectUntouched(adapter, stage.model);
     expect(trace.modelCalls).toHaveLength(1);
   });
 
@@ -58,7 +59,7 @@ function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const options = { hasEndpoint: true, redirect: false, ownScript: [answer('5')] };
     await using stage = await SceneStage.open(adapter, [], options);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
-    expectUntouched(stage.own);
+    expectUntouched(adapter, stage.own);
     expect(trace.modelCalls).toHaveLength(1);
   });
 }

@@ -101,7 +101,7 @@ export class SceneStage<TModel> implements AsyncDisposable {
       model: 'tiny',
       maxRetries: 0,
       choices: 1,
-      api: 'chat-completions',
+      api: this.#adapter.api ?? 'chat-completions',
       isCached: false,
       ...fields,
     };

@@ -4,6 +4,7 @@ import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '
 import { answer } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { aGate } from './gate.ts';
+import { sceneApi } from './scene-api.ts';
 import { SceneStage } from './scene-stage.ts';
 import { type SceneTrace, textOf } from './scene-trace.ts';
 
@@ -49,17 +50,19 @@ function describeFullStream<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const [call] = trace.modelCalls;
     expect(call?.status.code).not.toBe('ERROR');
     expect(call?.attributes[modelCallAttributes.isPartial]).not.toBe(true);
-    expect(call?.attributes[genAiAttributes.responseId]).toBe('chatcmpl-0');
+    expect(call?.attributes[genAiAttributes.responseId]).toBe(`${sceneApi(adapter).idPrefix}0`);
     expect(textOf(call, 'output')).toBe('one two three');
     stage.expectAtGateway(rollout, trace);
   });
 }
 
 function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  const { extraEvents } = sceneApi(adapter);
+
   test('a stream that its reader leaves is recorded as far as it came', async (context) => {
     context.skip(adapter.cannot['stream-broken-off'] !== undefined, adapter.cannot['stream-broken-off']);
     const gate = aGate();
-    const step = answer('one two three', { pauseAfterChunks: 3, until: gate.opened });
+    const step = answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: gate.opened });
     await using stage = await SceneStage.open(adapter, [step]);
     const { trace } = await stage.play(stage.agent(), {
       prompt: 'Count.',
@@ -75,7 +78,7 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
     context.skip(adapter.cannot['stream-aborted'] !== undefined, adapter.cannot['stream-aborted']);
     const never = new Promise(() => {});
     await using stage = await SceneStage.open(adapter, [
-      answer('one two three', { pauseAfterChunks: 3, until: never }),
+      answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: never }),
     ]);
     const controller = new AbortController();
     const rollout = stage.rollout();
@@ -94,9 +97,11 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
 }
 
 function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
+  const { extraEvents } = sceneApi(adapter);
+
   test('a stream that the server cuts is recorded as far as it came', async (context) => {
     context.skip(adapter.cannot['stream-cut'] !== undefined, adapter.cannot['stream-cut']);
-    await using stage = await SceneStage.open(adapter, [answer('one two three', { cutAfterChunks: 3 })]);
+    await using stage = await SceneStage.open(adapter, [answer('one two three', { cutAfterChunks: 3 + extraEvents })]);
     const rollout = stage.rollout();
     await rollout.run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true })).catch(() => {});
     expectUnfinished(adapter, rollout.end());
@@ -104,7 +109,9 @@ function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void 
 
   test('an error within a stream is recorded with its words', async (context) => {
     context.skip(adapter.cannot['stream-error'] !== undefined, adapter.cannot['stream-error']);
-    await using stage = await SceneStage.open(adapter, [answer('one two three', { errorAfterChunks: 2 })]);
+    await using stage = await SceneStage.open(adapter, [
+      answer('one two three', { errorAfterChunks: 2 + extraEvents }),
+    ]);
     const rollout = stage.rollout();
     await rollout.run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true })).catch(() => {});
     const call = expectUnfinished(adapter, rollout.end());
