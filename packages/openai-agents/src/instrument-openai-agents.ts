@@ -1,0 +1,164 @@
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { layGlobalFetch, type RedirectedFetchOptions } from '@agentlightning/core/adapter';
+import { oldestSupported, type TraceProvider } from './framework.ts';
+import { askOtherwise, isFrameworkModule, keepFromUpload } from './framework-classes.ts';
+import { changeTraceProvider } from './global-trace-provider.ts';
+import { installedVersion, loadedCopies } from './loaded-copies.ts';
+import { clientPrototype, layOverClients } from './openai-clients.ts';
+import { RecentTraces } from './recent-traces.ts';
+import { listenToProvider } from './recorded-provider.ts';
+import { SpanSteps } from './span-steps.ts';
+import { assertSupportedVersion } from './supported-version.ts';
+import { tracedModelFetch } from './traced-model-fetch.ts';
+import { quietly } from './warn-once.ts';
+
+/** What {@link instrumentOpenAIAgents} can be given. */
+export interface InstrumentOpenAIAgentsOptions {
+  /**
+   * Copies of the framework, and of the `openai` client, that are not found by themselves: those in a bundle, or nested
+   * in another package. Each is a module (`import * as agents from '@openai/agents'`), or a class or client of `openai`.
+   *
+   * @default none: the copies that the process uses are found
+   */
+  readonly modules?: readonly unknown[];
+  /**
+   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends them.
+   *
+   * @default true
+   */
+  readonly redirect?: boolean;
+  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
+  /**
+   * Which API models speak in a rollout that has an endpoint. `chat_completions` is for gateways that answer no
+   * other; tools that only the Responses API has (web search, file search, …) are then refused by the framework.
+   *
+   * @default 'as_written': the one that the agent uses elsewhere
+   */
+  readonly api?: 'as_written' | 'chat_completions';
+  /**
+   * Whether traces of rollouts are uploaded to OpenAI, as the framework does by default where it has a key. Traces made
+   * outside of rollouts, and other processors and exporters, are none of our business either way.
+   *
+   * @default false
+   */
+  readonly upload?: boolean;
+  /** Where the times of spans come from. @default systemClock */
+  readonly clock?: Clock;
+}
+
+/** What is in force; it is undone when the last of those who asked for it undoes it. */
+interface Instrumentation {
+  users: number;
+  readonly undos: (() => void)[];
+}
+
+/** Made when it is first asked for: importing this package does nothing. */
+let current: Instrumentation | null = null;
+
+/**
+ * Makes every agent of the OpenAI Agents SDK in this process traceable and trainable, as it is written.
+ *
+ * Within a rollout, agents, turns, model calls, tools, hand-offs and guardrails become spans, and model calls go to the
+ * attempt's own address at the gateway, whichever client makes them and whenever it was made. Outside of rollouts nothing
+ * changes. It can be called before or after the framework is imported. Instrumenting twice is like once: the options of
+ * the first count, and the last undo undoes it.
+ *
+ * @returns undoes it; safe more than once
+ * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the installed version, or a module that is passed, is not
+ * supported
+ *
+ * @example
+ * ```ts
+ * instrumentOpenAIAgents();
+ * await runRollouts({ store, agent: (task) => run(triage, task.question) });
+ * ```
+ */
+export function instrumentOpenAIAgents(options: InstrumentOpenAIAgentsOptions = {}): () => void {
+  current ??= instrument(options);
+  const instrumentation = current;
+  instrumentation.users += 1;
+  let isUser = true;
+  return () => {
+    if (!isUser) return;
+    isUser = false;
+    instrumentation.users -= 1;
+    if (instrumentation.users > 0) return;
+    current = null;
+    undoAll(instrumentation.undos);
+  };
+}
+
+function instrument(options: InstrumentOpenAIAgentsOptions): Instrumentation {
+  const { modules = [], redirect = true, shouldRedirect, clock } = options;
+  if (modules.length === 0) assertSupportedVersion(installedVersion());
+  for (const module of modules) assertKnown(module);
+  const undos: (() => void)[] = [];
+  const traces = new RecentTraces();
+  let provider: TraceProvider | null = null;
+  const spanId = (): string => provider?.getCurrentSpan()?.spanId ?? '';
+  const changed = new Set<unknown>();
+  const change = (module: unknown): void => changeCopy(module, { undos, changed, traces, options, layer });
+  let hasLooked = false;
+  const steps = new SpanSteps({
+    clock,
+    onTrace: ({ traceId }) => {
+      traces.add(traceId);
+      if (hasLooked) return;
+      hasLooked = true;
+      quietly('Copies of OpenAI Agents are not found', () => {
+        const { frameworks, clients } = loadedCopies();
+        for (const module of [...frameworks, ...clients]) change(module);
+      });
+    },
+  });
+  const calls = { exchange: () => steps.exchangeOf(spanId()), place: () => steps.placeOf(spanId()) };
+  const layer = (inner: typeof fetch): typeof fetch => tracedModelFetch(inner, { calls, redirect, shouldRedirect });
+  undos.push(
+    changeTraceProvider((found) => {
+      provider = found;
+      return listenToProvider(found, steps);
+    }),
+    layGlobalFetch(layer),
+  );
+  for (const module of modules) change(module);
+  return { users: 0, undos };
+}
+
+/** What a copy of the framework or of the client is changed with. */
+interface CopyChange {
+  readonly undos: (() => void)[];
+  /** What is changed already. */
+  readonly changed: Set<unknown>;
+  readonly traces: RecentTraces;
+  readonly options: InstrumentOpenAIAgentsOptions;
+  readonly layer: (inner: typeof fetch) => typeof fetch;
+}
+
+function changeCopy(module: unknown, { undos, changed, traces, options, layer }: CopyChange): void {
+  const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part) !== undefined;
+  const prototype = clientPrototype(module);
+  if (prototype !== null && isNew(prototype)) undos.push(layOverClients(prototype, layer));
+  if (!isFrameworkModule(module) || !isNew(module.OpenAITracingExporter)) return;
+  if (options.upload !== true) undos.push(keepFromUpload(module, (traceId) => traces.has(traceId)));
+  if (options.redirect !== false) undos.push(askOtherwise(module, options.api === 'chat_completions'));
+}
+
+function assertKnown(module: unknown): void {
+  if (isFrameworkModule(module) || clientPrototype(module) !== null) return;
+  throw new AgentLightningError({
+    code: 'UNSUPPORTED_FRAMEWORK',
+    message: `A module that was passed is neither @openai/agents ${oldestSupported} or later, nor openai 5 or later: it has ${namesIn(module)}`,
+    remedy: "Pass what `import * as agents from '@openai/agents'` gives, or leave `modules` out.",
+  });
+}
+
+function namesIn(module: unknown): string {
+  const isObject = (typeof module === 'object' && module !== null) || typeof module === 'function';
+  const names = isObject ? Object.keys(module) : [];
+  return names.length === 0 ? 'no exports' : names.slice(0, 5).join(', ');
+}
+
+function undoAll(undos: (() => void)[]): void {
+  for (const undo of undos.splice(0).reverse()) undo();
+}

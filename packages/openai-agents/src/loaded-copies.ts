@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { fieldsOf } from './framework.ts';
+
+type Require = ReturnType<typeof createRequire>;
+
+/** The part of the framework that talks to OpenAI; loading it changes nothing, as loading the whole would. */
+const openAiPart = '@openai/agents-openai';
+
+/** Copies of the framework and of the client, as far as they were found. */
+export interface LoadedCopies {
+  /** Modules of the framework. */
+  readonly frameworks: readonly unknown[];
+  /** Modules of `openai`. */
+  readonly clients: readonly unknown[];
+}
+
+/**
+ * The copies of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
+ * ES modules those that are installed beside the program and beside this package. To be called when the framework is at
+ * work, so that asking for a module loads nothing new. In a bundle nothing is found: pass the modules there.
+ */
+export function loadedCopies(): LoadedCopies {
+  const places = requires();
+  const parts = places.flatMap((place) => frameworkParts(place));
+  const esClients = [...places, ...parts.map((part) => createRequire(part))].flatMap((place) =>
+    esModule(place, 'openai'),
+  );
+  return {
+    frameworks: distinct([
+      ...parts.flatMap((part) => esModule(createRequire(part), part)),
+      ...cached(/@openai.agents-openai.dist.index\.js$/),
+    ]),
+    clients: distinct([...esClients, ...cached(/[\\/]openai[\\/]index\.js$/)]),
+  };
+}
+
+/** The version of the framework that is installed for the program, or else for this package; null when neither is known. */
+export function installedVersion(): string | null {
+  for (const place of requires().toReversed()) {
+    const main = resolved(place, '@openai/agents');
+    if (main === null) continue;
+    const { version } = fieldsOf(JSON.parse(readFileSync(join(main, '../../package.json'), 'utf8')));
+    if (typeof version === 'string') return version;
+  }
+  return null;
+}
+
+function requires(): readonly Require[] {
+  return [createRequire(import.meta.url), createRequire(pathToFileURL(join(process.cwd(), 'main.js')))];
+}
+
+/** The paths of the framework's part in CommonJS. */
+function frameworkParts(place: Require): readonly string[] {
+  const main = resolved(place, '@openai/agents');
+  const part = main === null ? resolved(place, openAiPart) : resolved(createRequire(main), openAiPart);
+  return part === null ? [] : [part];
+}
+
+/** The form of a package as an ES module, which lies beside the one in CommonJS. */
+function esModule(place: Require, name: string): readonly unknown[] {
+  const commonJs = resolved(place, name);
+  if (commonJs === null) return [];
+  try {
+    return [place(commonJs.replace(/\.js$/, '.mjs'))];
+  } catch {
+    // A copy that cannot be loaded is used by nobody.
+    return [];
+  }
+}
+
+function cached(path: RegExp): readonly unknown[] {
+  const { cache = {} } = createRequire(import.meta.url);
+  return Object.entries(cache).flatMap(([file, module]) => (path.test(file) ? [module?.exports] : []));
+}
+
+function resolved(place: Require, name: string): string | null {
+  try {
+    return place.resolve(name);
+  } catch {
+    // Not installed where this looks.
+    return null;
+  }
+}
+
+function distinct(values: readonly unknown[]): readonly unknown[] {
+  return [...new Set(values)];
+}

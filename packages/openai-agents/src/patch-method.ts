@@ -1,0 +1,36 @@
+/** A method of a class that is not ours: what goes in and out is its own business. */
+export type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Whether a value has a method. */
+export function hasMethod<TName extends string>(value: unknown, name: TName): value is Record<TName, Method> {
+  const isHolder = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return isHolder && typeof (value as Partial<Record<TName, unknown>>)[name] === 'function';
+}
+
+/**
+ * Puts a method in the place of another.
+ *
+ * @returns puts the old one back, exactly as it was. Where somebody else has replaced ours meanwhile, it stays beneath
+ * theirs and only passes on
+ */
+export function patchMethod<TName extends string>(
+  holder: Record<TName, Method>,
+  name: TName,
+  wrap: (original: Method) => Method,
+): () => void {
+  const descriptor = Object.getOwnPropertyDescriptor(holder, name);
+  const original: Method = holder[name];
+  const wrapped = wrap(original);
+  let isActive = true;
+  const patched: Method = function (this: unknown, ...args: unknown[]): unknown {
+    return (isActive ? wrapped : original).apply(this, args);
+  };
+  const place = descriptor ?? { configurable: true, enumerable: false, writable: true };
+  Object.defineProperty(holder, name, { ...place, value: patched });
+  return () => {
+    isActive = false;
+    if (Object.getOwnPropertyDescriptor(holder, name)?.value !== patched) return;
+    if (descriptor === undefined) Reflect.deleteProperty(holder, name);
+    else Object.defineProperty(holder, name, descriptor);
+  };
+}

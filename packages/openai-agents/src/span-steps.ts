@@ -1,0 +1,171 @@
+import { type Attributes, type Clock, modelCallAttributes } from '@agentlightning/core';
+import { type AgentStepKind, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
+import type { FrameworkSpan, FrameworkTrace, SpanData } from './framework.ts';
+import { HttpExchange } from './http-exchange.ts';
+import type { SpanListener } from './recorded-provider.ts';
+import { dataAttributes, messageOf, modelCallEnd, traceAttributes } from './step-attributes.ts';
+import { ToolCallIds } from './tool-call-ids.ts';
+
+/** A span of the framework that is under way in a rollout. */
+interface OpenSpan {
+  readonly span: FrameworkSpan;
+  readonly kind: AgentStepKind;
+  /** What went over the wire, for a model call. */
+  readonly exchange: HttpExchange | null;
+  /** The span of the agent at work. */
+  readonly agentId: string | null;
+  readonly trace: FrameworkTrace | null;
+  hasBegun: boolean;
+}
+
+const kinds: Readonly<Record<string, AgentStepKind>> = {
+  agent: 'agent',
+  generation: 'model-call',
+  response: 'model-call',
+  transcription: 'model-call',
+  speech: 'model-call',
+  function: 'tool-call',
+  handoff: 'hand-off',
+  guardrail: 'guardrail',
+};
+
+/** Kinds whose name the framework tells only after they began. */
+const namedLater: readonly AgentStepKind[] = ['model-call', 'hand-off'];
+
+/** What {@link SpanSteps} is told to do. */
+export interface SpanStepsOptions {
+  readonly clock?: Clock | undefined;
+  /** Told of every trace of a rollout. */
+  readonly onTrace: (trace: FrameworkTrace) => void;
+}
+
+/**
+ * The framework's spans as the steps of agents: agent, turn, model call, tool call, hand-off, guardrail.
+ *
+ * The framework's `task` is only glue around agents. A model call is recorded from the moment it is sent, when its model
+ * is known.
+ */
+export class SpanSteps implements SpanListener {
+  readonly #steps: AgentSteps;
+  readonly #open: Map<string, OpenSpan> = new Map();
+  readonly #toolCalls: ToolCallIds = new ToolCallIds();
+  readonly #onTrace: (trace: FrameworkTrace) => void;
+
+  constructor({ clock, onTrace }: SpanStepsOptions) {
+    this.#steps = new AgentSteps({ framework: 'openai-agents', ...(clock === undefined ? {} : { clock }) });
+    this.#onTrace = onTrace;
+  }
+
+  traceCreated(trace: FrameworkTrace): void {
+    this.#onTrace(trace);
+  }
+
+  isOpen(spanId: string): boolean {
+    return this.#open.has(spanId);
+  }
+
+  spanStarted(span: FrameworkSpan, trace: FrameworkTrace | null): void {
+    const kind = kinds[span.spanData.type] ?? 'step';
+    const around = span.parentId === null ? undefined : this.#open.get(span.parentId);
+    const agentId = kind === 'agent' ? span.spanId : (around?.agentId ?? null);
+    const exchange = kind === 'model-call' ? new HttpExchange() : null;
+    if (trace !== null) this.#onTrace(trace);
+    const open: OpenSpan = { span, kind, exchange, agentId, trace, hasBegun: false };
+    this.#open.set(span.spanId, open);
+    if (!namedLater.includes(kind)) this.#begin(open);
+  }
+
+  spanEnded(span: FrameworkSpan): void {
+    const open = this.#open.get(span.spanId);
+    if (open === undefined) return;
+    this.#begin(open);
+    const error = span.error === null ? {} : { error: messageOf(span.error) };
+    try {
+      if (open.exchange === null) this.#steps.end(span.spanId, { attributes: this.#attributesOf(open), ...error });
+      else this.#endModelCall(open, open.exchange);
+    } finally {
+      // However its data could be read, a step ends.
+      this.#steps.end(span.spanId, error);
+      this.#forget(open);
+    }
+  }
+
+  /** Where to note what goes over the wire in a span; null when it is no model call. */
+  exchangeOf(spanId: string): HttpExchange | null {
+    return this.#open.get(spanId)?.exchange ?? null;
+  }
+
+  /** Where in the trace a call belongs that is made in a span, whose step begins now if it has not begun. */
+  placeOf(spanId: string): CallPlace | null {
+    const open = this.#open.get(spanId);
+    if (open === undefined) return null;
+    this.#begin(open);
+    return this.#steps.placeOf(spanId);
+  }
+
+  #begin(open: OpenSpan): void {
+    if (open.hasBegun) return;
+    open.hasBegun = true;
+    const { span, kind, exchange, trace } = open;
+    const around = span.parentId === null ? undefined : this.#open.get(span.parentId);
+    if (around !== undefined) this.#begin(around);
+    this.#steps.start({
+      id: span.spanId,
+      parentId: span.parentId,
+      kind,
+      name: nameOf(span.spanData, exchange),
+      isHidden: span.spanData.type === 'task',
+      attributes: kind === 'agent' && trace !== null ? traceAttributes(trace) : {},
+      gathered: () => {
+        this.#forget(open);
+        return exchange === null ? {} : modelCallEnd(span.spanData, exchange).attributes;
+      },
+    });
+  }
+
+  #endModelCall({ span, agentId }: OpenSpan, exchange: HttpExchange): void {
+    const { attributes, answer, isPartial } = modelCallEnd(span.spanData, exchange);
+    if (agentId !== null && answer !== null) this.#toolCalls.add(agentId, answer);
+    const partial = isPartial ? { [modelCallAttributes.isPartial]: true } : {};
+    const isAborted = span.error === null ? isPartial : isAbort(span);
+    this.#steps.end(span.spanId, {
+      attributes: { ...attributes, ...partial },
+      isAborted,
+      ...(span.error === null ? {} : { error: messageOf(span.error) }),
+    });
+  }
+
+  #attributesOf({ span, kind, agentId }: OpenSpan): Attributes {
+    const attributes = dataAttributes(span.spanData);
+    if (kind !== 'tool-call' || agentId === null) return attributes;
+    return { ...attributes, ...this.#toolCalls.take(agentId, span.spanData) };
+  }
+
+  #forget({ span, kind }: OpenSpan): void {
+    this.#open.delete(span.spanId);
+    if (kind === 'agent') this.#toolCalls.forget(span.spanId);
+  }
+}
+
+function nameOf(data: SpanData, exchange: HttpExchange | null): string {
+  if (exchange !== null) return textOf(exchange.request?.model) ?? textOf(data.model) ?? 'unknown';
+  switch (data.type) {
+    case 'turn':
+      return `turn ${String(data.turn)}`;
+    case 'handoff':
+      return textOf(data.to_agent) ?? 'unknown';
+    case 'mcp_tools':
+      return `list tools of ${textOf(data.server) ?? 'an MCP server'}`;
+    default:
+      return textOf(data.name) ?? data.type;
+  }
+}
+
+/** The client's word for it, as the framework passes it on. */
+function isAbort({ error }: FrameworkSpan): boolean {
+  return error !== null && /\babort/i.test(messageOf(error));
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

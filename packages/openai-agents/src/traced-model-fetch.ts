@@ -1,0 +1,38 @@
+import { currentRollout } from '@agentlightning/core';
+import { type CallPlace, markLayer, type RedirectedFetchOptions, redirectedFetch } from '@agentlightning/core/adapter';
+import type { HttpExchange } from './http-exchange.ts';
+import { readThrough } from './read-through.ts';
+import { quietly } from './warn-once.ts';
+
+/** What is known of a model call that is made now. */
+export interface CallsUnderWay {
+  /** What goes over the wire for it is noted here; null when no model call of the framework is under way. */
+  exchange(): HttpExchange | null;
+  /** Where in the trace it belongs. */
+  place(): CallPlace | null;
+}
+
+/** How model calls are treated. */
+export interface ModelFetchOptions {
+  readonly calls: CallsUnderWay;
+  readonly redirect: boolean;
+  readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
+}
+
+/** Lays a fetch over another that notes what goes over the wire, and sends model calls to the rollout's endpoint. */
+export function tracedModelFetch(
+  inner: typeof fetch,
+  { calls, redirect, shouldRedirect }: ModelFetchOptions,
+): typeof fetch {
+  const place = (): CallPlace | null => calls.place();
+  const send = redirect ? redirectedFetch({ fetch: inner, shouldRedirect, place }) : inner;
+  const traced: typeof fetch = async (input, init) => {
+    if (currentRollout() === null) return send(input, init);
+    const exchange = calls.exchange();
+    if (exchange === null) return send(input, init);
+    exchange.sent(init?.body);
+    quietly('A model call of OpenAI Agents has no place in the trace', () => calls.place());
+    return readThrough(await send(input, init), exchange);
+  };
+  return markLayer(traced, { inner: send, place });
+}
