@@ -1,4 +1,4 @@
-import { AttemptSpans, type RolloutContext, type Span, withRollout } from '@agentlightning/core';
+import { AttemptSpans, type RolloutContext, type Span, type SpanSink, withRollout } from '@agentlightning/core';
 import { aRolloutContext, MemorySpanSink, type ScriptedModel } from '@agentlightning/core/testing';
 
 /** What came of running something in a rollout. */
@@ -19,10 +19,19 @@ export async function traced<TResult>(
   const late: unknown[] = [];
   const attempt = new AttemptSpans(memory, { onLateSpan: (span) => late.push(span) });
   const endpoint = model === null ? null : { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key-of-the-gateway' };
-  const context: RolloutContext = aRolloutContext({ sink: attempt, endpoint });
+  const order: string[] = [];
+  const sink: SpanSink = {
+    spanStarted: (span) => {
+      order.push(span.spanId);
+      attempt.spanStarted(span);
+    },
+    spanDiscarded: (spanId) => attempt.spanDiscarded(spanId),
+    append: (span) => attempt.append(span),
+    flush: () => attempt.flush(),
+  };
+  const context: RolloutContext = aRolloutContext({ sink, endpoint });
   const result = await withRollout(context, run);
   attempt.close();
-  const order = memory.started.map(({ spanId }) => spanId);
   const spans = memory.spans.toSorted((left, right) => order.indexOf(left.spanId) - order.indexOf(right.spanId));
   return { result, spans, tree: treeOf(spans), late: late.length };
 }
@@ -49,4 +58,13 @@ function treeOf(spans: readonly Span[], parentId: string | null = null, indent =
     .filter((span) => (parentId === null ? !ids.has(span.parentId ?? '') : span.parentId === parentId))
     .map((span) => `${indent}${span.name}\n${treeOf(spans, span.spanId, `${indent}  `)}`)
     .join('');
+}
+
+/** A promise that somebody else resolves. */
+export function aGate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
 }

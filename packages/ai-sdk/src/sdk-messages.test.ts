@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { answerOf, plainText, requestOf } from './sdk-messages.ts';
+
+describe('messages of the AI SDK', () => {
+  test('a conversation has its instructions, tool calls and their results', () => {
+    const { messages } = requestOf({
+      instructions: 'Be brief.',
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'reasoning', text: 'hm' },
+            { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: { a: 1 } },
+          ],
+        },
+        { role: 'tool', content: [{ type: 'tool-result', toolCallId: 'c', output: { type: 'json', value: [1] } }] },
+      ],
+    });
+    expect(messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+      {
+        role: 'assistant',
+        content: null,
+        reasoning_content: 'hm',
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: '[1]' },
+    ]);
+  });
+
+  test.for([
+    ['a system message', { role: 'system', content: 'Be brief.' }],
+    ['a list of them', [{ role: 'system', content: 'Be brief.' }]],
+  ])('instructions may be %s', ([, instructions]) => {
+    expect(requestOf({ instructions, prompt: 'hi' }).messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'hi' },
+    ]);
+  });
+
+  test('files are named by their address or their kind, and never repeated', () => {
+    const file = { type: 'file', mediaType: 'image/png' };
+    const parts = [
+      { ...file, data: new URL('https://pictures.example/a.png') },
+      { ...file, data: { type: 'url', url: 'https://pictures.example/b.png' } },
+      { ...file, data: new Uint8Array(9) },
+      { ...file, data: 'data:image/png;base64,AAAA' },
+    ];
+    const { messages } = requestOf({ messages: [{ role: 'user', content: parts }] });
+    expect(JSON.stringify(messages)).not.toContain('AAAA');
+    expect(messages).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } },
+          { type: 'image_url', image_url: { url: 'https://pictures.example/b.png' } },
+          { type: 'image_url', image_url: { url: 'data:image/png' } },
+          { type: 'image_url', image_url: { url: 'data:image/png' } },
+        ],
+      },
+    ]);
+  });
+
+  test('counts of tokens are read from events and from providers', () => {
+    const fromEvents = answerOf({ usage: { inputTokens: 3, outputTokens: 4 } });
+    const fromProvider = answerOf({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } });
+    expect(fromEvents).toEqual({ usage: { prompt_tokens: 3, completion_tokens: 4 } });
+    expect(fromProvider).toEqual(fromEvents);
+    expect(answerOf({ usage: { inputTokens: undefined } })).toEqual({});
+  });
+
+  test('finish reasons are spelled as gateways spell them', () => {
+    const reason = (finishReason: unknown): unknown => answerOf({ content: [], finishReason }).choices;
+    expect(reason('tool-calls')).toMatchObject([{ finish_reason: 'tool_calls' }]);
+    expect(reason({ unified: 'content-filter', raw: 'x' })).toMatchObject([{ finish_reason: 'content_filter' }]);
+  });
+
+  test('what has no JSON is told by its kind', () => {
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    expect([plainText(circle), plainText(7n), plainText('as is'), plainText({ a: 1 })]).toEqual([
+      '[object Object]',
+      '[object BigInt]',
+      'as is',
+      '{"a":1}',
+    ]);
+  });
+});

@@ -1,0 +1,228 @@
+import { withAgent } from '@agentlightning/core';
+import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { createOpenAICompatible as createOpenAICompatible6 } from '@ai-sdk/openai-compatible-v2';
+import * as ai7 from 'ai';
+import * as ai6 from 'ai-v6';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { agentLightningModel, instrumentAiSdk } from '../src/index.ts';
+import { operations } from '../src/recorded-operations.ts';
+import { aGate, ofKind, outputText, traced } from './traced.ts';
+
+let undo: () => void = () => {};
+
+beforeEach(() => {
+  undo = instrumentAiSdk({ agentName: ({ functionId, instructions }) => functionId ?? instructions });
+});
+
+afterEach(() => {
+  undo();
+  // Whatever became of the operations of a test, nothing is kept of them.
+  expect([operations.openCount, operations.steps.openCount]).toEqual([0, 0]);
+});
+
+const elsewhere = { name: 'none', baseURL: 'http://127.0.0.1:1/v1', includeUsage: true };
+const tiny = createOpenAICompatible(elsewhere)('tiny');
+
+const versions = [
+  // What the tests use of the versions has the same form; their types are not the same.
+  { version: 7, ai: ai7, create: createOpenAICompatible },
+  {
+    version: 6,
+    ai: ai6 as unknown as typeof ai7,
+    create: createOpenAICompatible6 as unknown as typeof createOpenAICompatible,
+  },
+];
+
+describe.for(versions)('agents of version $version', ({ ai, create }) => {
+  const model = create(elsewhere)('tiny');
+
+  test('agents in tools that run at the same time are each part of their own tool call', async () => {
+    await using server = await ScriptedModel.start(({ messages }) => {
+      const last = String(messages.at(-1)?.content);
+      if (last === 'both') {
+        const toolCalls = ['a', 'b'].map((name) => ({ name: 'ask', arguments: { name } }));
+        return { type: 'answer', toolCalls };
+      }
+      return answer(messages.at(-1)?.role === 'tool' ? 'done' : `I am ${last}`);
+    });
+    const ask = ai.tool({
+      inputSchema: z.object({ name: z.string() }),
+      execute: async ({ name }) => {
+        const inner = new ai.ToolLoopAgent({ model, instructions: name });
+        return (await inner.generate({ prompt: name })).text;
+      },
+    });
+    const { execute } = ask;
+    const outer = new ai.ToolLoopAgent({ model, instructions: 'outer', tools: { ask } });
+    const { tree, spans } = await traced(server, () => outer.generate({ prompt: 'both' }));
+    expect(tree).toContain('    execute_tool ask\n      invoke_agent a\n        step 1\n          chat tiny\n');
+    expect(tree).toContain('    execute_tool ask\n      invoke_agent b\n        step 1\n          chat tiny\n');
+    expect(ofKind(spans, 'model-call').map(({ attributes }) => attributes['agentlightning.agent.path'])).toEqual(
+      expect.arrayContaining(['outer', 'outer>a', 'outer>b', 'outer']),
+    );
+    const placed = server.requests.map(({ headers }) => headers['x-agl-parent-span-id']);
+    expect(new Set(placed)).toEqual(new Set(ofKind(spans, 'model-call').map(({ spanId }) => spanId)));
+    expect(ask.execute, 'the tool is as it was').toBe(execute);
+  });
+
+  test('a tool that yields does so in its place', async () => {
+    await using server = await ScriptedModel.start([callTool('slow', {}), answer('inner'), answer('done')]);
+    const slow = ai.tool({
+      inputSchema: z.object({}),
+      async *execute() {
+        yield 'thinking';
+        yield (await ai.generateText({ model, system: 'inner', prompt: '?' })).text;
+      },
+    });
+    const run = async (): Promise<string> => {
+      const result = ai.streamText({ model, prompt: 'hi', tools: { slow }, stopWhen: ai.stepCountIs(2) });
+      await result.consumeStream();
+      return result.text;
+    };
+    const { result, tree, spans } = await traced(server, run);
+    expect(result).toBe('done');
+    expect(tree).toContain('execute_tool slow\n      ');
+    const [call] = ofKind(spans, 'tool-call');
+    expect(call?.attributes['gen_ai.tool.call.result']).toBe('inner');
+    expect(spans.filter(({ parentId }) => parentId === call?.spanId)).toHaveLength(1);
+  });
+
+  test('the agent that a call is made in is its agent, where the call has no name', async () => {
+    await using server = await ScriptedModel.start([answer('hi')]);
+    const { spans } = await traced(server, () => withAgent('writer', () => ai.generateText({ model, prompt: 'hi' })));
+    const [call] = ofKind(spans, 'model-call');
+    expect(call?.attributes['agent.name']).toBe('writer');
+    expect(server.requests[0]?.headers['x-agl-agent-name']).toBe('writer');
+  });
+
+  test('a tool that waits for approval is called in the run that has it', async () => {
+    await using server = await ScriptedModel.start([callTool('pay', { sum: 5 }), answer('paid')]);
+    const pay = ai.tool({
+      inputSchema: z.object({ sum: z.number() }),
+      needsApproval: true,
+      execute: ({ sum }) => `paid ${sum}`,
+    });
+    const { tree, spans } = await traced(server, async () => {
+      const agent = new ai.ToolLoopAgent({ model, instructions: 'clerk', tools: { pay } });
+      const first = await agent.generate({ prompt: 'pay 5' });
+      const request = first.content.find((part) => part.type === 'tool-approval-request');
+      const approval = {
+        type: 'tool-approval-response' as const,
+        approvalId: request?.type === 'tool-approval-request' ? request.approvalId : '',
+        approved: true,
+      };
+      await agent.generate({
+        messages: [
+          { role: 'user', content: 'pay 5' },
+          ...first.response.messages,
+          { role: 'tool', content: [approval] },
+        ],
+      });
+    });
+    expect(tree).toBe(
+      'invoke_agent clerk\n  step 1\n    chat tiny\ninvoke_agent clerk\n  execute_tool pay\n  step 1\n    chat tiny\n',
+    );
+    expect(ofKind(spans, 'tool-call')[0]?.attributes['gen_ai.tool.call.result']).toBe('paid 5');
+  });
+
+  test('calls at the same time in one place are told apart by a model that records itself', async () => {
+    const paused = aGate();
+    await using server = await ScriptedModel.start(({ messages, index }) => {
+      if (index === 1) paused.open();
+      return answer(`to ${String(messages.at(-1)?.content)}`, { until: paused.opened });
+    });
+    const wrapped = agentLightningModel(model);
+    const { spans } = await traced(server, () =>
+      Promise.all(['a', 'b'].map((prompt) => ai.generateText({ model: wrapped, system: prompt, prompt }))),
+    );
+    const calls = ofKind(spans, 'model-call');
+    expect(calls.map((call) => [call.attributes['agent.name'], outputText(call)])).toEqual([
+      ['a', 'to a'],
+      ['b', 'to b'],
+    ]);
+    for (const [index, { headers, messages }] of server.requests.entries()) {
+      const call = calls.find(({ spanId }) => spanId === headers['x-agl-parent-span-id']);
+      expect(call?.attributes['agent.name'], `request ${index}`).toBe(messages.at(-1)?.content);
+    }
+  });
+
+  test('generateObject is a model call of its agent', async () => {
+    await using server = await ScriptedModel.start([answer('{"city":"Paris"}')]);
+    const wrapped = agentLightningModel(model);
+    const { result, spans } = await traced(server, () =>
+      ai.generateObject({ model: wrapped, system: 'poet', prompt: 'Where?', schema: z.object({ city: z.string() }) }),
+    );
+    expect(result.object).toEqual({ city: 'Paris' });
+    const calls = ofKind(spans, 'model-call');
+    expect(calls.map(outputText)).toEqual(['{"city":"Paris"}']);
+    expect(server.requests[0]?.headers['x-agl-parent-span-id']).toBe(calls[0]?.spanId);
+  });
+
+  test('an error that no retry helps against ends the call of a model that records itself, and its agent', async () => {
+    await using server = await ScriptedModel.start([{ type: 'failure', status: 401, message: 'who are you' }]);
+    const wrapped = agentLightningModel(model);
+    const { spans } = await traced(server, () =>
+      ai.generateText({ model: wrapped, system: 'poet', prompt: 'hi' }).catch(() => null),
+    );
+    expect(spans.map(({ status }) => status.code)).toEqual(['ERROR', 'ERROR', 'ERROR']);
+    expect(spans.map(({ status }) => status.message).join()).not.toContain('The attempt ended');
+  });
+
+  test('outside of a rollout nothing is kept', async () => {
+    await using server = await ScriptedModel.start([answer('hi')]);
+    await ai.generateText({ model: create({ ...elsewhere, baseURL: server.baseUrl })('tiny'), prompt: 'hi' });
+    expect([operations.openCount, operations.steps.openCount]).toEqual([0, 0]);
+  });
+});
+
+describe('operations of version 7 alone', () => {
+  test('generateObject is placed without help, and told apart from others elsewhere', async () => {
+    await using server = await ScriptedModel.start(() => answer('{"a":1}'));
+    const schema = z.object({ a: z.number() });
+    const { spans } = await traced(server, () =>
+      Promise.all(
+        ['x', 'y'].map((name) => withAgent(name, () => ai7.generateObject({ model: tiny, prompt: name, schema }))),
+      ),
+    );
+    const calls = ofKind(spans, 'model-call');
+    expect(new Set(server.requests.map(({ headers }) => headers['x-agl-parent-span-id']))).toEqual(
+      new Set(calls.map(({ spanId }) => spanId)),
+    );
+  });
+
+  test('every request of embedMany is a step of its own, and none goes to the endpoint', async () => {
+    await using own = await ScriptedModel.start(() => answer('no'));
+    const local = createOpenAICompatible({ ...elsewhere, baseURL: own.baseUrl, headers: {} });
+    const { spans, result } = await traced(own, () =>
+      ai7.embedMany({ model: local.embeddingModel('small'), values: ['a', 'b'] }).then(({ embeddings }) => embeddings),
+    );
+    expect(result).toHaveLength(2);
+    expect(spans.map(({ name }) => name)).toEqual(['embeddings small']);
+    expect(own.requests.every(({ headers }) => headers['x-agl-trace-id'] === undefined)).toBe(true);
+  });
+
+  test('an embedding that fails is an error', async () => {
+    const { spans } = await traced(null, () =>
+      ai7
+        .embed({ model: createOpenAICompatible(elsewhere).embeddingModel('small'), value: 'a', maxRetries: 0 })
+        .catch(() => null),
+    );
+    expect(spans.map(({ name, status }) => [name, status.code])).toEqual([['embeddings small', 'ERROR']]);
+  });
+
+  test('a stream that its reader leaves with return is no failure where the framework passes it on', async () => {
+    const held = aGate();
+    await using server = await ScriptedModel.start([
+      answer('one two three', { until: held.opened, pauseAfterChunks: 3 }),
+    ]);
+    const { spans } = await traced(server, async () => {
+      const result = ai7.streamText({ model: agentLightningModel(tiny), prompt: 'hi', system: 'poet' });
+      for await (const text of result.textStream) if (text !== '') break;
+    });
+    held.open();
+    expect(outputText(ofKind(spans, 'model-call')[0])).toContain('one');
+    expect(ofKind(spans, 'model-call')[0]?.attributes['agentlightning.partial']).toBe(true);
+  });
+});

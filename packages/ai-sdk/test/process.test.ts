@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { describe, expect, test } from 'vitest';
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url));
+const recorded = ['chat tiny', 'step 1', 'invoke_agent writer'];
+
+/** Runs an agent in a process of its own, from the sources of this workspace, and gives what it printed. */
+async function run(fixture: string, baseUrl: string, ...flags: readonly string[]): Promise<unknown> {
+  const path = fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url));
+  const args = ['--conditions=@agentlightning/source', ...flags, path, baseUrl];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: packageFolder });
+  return JSON.parse(stdout);
+}
+
+describe('agents in processes of their own', () => {
+  test('an agent in CommonJS is traced, on both versions of the AI SDK', async () => {
+    await using model = await ScriptedModel.start([answer('seven'), answer('six')]);
+    expect(await run('agent.cjs', model.baseUrl)).toEqual([
+      ['seven', ...recorded],
+      ['six', ...recorded],
+    ]);
+  });
+
+  test('an agent is traced by a flag of the process, without a line of its own', async () => {
+    await using model = await ScriptedModel.start([answer('hi')]);
+    const traced = await run('registered-agent.mjs', model.baseUrl, '--import=@agentlightning/ai-sdk/register');
+    expect(traced).toEqual(['hi', ...recorded]);
+  });
+
+  test('importing the package does nothing', async () => {
+    const source = `
+      const { fetch: own } = globalThis;
+      await import('@agentlightning/ai-sdk');
+      const isSame = own === globalThis.fetch && globalThis.AI_SDK_TELEMETRY_INTEGRATIONS === undefined;
+      process.stdout.write(JSON.stringify(isSame));`;
+    const args = ['--conditions=@agentlightning/source', '--input-type=module', '--eval', source];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: packageFolder });
+    expect(stdout).toBe('true');
+  });
+});

@@ -1,0 +1,149 @@
+import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { createOpenAICompatible as createOpenAICompatible6 } from '@ai-sdk/openai-compatible-v2';
+import { generateText, registerTelemetry, stepCountIs, streamText, type Telemetry, tool } from 'ai';
+import * as ai6 from 'ai-v6';
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { instrumentAiSdk } from '../src/index.ts';
+import { ofKind, outputText, traced } from './traced.ts';
+
+let undo: () => void = () => {};
+
+afterEach(() => {
+  undo();
+  Reflect.deleteProperty(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS');
+});
+
+const other = createOpenAICompatible({ name: 'none', baseURL: 'http://127.0.0.1:1/v1', includeUsage: true });
+
+function counting(counts: Record<string, number>): Telemetry {
+  const count = (name: string) => (): void => {
+    counts[name] = (counts[name] ?? 0) + 1;
+  };
+  return {
+    onStart: count('start'),
+    onLanguageModelCallEnd: count('model call'),
+    onToolExecutionEnd: count('tool'),
+    onEnd: count('end'),
+    executeLanguageModelCall: ({ execute }) => {
+      count('wrapper')();
+      return execute();
+    },
+  };
+}
+
+describe('telemetry integrations of the user', () => {
+  test('they are told as before, whether registered before or after', async () => {
+    await using model = await ScriptedModel.start([answer('hi')]);
+    const before = {};
+    const after = {};
+    registerTelemetry(counting(before));
+    undo = instrumentAiSdk();
+    registerTelemetry(counting(after));
+    const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi' }));
+    const once = { start: 1, 'model call': 1, end: 1, wrapper: 1 };
+    expect([before, after]).toEqual([once, once]);
+    expect(ofKind(spans, 'model-call')).toHaveLength(1);
+    undo();
+    expect(Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')).toHaveLength(2);
+  });
+
+  test('a call with integrations of its own is recorded from the diagnostics channel', async () => {
+    await using model = await ScriptedModel.start([callTool('ask', {}), answer('deep'), answer('done')]);
+    undo = instrumentAiSdk();
+    const counts = {};
+    const telemetry = { functionId: 'outer', integrations: counting(counts) };
+    const ask = tool({
+      inputSchema: z.object({}),
+      execute: async () => {
+        const { text } = await generateText({ model: other('tiny'), prompt: '?', telemetry: { functionId: 'inner' } });
+        return text;
+      },
+    });
+    const { result, tree, spans } = await traced(model, () =>
+      generateText({ model: other('tiny'), prompt: 'hi', tools: { ask }, stopWhen: stepCountIs(3), telemetry }),
+    );
+    expect(result.text).toBe('done');
+    expect(counts).toEqual({ start: 1, 'model call': 2, tool: 1, end: 1, wrapper: 2 });
+    expect(tree).toBe(
+      [
+        'invoke_agent outer',
+        '  step 1',
+        '    chat tiny',
+        '    execute_tool ask',
+        '      invoke_agent inner',
+        '        step 1',
+        '          chat tiny',
+        '  step 2',
+        '    chat tiny',
+        '',
+      ].join('\n'),
+    );
+    expect(outputText(ofKind(spans, 'model-call').at(-1))).toBe('done');
+    const calls = ofKind(spans, 'model-call').map(({ spanId }) => spanId);
+    expect(model.requests.map(({ headers }) => headers['x-agl-parent-span-id'])).toEqual(calls);
+  });
+
+  test('a streamed call with integrations of its own is recorded as far as it is read', async () => {
+    await using model = await ScriptedModel.start([answer('one two three')]);
+    undo = instrumentAiSdk();
+    const telemetry = { functionId: 'outer', integrations: counting({}) };
+    const { spans } = await traced(model, async () => {
+      await streamText({ model: other('tiny'), prompt: 'hi', telemetry }).consumeStream();
+    });
+    const [call] = ofKind(spans, 'model-call');
+    expect(outputText(call)).toBe('one two three');
+    expect(call?.attributes['gen_ai.usage.output_tokens']).toBe('one two three'.length + 1);
+    expect(spans.map(({ status }) => status.code)).not.toContain('ERROR');
+  });
+
+  test('a call without telemetry is not recorded, but goes to the endpoint', async () => {
+    await using model = await ScriptedModel.start([answer('hi')]);
+    undo = instrumentAiSdk();
+    const telemetry = { isEnabled: false };
+    const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi', telemetry }));
+    expect(spans).toEqual([]);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  test('what the user does not want recorded is not', async () => {
+    await using model = await ScriptedModel.start([callTool('look', { at: 'secret' }), answer('secret')]);
+    undo = instrumentAiSdk();
+    const telemetry = { recordInputs: false, recordOutputs: false };
+    const look = tool({ inputSchema: z.object({ at: z.string() }), execute: () => 'secret' });
+    const { spans } = await traced(model, () =>
+      generateText({ model: other('tiny'), prompt: 'secret', tools: { look }, stopWhen: stepCountIs(2), telemetry }),
+    );
+    expect(spans.map(({ name }) => name)).toEqual([
+      'generateText',
+      'step 1',
+      'chat tiny',
+      'execute_tool look',
+      'step 2',
+      'chat tiny',
+    ]);
+    expect(JSON.stringify(spans)).not.toContain('secret');
+  });
+
+  test('those of version 6 are told as before', async () => {
+    await using model = await ScriptedModel.start([answer('hi')]);
+    const told: string[] = [];
+    undo = instrumentAiSdk();
+    ai6.registerTelemetryIntegration({
+      onStart: () => {
+        told.push('start');
+      },
+      onFinish: () => {
+        told.push('finish');
+      },
+    });
+    const own = { onStepFinish: () => void told.push('own step') };
+    const tiny = createOpenAICompatible6({ name: 'none', baseURL: 'http://127.0.0.1:1/v1' })('tiny');
+    const { spans } = await traced(model, () =>
+      ai6.generateText({ model: tiny, prompt: 'hi', experimental_telemetry: { integrations: own } }),
+    );
+    expect(told).toEqual(['start', 'own step', 'finish']);
+    expect(ofKind(spans, 'model-call')).toHaveLength(1);
+  });
+});
