@@ -1,6 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
 import { openExistingStore } from './open-existing-store.ts';
+import { textTable } from './text-table.ts';
 
 /** The flags of `agl runs`. */
 export interface RunsFlags {
@@ -55,13 +56,7 @@ function runTable(runs: readonly Run[]): string[] {
       String(record['started']).slice(0, 19).replace('T', ' '),
     ];
   });
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  return [header, ...rows].map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return textTable(header, rows);
 }
 
 function rewardText(reward: unknown): string {

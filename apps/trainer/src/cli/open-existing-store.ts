@@ -9,7 +9,7 @@ import { openAnyStore } from '../runtime/open-any-store.ts';
  */
 export async function openExistingStore(url: string): Promise<Store> {
   const file = url.replace(/^sqlite:/, '');
-  if (!/^https?:/.test(url) && !existsSync(file)) {
+  if (!/^(https?|postgres(ql)?):/.test(url) && !existsSync(file)) {
     throw new AgentLightningError({
       code: 'NOT_FOUND',
       message: `there is no store at ${file}`,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addGatewayCommand } from './gateway-command.ts';
 import type { ProgramOptions } from './program-options.ts';
+import { addRolloutsCommand } from './rollouts-command.ts';
 import { addRunsCommand } from './runs-command.ts';
 import { addRuntimeCommand } from './runtime-command.ts';
 import { addShowCommand } from './show-command.ts';
@@ -18,6 +19,7 @@ export function buildProgram(options: ProgramOptions): Command {
     .exitOverride();
   addTrainCommand(program, options);
   addRunsCommand(program);
+  addRolloutsCommand(program);
   addShowCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);

@@ -1,3 +1,4 @@
+import type { RetentionPolicy } from '@agentlightning/core';
 import { createStoreServer } from '@agentlightning/store';
 import { openLocalStore } from '../runtime/open-any-store.ts';
 import { serverLog } from './server-log.ts';
@@ -8,20 +9,33 @@ export interface StoreFlags {
   readonly db: string;
   readonly host: string;
   readonly port: number;
+  readonly pruneOlderThan?: number;
+  readonly pruneKeepRuns?: number;
 }
 
 /** Serves a store until the process is stopped. */
-export async function serveStore({ db, host, port }: StoreFlags): Promise<void> {
+export async function serveStore(flags: StoreFlags): Promise<void> {
+  const { db, host, port } = flags;
   const log = serverLog('agl-store');
-  const store = await openLocalStore(db);
+  const store = await openLocalStore(db, { retention: retentionOf(flags) });
   const apiKey = process.env['AGL_STORE_KEY'];
   try {
     const server = await createStoreServer({ store, host, port, ...(apiKey === undefined ? {} : { apiKey }) });
-    log.info({ url: server.url, db, key: apiKey !== undefined }, 'store is up');
+    // Without the password of a database.
+    const place = db.replace(/\/\/[^@/]*@/, '//');
+    log.info({ url: server.url, db: place, key: apiKey !== undefined }, 'store is up');
     process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);
     await untilStopped(() => server.close());
   } finally {
     await store.close();
   }
   log.info('store has stopped');
+}
+
+function retentionOf({ pruneOlderThan, pruneKeepRuns }: StoreFlags): RetentionPolicy | null {
+  if (pruneOlderThan === undefined && pruneKeepRuns === undefined) return null;
+  return {
+    ...(pruneOlderThan === undefined ? {} : { olderThanMs: pruneOlderThan }),
+    ...(pruneKeepRuns === undefined ? {} : { keepRuns: pruneKeepRuns }),
+  };
 }

@@ -1,19 +1,28 @@
 import type { Command } from 'commander';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
+import { durationMs } from './duration-flag.ts';
 import { wholeNumber } from './number-flag.ts';
 import type { StoreFlags } from './serve-store.ts';
+import { addStoreFileCommands } from './store-file-commands.ts';
+import { addStoreRunCommands } from './store-run-commands.ts';
 
-/** Adds `agl store`. */
+/** Adds `agl store` and the commands below it. */
 export function addStoreCommand(program: Command): void {
-  program
+  const store = program
     .command('store')
-    .description('Serve a store over HTTP (the Agent Lightning store protocol), for runners and trainers elsewhere.')
-    .option('--db <url>', 'the store to serve: sqlite:<file>', defaultStoreUrl)
+    .description(
+      'Serve a store over HTTP, for runners and trainers elsewhere; or look after one, with a command below.',
+    )
+    .option('--db <url>', 'the store to serve: sqlite:<file> or postgres://…', defaultStoreUrl)
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
+    .option('--prune-older-than <time>', 'delete by itself what ended longer ago, such as 30d', durationMs)
+    .option('--prune-keep-runs <n>', 'when deleting by itself, keep the newest runs', wholeNumber({ min: 0 }))
     .addHelpText('after', '\nThe key is read from AGL_STORE_KEY; without one the server binds to loopback only.')
     .action(async (flags: StoreFlags) => {
       const { serveStore } = await import('./serve-store.ts');
       await serveStore(flags);
     });
+  addStoreFileCommands(store);
+  addStoreRunCommands(store);
 }

@@ -1,2 +1,2 @@
 /** What `--store` takes. */
-export const storeHelp = 'sqlite:<file>, or the http address of a store server';
+export const storeHelp = 'sqlite:<file>, postgres://…, or the http address of a store server';

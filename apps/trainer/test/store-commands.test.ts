@@ -1,0 +1,141 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AglProcess } from './agl-process.ts';
+
+/** Each test starts several processes, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder = '';
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-store-cli-'));
+  const store = await openStore(path.join(folder, '.agl/agl.db'));
+  await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+  const [rollout] = await store.enqueueRollouts([
+    { rolloutId: 'ro-1', runId: 'run-1', mode: 'train', input: { question: 'What is 6 times 7?' } },
+    { rolloutId: 'ro-2', runId: 'run-1', mode: 'test', input: 2 },
+    { rolloutId: 'ro-3', input: 3 },
+  ]);
+  await store.claimRollouts();
+  await store.updateAttempt(rollout?.rolloutId ?? '', 'latest', { status: 'succeeded' });
+  await store.updateRollout('ro-2', { status: 'cancelled' });
+  await store.updateRun('run-1', { status: 'finished' });
+  await store.close();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  readonly stderr: string;
+}
+
+async function agl(...args: string[]): Promise<Ended> {
+  await using process = new AglProcess(args, { cwd: folder });
+  const code = await process.exitCode();
+  return { code, output: process.output, stderr: process.stderr };
+}
+
+async function aglJson(...args: string[]): Promise<unknown> {
+  const { code, output, stderr } = await agl(...args, '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(output);
+}
+
+test('rollouts are listed of a run and by status, with how many there are', async () => {
+  const all = await agl('rollouts', '--run', 'run-1');
+  expect(all.output).toContain('run-1: 2 rollouts in 1 attempts (1 succeeded, 1 cancelled)');
+  expect(all.output).toMatch(/ro-1 +succeeded +train +1 .*What is 6 times 7/);
+  expect(all.output).not.toContain('ro-3');
+  expect(await aglJson('rollouts', '--status', 'queuing')).toMatchObject({ rollout: 'ro-3', run: null, attempts: 0 });
+  const cut = await agl('rollouts', '--limit', '1');
+  expect(cut.output).toContain('2 more; --limit 3 shows all.');
+});
+
+test('a bad status or an unknown run is named', async () => {
+  const status = await agl('rollouts', '--status', 'done');
+  expect(status).toMatchObject({ code: 2, stderr: expect.stringMatching(/'done' is invalid.*succeeded/) });
+  expect(await agl('rollouts', '--run', 'run-9')).toMatchObject({ code: 2, stderr: expect.stringContaining('run-9') });
+});
+
+test('a store is backed up, and restored only by force', async () => {
+  expect(await aglJson('store', 'backup', 'copy.db')).toMatchObject({ file: path.join(folder, 'copy.db') });
+  expect(await agl('store', 'backup', 'copy.db')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--force'),
+  });
+  expect(await aglJson('store', 'delete', '--run', 'run-1')).toEqual({ runs: 1, rollouts: 2, attempts: 1, spans: 0 });
+  expect(await agl('store', 'restore', 'copy.db')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--force'),
+  });
+  await aglJson('store', 'restore', 'copy.db', '--force');
+  expect((await agl('rollouts', '--run', 'run-1')).output).toContain('2 rollouts');
+});
+
+test('a run goes through a file into another store, and not twice', async () => {
+  const exported = await aglJson('store', 'export', 'run-1', '--out', 'run.gz');
+  expect(exported).toMatchObject({ run: 'run-1', file: path.join(folder, 'run.gz') });
+  const other = ['--store', 'sqlite:other.db'];
+  expect(await aglJson('store', 'import', 'run.gz', ...other)).toMatchObject({ run: 'run-1', rollouts: 2 });
+  expect(await agl('store', 'import', 'run.gz', ...other)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is a run run-1 already'),
+  });
+  expect((await agl('rollouts', '--run', 'run-1', ...other)).output).toContain('1 succeeded, 1 cancelled');
+  writeFileSync(path.join(folder, 'letter.gz'), 'this is a letter');
+  expect(await agl('store', 'import', 'letter.gz', ...other)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Run archive'),
+  });
+});
+
+test('an export that fails leaves no file behind', async () => {
+  expect(await agl('store', 'export', 'run-9')).toMatchObject({ code: 2, stderr: expect.stringContaining('run-9') });
+  expect(existsSync(path.join(folder, 'run-9.agl-run.gz'))).toBe(false);
+  expect(existsSync(path.join(folder, 'run-9.agl-run.gz.partial'))).toBe(false);
+});
+
+test('what is old is pruned, and room is given back', async () => {
+  expect(await agl('store', 'prune')).toMatchObject({ code: 2, stderr: expect.stringContaining('olderThanMs') });
+  expect(await agl('store', 'prune', '--older-than', 'long')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('"long" is not a length of time such as 90s'),
+  });
+  expect(await aglJson('store', 'prune', '--older-than', '1h')).toMatchObject({ runs: 0 });
+  expect((await agl('store', 'prune', '--keep-runs', '0')).output).toBe(
+    'Deleted 1 runs, 2 rollouts, 1 attempts and 0 spans.\n',
+  );
+  expect(await aglJson('store', 'vacuum')).toMatchObject({
+    bytes_before: expect.any(Number),
+    bytes_after: expect.any(Number),
+  });
+});
+
+test('only what is finished is deleted, unless forced, and something must be named', async () => {
+  expect(await agl('store', 'delete')).toMatchObject({ code: 2, stderr: expect.stringContaining('--rollout') });
+  expect(await agl('store', 'delete', '--rollout', 'ro-3')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/ro-3 is queuing[\s\S]*Cancel it first/),
+  });
+  expect(await aglJson('store', 'delete', '--rollout', 'ro-2')).toMatchObject({ rollouts: 1 });
+});
+
+test('migrations that are due are told, and commands below store have help with an example', async () => {
+  expect(await aglJson('store', 'migrate', '--dry-run')).toMatchObject({ migrations: [], dry_run: true });
+  for (const name of ['backup', 'restore', 'vacuum', 'migrate', 'export', 'import', 'delete', 'prune']) {
+    const { code, output } = await agl('store', name, '--help');
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Example:\n +agl store .*/) });
+  }
+});
+
+test('a server deletes by itself what it is told to', async () => {
+  await using server = new AglProcess(['store', '--port', '0', '--prune-keep-runs', '0'], { cwd: folder });
+  const url = String((await server.event('ready'))['url']);
+  await vi.waitFor(async () => expect((await agl('runs', '--store', url)).output).toContain('No runs yet'), {
+    timeout: 60_000,
+    interval: 500,
+  });
+});
