@@ -16,16 +16,22 @@ export class ChangeRecorder {
   record(change: StoreChange): void {
     const key = subjectOf(change);
     const known = this.#changes.get(key);
-    const isMoreSpans = change.kind === 'spans' && known?.kind === 'spans';
     // The newest comes last.
     this.#changes.delete(key);
-    this.#changes.set(key, isMoreSpans ? { ...change, count: known.count + change.count } : change);
+    this.#changes.set(key, change.kind === 'spans' && known?.kind === 'spans' ? together(known, change) : change);
   }
 
   /** What was noted, in order. */
   get changes(): readonly StoreChange[] {
     return [...this.#changes.values()];
   }
+}
+
+type SpansChange = StoreChange & { readonly kind: 'spans' };
+
+function together(earlier: SpansChange, later: SpansChange): SpansChange {
+  const lastSequenceId = Math.max(earlier.lastSequenceId, later.lastSequenceId);
+  return { ...later, count: earlier.count + later.count, lastSequenceId };
 }
 
 /** What a change is about: two changes of one subject in one transaction are told as one. */

@@ -48,9 +48,15 @@ export function setUpConnection(client: ClientBase): void {
 /** Runs the store's statements on a connection of PostgreSQL. */
 export class PostgresConnection implements SqlConnection {
   readonly #client: ClientBase;
+  #hasWritten = false;
 
   constructor(client: ClientBase) {
     this.#client = client;
+  }
+
+  /** Whether a statement changed anything. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
   }
 
   async all(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly SqlRow[]> {
@@ -72,8 +78,10 @@ export class PostgresConnection implements SqlConnection {
     );
   }
 
-  #query(sql: string, values: readonly (SqlValue | readonly SqlValue[])[]): Promise<QueryResult<SqlRow>> {
-    return this.#client.query<SqlRow>({ ...postgresStatement(sql), values: [...values] });
+  async #query(sql: string, values: readonly (SqlValue | readonly SqlValue[])[]): Promise<QueryResult<SqlRow>> {
+    const result = await this.#client.query<SqlRow>({ ...postgresStatement(sql), values: [...values] });
+    if (result.command !== 'SELECT' && result.rowCount !== 0) this.#hasWritten = true;
+    return result;
   }
 }
 

@@ -48,7 +48,7 @@ export function storeErrorFrom(cause: unknown, place: string): unknown {
   if (cause instanceof AgentLightningError) return cause;
   const reason = messageOf(cause);
   const code = codeOf(cause) ?? '';
-  const details = code === '' ? {} : { sqlState: code };
+  const details = code === '' ? {} : { databaseCode: code };
   switch (postgresErrorKind(cause)) {
     case 'away':
       return new AgentLightningError({

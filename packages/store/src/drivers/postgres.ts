@@ -70,9 +70,8 @@ export class PostgresDriver implements SqlDriver {
       const begun = client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       begun.catch(ignore);
       const result = await work(new PostgresConnection(client));
-      // Nothing was written: whether the end of it arrives is of no interest.
-      client.query('COMMIT').catch(ignore);
       await begun;
+      letGo(client);
       return result;
     });
   }
@@ -85,8 +84,13 @@ export class PostgresDriver implements SqlDriver {
       // Rows are locked where it matters, and each statement sees what was committed before it.
       const begun = client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       begun.catch(ignore);
-      const result = await work(new PostgresConnection(client));
+      const connection = new PostgresConnection(client);
+      const result = await work(connection);
       await begun;
+      if (!connection.hasWritten) {
+        letGo(client);
+        return result;
+      }
       const changes = changesOf(result);
       await this.#commit(client, changes.filter(wakesSomebody));
       this.#announcer.tell(changes.filter((change) => !wakesSomebody(change)));
@@ -192,6 +196,11 @@ export class PostgresDriver implements SqlDriver {
       remedy: 'Open it again with openStore, or close it later.',
     });
   }
+}
+
+/** Ends a transaction that wrote nothing: whether that arrives is of no interest. */
+function letGo(client: PoolClient): void {
+  client.query('COMMIT').catch(ignore);
 }
 
 /** Longer after every time, and different for each of those who were in each other's way. */

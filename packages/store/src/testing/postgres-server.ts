@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { AgentLightningError } from '@agentlightning/core';
 import pg from 'pg';
 import { findPostgresBinaries } from './postgres-binaries.ts';
-import { processTree } from './process-tree.ts';
+import { killTree } from './process-tree.ts';
 
 /** How to start a server. */
 export interface StartPostgresOptions {
@@ -124,7 +124,8 @@ class TestServer implements PostgresServer {
         keeper.stderr.resume();
         return;
       }
-      if (line.includes('FATAL') || line.includes('database system is shut down')) break;
+      // Those who connect too early are told so, which does not mean that the server fails.
+      if (line.includes('FATAL') && !line.includes('the database system is')) break;
     }
     await this.stop();
     throw doesNotStart(log.slice(-5).join('; '));
@@ -136,13 +137,7 @@ class TestServer implements PostgresServer {
 
   async kill(): Promise<void> {
     const [first = ''] = (await readFile(join(this.#setup.data, 'postmaster.pid'), 'utf8')).split('\n');
-    for (const pid of await processTree(Number(first))) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It has ended by itself meanwhile.
-      }
-    }
+    await killTree(Number(first));
     await this.#end();
   }
 
