@@ -54,7 +54,7 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
   const traced: typeof fetch = async (input, init) => {
     const next = nextFetch(traced, options.fetch);
     const context = currentRollout();
-    if (context === null || isRedirected(input, init)) return next(input, init);
+    if (context === null || isHandled(input, init)) return next(input, init);
     const { request, init: readInit } = await readFetch(input, init);
     if (request === null || !shouldTrace({ url: request.url, model: request.model })) return next(input, readInit);
     // Whatever of ours lies beneath would send or record the call a second time.
@@ -76,11 +76,21 @@ interface ModelFetch {
   readonly init: RequestInit | undefined;
 }
 
+/** The signals of requests that are recorded already, by which they are known again beneath a wrapper of somebody else. */
+const recorded: WeakSet<AbortSignal> = new WeakSet();
+
+function isHandled(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): boolean {
+  const signal = init?.signal ?? null;
+  return isRedirected(input, init) || (signal !== null && recorded.has(signal));
+}
+
 async function recordedHere(call: ModelFetch, clock: Clock): Promise<Response> {
   const { send, request, context, input, init } = call;
+  const signal = AbortSignal.any([signalOf(call)]);
+  recorded.add(signal);
   const open = new OpenModelCall({ context, request, headers: headersOf(input, init), clock });
   try {
-    return recordedResponse(await send(input, { ...init, signal: signalOf(call) }), open);
+    return recordedResponse(await send(input, { ...init, signal }), open);
   } catch (error) {
     open.finish(`the call failed: ${error instanceof Error ? error.message : String(error)}`);
     throw error;

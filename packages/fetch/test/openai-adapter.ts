@@ -4,6 +4,7 @@ import {
   jsonSchemaOf,
   type SceneAgent,
   type SceneAsk,
+  type SceneModelOptions,
   type SceneTool,
 } from '@agentlightning/core/testing';
 import type OpenAI from 'openai';
@@ -17,19 +18,21 @@ export interface OpenAIModel {
 
 type ChatMessage = OpenAI.ChatCompletionMessageParam;
 
-/** An agent written by hand on the openai client, as its documentation shows it. */
+type Drive = Pick<AdapterUnderTest<OpenAIModel>, 'createModel' | 'ask' | 'embed'>;
+
+/**
+ * An agent written by hand on the openai client, as its documentation shows it.
+ *
+ * @param givenFetch - what clients are given as their fetch when they are made
+ */
 export function openaiAgents(
   OpenAIClass: typeof OpenAI,
-): Pick<AdapterUnderTest<OpenAIModel>, 'createModel' | 'ask' | 'embed'> {
-  const clientOf = ({
-    baseUrl: baseURL,
-    apiKey,
-    maxRetries,
-  }: {
-    baseUrl: string;
-    apiKey: string;
-    maxRetries: number;
-  }): OpenAI => new OpenAIClass({ baseURL, apiKey, maxRetries });
+  givenFetch: () => typeof fetch | undefined = () => undefined,
+): Drive {
+  const clientOf = ({ baseUrl, apiKey, maxRetries }: SceneModelOptions): OpenAI => {
+    const own = givenFetch();
+    return new OpenAIClass({ baseURL: baseUrl, apiKey, maxRetries, ...(own === undefined ? {} : { fetch: own }) });
+  };
   return {
     createModel: (options) => ({
       client: clientOf(options),
@@ -39,11 +42,8 @@ export function openaiAgents(
     ask: (agent, ask) =>
       withAgent(agent.name, () => (agent.model.api === 'responses' ? respond(agent, ask) : chat(agent, ask))),
     embed: async (text, options) => {
-      const { data } = await clientOf(options).embeddings.create({
-        model: options.model,
-        input: text,
-        encoding_format: 'float',
-      });
+      const request = { model: options.model, input: text, encoding_format: 'float' as const };
+      const { data } = await clientOf(options).embeddings.create(request);
       return data[0]?.embedding ?? [];
     },
   };

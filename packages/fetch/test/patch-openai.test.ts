@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module';
+import { AgentLightningError, type RolloutContext, withRollout } from '@agentlightning/core';
+import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import { patchGlobalFetch, patchOpenAI, traceFetch } from '@agentlightning/fetch';
+import OpenAI, { AzureOpenAI } from 'openai';
+import { describe, expect, test } from 'vitest';
+
+const messages = [{ role: 'user' as const, content: 'hi' }];
+
+async function spansOf(client: Pick<OpenAI, 'chat'>, fields: Partial<RolloutContext> = {}): Promise<number> {
+  const sink = new MemorySpanSink();
+  await withRollout(aRolloutContext({ sink, ...fields }), () =>
+    client.chat.completions.create({ model: 'tiny', messages }),
+  );
+  return sink.spans.length;
+}
+
+describe('a patched class of openai', () => {
+  test('clients get back the fetch they had, and what they had goes on to be called', async () => {
+    await using model = await ScriptedModel.start(() => answer('hi'));
+    let calls = 0;
+    const own: typeof fetch = (input, init) => {
+      calls += 1;
+      return fetch(input, init);
+    };
+    const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: own });
+    const undo = patchOpenAI(OpenAI);
+    expect(await spansOf(client)).toBe(1);
+    undo();
+    expect(Reflect.get(client, 'fetch')).toBe(own);
+    expect(await spansOf(client)).toBe(0);
+    expect(calls).toBe(2);
+  });
+
+  test('together with all other ways a call is recorded once', async () => {
+    await using model = await ScriptedModel.start(() => answer('hi'));
+    const undos = [patchGlobalFetch(), patchOpenAI(OpenAI), patchOpenAI(OpenAI)];
+    const wrapper: typeof fetch = (input, init) => globalThis.fetch(input, init);
+    for (const options of [{}, { fetch: traceFetch() }, { fetch: wrapper }]) {
+      const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', ...options });
+      expect(await spansOf(client)).toBe(1);
+      expect(await spansOf(client.withOptions({ maxRetries: 0 }))).toBe(1);
+    }
+    for (const undo of undos) undo();
+  });
+
+  test('subclasses and the copy that is required are traced, each copy by its own line', async () => {
+    await using model = await ScriptedModel.start(() => answer('hi'));
+    const required: { readonly OpenAI: typeof OpenAI } = createRequire(import.meta.url)('openai');
+    expect(required.OpenAI).not.toBe(OpenAI);
+    const options = { baseURL: model.baseUrl, apiKey: 'x' };
+    const other = new required.OpenAI(options);
+    const undo = patchOpenAI(OpenAI);
+    expect(await spansOf(other)).toBe(0);
+    expect(await spansOf(new AzureOpenAI({ ...options, apiVersion: '1' }))).toBe(1);
+    const undoRequired = patchOpenAI(required.OpenAI);
+    expect(await spansOf(other)).toBe(1);
+    undo();
+    undoRequired();
+  });
+
+  test('calls that are not to be traced are left alone', async () => {
+    await using model = await ScriptedModel.start(() => answer('hi'));
+    const undo = patchOpenAI(OpenAI, { shouldTrace: ({ model: name }) => name !== 'tiny' });
+    expect(await spansOf(new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
+    undo();
+  });
+
+  test('what somebody put over the method after us stays, and works on', async () => {
+    await using model = await ScriptedModel.start(() => answer('hi'));
+    const prototype = OpenAI.prototype as unknown as Record<'fetchWithTimeout', (...args: unknown[]) => unknown>;
+    const original = prototype.fetchWithTimeout;
+    const undo = patchOpenAI(OpenAI);
+    const ours = prototype.fetchWithTimeout;
+    const theirs = function (this: unknown, ...args: unknown[]): unknown {
+      return ours.apply(this, args);
+    };
+    prototype.fetchWithTimeout = theirs;
+    undo();
+    expect(prototype.fetchWithTimeout).toBe(theirs);
+    expect(await spansOf(new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
+    prototype.fetchWithTimeout = original;
+  });
+
+  test.for([
+    ['a client instead of its class', new OpenAI({ apiKey: 'x' }), 'was given object'],
+    ['some other class', class Other {}, "was given the function 'Other'"],
+    [
+      'an older major',
+      class OpenAI {
+        getUserAgent(): string {
+          return 'OpenAI/JS 5.23.2';
+        }
+        fetchWithTimeout(): void {}
+      },
+      'that of version 5.23.2',
+    ],
+    ['nothing', null, 'was given null'],
+  ] as const)('%s is turned away with what it is', ([, value, message]) => {
+    const patch = (): unknown => patchOpenAI(value as unknown as typeof OpenAI);
+    expect(patch).toThrow(message);
+    expect(patch).toThrow(AgentLightningError);
+  });
+});
