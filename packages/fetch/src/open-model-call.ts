@@ -8,7 +8,6 @@ import {
   genAiAttributes,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
   modelCallAttributes,
   modelCallToSpan,
   newSpanId,
@@ -17,7 +16,14 @@ import {
   spanNames,
   untrainableReason,
 } from '@agentlightning/core';
-import type { ModelApi, ModelRequest } from '@agentlightning/core/adapter';
+import {
+  type ModelApi,
+  type ModelRequest,
+  numberOf,
+  samplingAttributes,
+  textOf,
+  usageAttributes,
+} from '@agentlightning/core/adapter';
 import { AnswerReader } from './answer-reader.ts';
 
 /** How calls of each API are called in the trace: the span's name and OpenTelemetry's operation. */
@@ -133,7 +139,6 @@ export class OpenModelCall implements ActiveSpan {
     const error = httpError ?? broken;
     const reason = error ?? notChat(request.api) ?? untrainableReason(captured);
     const endTimeMs = clock.now();
-    const usage = captured.usage ?? usageOf(response);
     const span = modelCallToSpan(
       {
         rolloutId: context.rolloutId,
@@ -162,14 +167,15 @@ export class OpenModelCall implements ActiveSpan {
         latencyMs: endTimeMs - this.#startTimeMs,
         ...(this.#firstByteTimeMs === null ? {} : { timeToFirstTokenMs: this.#firstByteTimeMs - this.#startTimeMs }),
         ...(this.#httpStatus === null ? {} : { httpStatus: this.#httpStatus }),
-        ...(usage === null ? {} : { usage }),
-        sampling: samplingOf(request.body),
         responseTokens: captured.responseTokens,
         requestText: request.text,
         error,
       },
     );
-    return this.#named(span);
+    return this.#named({
+      ...span,
+      attributes: { ...span.attributes, ...samplingAttributes(request.body), ...usageAttributes(response ?? {}) },
+    });
   }
 
   #named(span: SpanInput): SpanInput {
@@ -205,32 +211,4 @@ function withoutTokens(response: JsonObject): JsonObject {
   if (!Array.isArray(choices)) return rest;
   const visible = choices.filter(isJsonObject).map(({ token_ids: _ids, logprobs: _logprobs, ...choice }) => choice);
   return { ...rest, choices: visible };
-}
-
-/** Token counts as the Responses and Messages APIs name them. */
-function usageOf(response: JsonObject | null): { readonly inputTokens: number; readonly outputTokens: number } | null {
-  const usage = response?.usage;
-  if (!isJsonObject(usage)) return null;
-  const inputTokens = numberOf(usage.input_tokens);
-  return inputTokens === null ? null : { inputTokens, outputTokens: numberOf(usage.output_tokens) ?? 0 };
-}
-
-function samplingOf(body: JsonObject): { readonly topP?: number; readonly maxTokens?: number; readonly seed?: number } {
-  const topP = numberOf(body.top_p);
-  const maxTokens =
-    numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens) ?? numberOf(body.max_output_tokens);
-  const seed = numberOf(body.seed);
-  return {
-    ...(topP === null ? {} : { topP }),
-    ...(maxTokens === null ? {} : { maxTokens }),
-    ...(seed === null ? {} : { seed }),
-  };
-}
-
-function numberOf(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' ? value : null;
-}
-
-function textOf(value: JsonValue | undefined): string | null {
-  return typeof value === 'string' ? value : null;
 }

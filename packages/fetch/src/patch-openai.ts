@@ -114,7 +114,7 @@ function prototypeOf(OpenAI: OpenAIClass): object {
 
 function described(value: unknown, version: string | null): string {
   if (version !== null) return `that of version ${version}`;
-  return typeof value === 'function' ? `the function '${value.name}'` : `${value === null ? 'null' : typeof value}`;
+  return typeof value === 'function' ? `the function '${value.name}'` : String(value === null ? value : typeof value);
 }
 
 /** The version that the class tells servers of; null when it does not. */

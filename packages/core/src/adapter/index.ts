@@ -4,6 +4,7 @@
  * @module
  */
 
+export { numberOf, textOf } from '../json-access.ts';
 export { rolloutStorage } from '../rollout-context.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
@@ -13,7 +14,12 @@ export { bareFetch, markLayer, placeOfLayers } from './fetch-layer.ts';
 export { callHeaders } from './gateway-request.ts';
 export type { FetchLayerMaker } from './global-fetch.ts';
 export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
-export { modelAnswerAttributes, modelRequestAttributes } from './model-call-attributes.ts';
+export {
+  modelAnswerAttributes,
+  modelRequestAttributes,
+  samplingAttributes,
+  usageAttributes,
+} from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
 export { isRequest, readFetch } from './model-request.ts';
 export type { GatewayCall, RedirectedFetchOptions } from './redirected-fetch.ts';

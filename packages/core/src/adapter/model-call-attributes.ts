@@ -17,15 +17,34 @@ export function modelRequestAttributes(request: JsonObject): Attributes {
   const { messages, input, tools } = request;
   const inputMessages = messages === undefined ? toGenAiResponseInput(request) : toGenAiMessages(messages);
   return known({
+    ...samplingAttributes(request),
     [genAiAttributes.requestModel]: textOf(request.model),
-    [genAiAttributes.requestTemperature]: numberOf(request.temperature),
-    [genAiAttributes.requestTopP]: numberOf(request.top_p),
-    [genAiAttributes.requestMaxTokens]:
-      numberOf(request.max_completion_tokens) ?? numberOf(request.max_tokens) ?? numberOf(request.max_output_tokens),
-    [genAiAttributes.requestSeed]: numberOf(request.seed),
     [genAiAttributes.inputMessages]:
       messages === undefined && input === undefined ? null : JSON.stringify(inputMessages),
     [genAiAttributes.toolDefinitions]: objectsOf(tools).length === 0 ? null : JSON.stringify(tools),
+  });
+}
+
+/** How a request asks to be sampled, as far as it says so. */
+export function samplingAttributes(request: JsonObject): Attributes {
+  return known({
+    [genAiAttributes.requestTemperature]: numberOf(request.temperature),
+    [genAiAttributes.requestTopP]: numberOf(request.top_p),
+    [genAiAttributes.requestMaxTokens]: firstNumber(
+      request.max_completion_tokens,
+      request.max_tokens,
+      request.max_output_tokens,
+    ),
+    [genAiAttributes.requestSeed]: numberOf(request.seed),
+  });
+}
+
+/** How many tokens an answer's `usage` counts, as any of the APIs names them. */
+export function usageAttributes({ usage }: JsonObject): Attributes {
+  if (!isObject(usage)) return {};
+  return known({
+    [genAiAttributes.usageInputTokens]: firstNumber(usage.prompt_tokens, usage.input_tokens),
+    [genAiAttributes.usageOutputTokens]: firstNumber(usage.completion_tokens, usage.output_tokens),
   });
 }
 
@@ -39,14 +58,12 @@ export function modelAnswerAttributes(answer: JsonObject): Attributes {
   const { choices, output } = answer;
   const messages = choices === undefined ? toGenAiResponseOutput(output) : toGenAiOutputMessages(answer);
   const finishReasons = objectsOf(choices).map((choice) => textOf(choice.finish_reason) ?? '');
-  const usage = isObject(answer.usage) ? answer.usage : {};
   return known({
     [genAiAttributes.responseId]: textOf(answer.id),
     [genAiAttributes.responseModel]: textOf(answer.model),
     [genAiAttributes.responseFinishReasons]: finishReasons.some((reason) => reason !== '') ? finishReasons : null,
     [genAiAttributes.outputMessages]: choices === undefined && output === undefined ? null : JSON.stringify(messages),
-    [genAiAttributes.usageInputTokens]: firstNumber(usage.prompt_tokens, usage.input_tokens),
-    [genAiAttributes.usageOutputTokens]: firstNumber(usage.completion_tokens, usage.output_tokens),
+    ...usageAttributes(answer),
   });
 }
 
