@@ -5,6 +5,17 @@ import type { SqlCondition } from './sql-dialect.ts';
 import type { SqlRow } from './sql-driver.ts';
 import type { SqlValue } from './sql-value.ts';
 
+/**
+ * A part of a list. What the page holds is among the first items of every part: where each part has an index in the
+ * list's order, nothing else is read, while a database that is told all parts as one condition would sort all of it.
+ */
+export interface ListPart {
+  /** Met by no item of another part. */
+  readonly condition: SqlCondition;
+  /** Whether to sort all of the part, which is small, instead of following an index of all items in the list's order. */
+  readonly isSmall: boolean;
+}
+
 /** How a list is read from the database. */
 export interface ListPlan<TItem, TSortField extends string> {
   readonly columns: string;
@@ -12,14 +23,11 @@ export interface ListPlan<TItem, TSortField extends string> {
   readonly from: string;
   /** The part of `from` that is enough to tell which items there are. @default `from` */
   readonly itemsFrom?: string;
-  /** Where the number of items is kept, for lists that are too long to be counted. @default they are counted */
-  readonly counter?: { readonly from: string; readonly sum: string };
   readonly conditions: readonly SqlCondition[];
-  /**
-   * Conditions of which an item may meet any, and meets at most one. The items of each are read along an index;
-   * a database that is told them as one condition sorts everything that meets it. @default there are none
-   */
-  readonly alternatives?: readonly SqlCondition[];
+  /** The parts of the list, when it is read part by part. @default it is read as a whole */
+  readonly parts?: readonly ListPart[];
+  /** How many items there are. @default they are counted */
+  readonly total?: number;
   /** Columns by the sort field they stand for. */
   readonly sortColumns: Readonly<Record<TSortField, string>>;
   /** The order when none is asked for, and between equals: a column whose values are all different. */
@@ -51,44 +59,57 @@ async function countItems<TItem, TSortField extends string>(
   { db }: OperationContext,
   plan: ListPlan<TItem, TSortField>,
 ): Promise<number> {
-  const { from, sum } = plan.counter ?? { from: plan.itemsFrom ?? plan.from, sum: 'count(*)' };
+  if (plan.total !== undefined) return plan.total;
   const { sql, parameters } = whereOf(plan);
-  const [counted] = await db.all(`SELECT ${sum} AS total FROM ${from} WHERE ${sql}`, parameters);
+  const [counted] = await db.all(
+    `SELECT count(*) AS total FROM ${plan.itemsFrom ?? plan.from} WHERE ${sql}`,
+    parameters,
+  );
   return counted === undefined ? 0 : readInteger(counted, 'total');
 }
 
 /** The statement that reads the items of a page. */
 function itemsOf<TItem, TSortField extends string>(
   plan: ListPlan<TItem, TSortField>,
-  { limit, offset, orderBy }: PageClauses,
+  { limit, offset, order }: PageClauses,
 ): SqlCondition {
-  const { columns, from, tieBreaker: key, itemsFrom = from, alternatives = [] } = plan;
+  const { columns, from, tieBreaker: key, itemsFrom = from, parts } = plan;
   const isAll = limit === -1;
-  const where = isAll || alternatives.length < 2 ? whereOf(plan) : firstOfEach();
+  const where = isAll || parts === undefined || parts.length === 0 ? whereOf(plan) : firstOf(parts);
   return {
-    sql: `SELECT ${columns} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
+    sql: `SELECT ${columns} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy(order)} LIMIT ? OFFSET ?`,
     parameters: [...where.parameters, isAll ? Number.MAX_SAFE_INTEGER : limit, offset],
   };
 
-  /** Whatever is on the page is among the first items of one of the alternatives. */
-  function firstOfEach(): SqlCondition {
-    const parts = alternatives.map((alternative): SqlCondition => {
-      const { sql, parameters } = allOf([...plan.conditions, alternative]);
+  function firstOf(some: readonly ListPart[]): SqlCondition {
+    const selects = some.map(({ condition, isSmall }): SqlCondition => {
+      const { sql, parameters } = allOf([...plan.conditions, condition]);
+      const inOrder = orderBy(isSmall ? order.map(withoutIndex) : order);
       return {
-        sql: `SELECT * FROM (SELECT ${key} FROM ${itemsFrom} WHERE ${sql} ORDER BY ${orderBy} LIMIT ?) AS part`,
+        sql: `SELECT * FROM (SELECT ${key} FROM ${itemsFrom} WHERE ${sql} ORDER BY ${inOrder} LIMIT ?) AS part`,
         parameters: [...parameters, limit + offset],
       };
     });
     return {
-      sql: `${key} IN (${parts.map(({ sql }) => sql).join(' UNION ALL ')})`,
-      parameters: parts.flatMap(({ parameters }) => parameters),
+      sql: `${key} IN (${selects.map(({ sql }) => sql).join(' UNION ALL ')})`,
+      parameters: selects.flatMap(({ parameters }) => parameters),
     };
   }
 }
 
-function whereOf<TItem, TSortField extends string>(plan: ListPlan<TItem, TSortField>): SqlCondition {
-  const { conditions, alternatives } = plan;
-  return allOf(alternatives === undefined ? conditions : [...conditions, combine(alternatives, 'OR', 'FALSE')]);
+function whereOf<TItem, TSortField extends string>({ conditions, parts }: ListPlan<TItem, TSortField>): SqlCondition {
+  if (parts === undefined) return allOf(conditions);
+  const ofAny = parts.map(({ condition }) => condition);
+  return allOf([...conditions, combine(ofAny, 'OR', 'FALSE')]);
+}
+
+/** The same order, from an expression that no index is of. */
+function withoutIndex({ expression, direction }: OrderTerm): OrderTerm {
+  return { expression: `coalesce(${expression}, NULL)`, direction };
+}
+
+function orderBy(terms: readonly OrderTerm[]): string {
+  return terms.map(({ expression, direction }) => `${expression} ${direction}`).join(', ');
 }
 
 /** All of the conditions together; true when there are none. */
@@ -99,6 +120,11 @@ export function allOf(conditions: readonly SqlCondition[]): SqlCondition {
 /** The conditions joined as a query's `filterLogic` says; no conditions hold for everything. */
 export function joinFilters(conditions: readonly SqlCondition[], logic: 'and' | 'or' = 'and'): SqlCondition {
   return combine(conditions, logic === 'or' ? 'OR' : 'AND', 'TRUE');
+}
+
+/** A condition that a column of text equals a value, for which no index is used: another one is wanted. */
+export function equalsWithoutIndex(column: string, value: string): SqlCondition {
+  return { sql: `coalesce(${column}, '') = ?`, parameters: [value] };
 }
 
 /** A condition that a column equals a value. */
@@ -117,7 +143,12 @@ function combine(conditions: readonly SqlCondition[], word: 'AND' | 'OR', none: 
 interface PageClauses {
   readonly limit: number;
   readonly offset: number;
-  readonly orderBy: string;
+  readonly order: readonly OrderTerm[];
+}
+
+interface OrderTerm {
+  readonly expression: string;
+  readonly direction: string;
 }
 
 function pageClauses<TItem, TSortField extends string>(plan: ListPlan<TItem, TSortField>): PageClauses {
@@ -133,13 +164,13 @@ function pageClauses<TItem, TSortField extends string>(plan: ListPlan<TItem, TSo
   }
   // Nothing comes before everything, whatever the database's own custom is.
   const direction = sortOrder === 'desc' ? 'DESC NULLS LAST' : 'ASC NULLS FIRST';
-  const tieBreaker = `${plan.tieBreaker} ${sortOrder === 'desc' ? 'DESC' : 'ASC'}`;
-  if (sortBy === undefined) return { limit, offset, orderBy: tieBreaker };
+  const tieBreaker = { expression: plan.tieBreaker, direction: sortOrder === 'desc' ? 'DESC' : 'ASC' };
+  if (sortBy === undefined) return { limit, offset, order: [tieBreaker] };
   if (!Object.hasOwn(plan.sortColumns, sortBy)) {
     const allowed = Object.keys(plan.sortColumns).join(', ');
     throw invalid('sortBy', `Invalid sort field ${sortBy}, allowed fields are: ${allowed}`);
   }
-  return { limit, offset, orderBy: `${plan.sortColumns[sortBy]} ${direction}, ${tieBreaker}` };
+  return { limit, offset, order: [{ expression: plan.sortColumns[sortBy], direction }, tieBreaker] };
 }
 
 function invalid(path: string, message: string): ValidationError {

@@ -7,10 +7,11 @@ import {
   terminalRolloutStatuses,
 } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { allOf, equals, joinFilters, type ListPlan, readPage } from '../page.ts';
+import { allOf, equals, joinFilters, readPage } from '../page.ts';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
 import { readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
+import { divideRollouts } from './divide-rollouts.ts';
 import { findRollout } from './rollout-record.ts';
 
 /**
@@ -25,16 +26,18 @@ export async function getRollout(context: OperationContext, rolloutId: string): 
 }
 
 /** Lists rollouts, each with its latest attempt if it has one; in the order they came in by default. */
-export function queryRollouts(
+export async function queryRollouts(
   context: OperationContext,
   query: RolloutQuery,
 ): Promise<Page<Rollout | AttemptedRollout>> {
+  const { parts, total, rest } = await divideRollouts(context, query);
   return readPage(context, {
     columns: rolloutWithAttempt.columns,
     from: rolloutWithAttempt.from,
     itemsFrom: 'rollouts AS r',
-    ...(isCounted(context, query) ? { counter: rolloutCounter } : {}),
-    ...filtersOf(context, query),
+    conditions: conditionsOf(context, rest),
+    ...(parts === null ? {} : { parts }),
+    ...(total === null ? {} : { total }),
     sortColumns: {
       startTimeMs: 'r.start_time_ms',
       endTimeMs: 'r.end_time_ms',
@@ -46,44 +49,6 @@ export function queryRollouts(
     query,
     toItem: attemptedRolloutFromRow,
   });
-}
-
-/** Where rollouts are counted by run, mode and status. */
-const rolloutCounter = { from: 'rollout_counts AS r', sum: 'coalesce(sum(r.rollouts), 0)' } as const;
-
-/** The fields of a query that tell nothing but runs, modes and statuses, or nothing about which rollouts it is for. */
-const countedFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
-  'statusIn',
-  'runId',
-  'modeIn',
-  'filterLogic',
-  'sortBy',
-  'sortOrder',
-  'limit',
-  'offset',
-]);
-
-/** Whether the rollouts of a query need not be counted one by one. */
-function isCounted({ dialect }: OperationContext, query: RolloutQuery): boolean {
-  return (
-    dialect.keepsCounts &&
-    Object.entries(query).every(([field, value]) => value === undefined || countedFields.has(field))
-  );
-}
-
-function filtersOf(
-  context: OperationContext,
-  query: RolloutQuery,
-): Pick<ListPlan<Rollout, never>, 'conditions' | 'alternatives'> {
-  const { statusIn, ...others } = query;
-  const isOnlyFilter = query.rolloutIdIn === undefined && query.rolloutIdContains === undefined;
-  if (statusIn === undefined || !(isOnlyFilter || query.filterLogic !== 'or'))
-    return { conditions: conditionsOf(context, query) };
-  const statuses = [...new Set(statusIn)];
-  return {
-    conditions: conditionsOf(context, others),
-    alternatives: statuses.map((status) => equals('r.status', status)),
-  };
 }
 
 function conditionsOf({ dialect }: OperationContext, query: RolloutQuery): readonly SqlCondition[] {
