@@ -53,6 +53,12 @@ const steps: readonly Step[] = [
   }),
   packageStep,
   snippetStep,
+  commandStep({
+    name: 'python',
+    description: 'the Python package, for the interop tests',
+    command: ['node', 'packages/store/test/interop/main.ts'],
+    remark: /agentlightning \S+|not run: .*/,
+  }),
   testStep,
 ];
 

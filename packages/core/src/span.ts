@@ -1,3 +1,5 @@
+import type { JsonObject } from './json.ts';
+
 /** A value an attribute may have, as in OpenTelemetry: a primitive or a list of primitives of one kind. */
 export type AttributeValue = string | number | boolean | readonly string[] | readonly number[] | readonly boolean[];
 
@@ -49,6 +51,8 @@ export interface Span {
   readonly endTimeMs: number | null;
   /** What produced the span: service name and the like. */
   readonly resource: { readonly attributes: Attributes; readonly schemaUrl: string };
+  /** What else the span came with over the store protocol, under the names it has there; kept as it is. @default none */
+  readonly extra?: JsonObject;
 }
 
 /** A span on its way to the store, which gives it the next sequence id when it has none. */

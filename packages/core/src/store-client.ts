@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Attempt } from './attempt.ts';
 import { systemClock } from './clock.ts';
+import { AgentLightningError } from './errors/agent-lightning-error.ts';
+import { NotFoundError } from './errors/not-found-error.ts';
 import { newId } from './id.ts';
 import type { JsonObject } from './json.ts';
 import { attemptFromWire, attemptPatchToWire, wireAttemptSchema } from './protocol/wire-attempt.ts';
@@ -25,7 +27,7 @@ import {
   wireMetricPointSchema,
   wireRunSchema,
 } from './protocol/wire-run.ts';
-import { spanFromWire, spanToWire, wireSpanSchema } from './protocol/wire-span.ts';
+import { spanFromWire, wireSpanSchema } from './protocol/wire-span.ts';
 import { statisticsFromWire, wireStatisticsSchema } from './protocol/wire-statistics.ts';
 import { wireWorkerSchema, workerFromWire } from './protocol/wire-worker.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
@@ -51,11 +53,10 @@ import type { StoreChange, WatchOptions } from './store-change.ts';
 import { watchOverHttp } from './store-client-events.ts';
 import { StoreMaintenanceClient } from './store-client-maintenance.ts';
 import type { StoreClientOptions } from './store-client-options.ts';
+import { SpanWriting } from './store-client-spans.ts';
 import { StoreTransport } from './store-client-transport.ts';
 import { claimOverHttp, waitOverHttp } from './store-client-wait.ts';
 import type { Worker } from './worker.ts';
-
-const sequenceIdsSchema = z.object({ sequence_ids: z.array(z.int().nullable()) });
 
 /**
  * A store behind HTTP: ours, or one of Agent Lightning 0.3 as far as its protocol goes.
@@ -71,6 +72,7 @@ const sequenceIdsSchema = z.object({ sequence_ids: z.array(z.int().nullable()) }
 export class StoreClient extends StoreMaintenanceClient implements Store {
   readonly #transport: StoreTransport;
   readonly #options: StoreClientOptions;
+  readonly #spans: SpanWriting;
   readonly #closing = new AbortController();
 
   constructor(options: StoreClientOptions) {
@@ -85,6 +87,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
     super(transport, options);
     this.#options = options;
     this.#transport = transport;
+    this.#spans = new SpanWriting(transport);
   }
 
   async enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
@@ -109,7 +112,13 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
-    return rolloutFromWire(await this.#get(`/rollouts/${encodeURIComponent(rolloutId)}`, wireRolloutSchema));
+    try {
+      return rolloutFromWire(await this.#get(`/rollouts/${encodeURIComponent(rolloutId)}`, wireRolloutSchema));
+    } catch (error) {
+      // A server of Agent Lightning 0.3 does not say what it did not find.
+      const isNamed = !AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND' || 'id' in error.details;
+      throw isNamed ? error : new NotFoundError('Rollout', rolloutId);
+    }
   }
 
   async queryRollouts(query: RolloutQuery = {}): Promise<Page<Rollout | AttemptedRollout>> {
@@ -154,20 +163,13 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
-    if (spans.length === 0) return [];
-    const { sequence_ids } = await this.#post('/spans/batch', { spans: spans.map(spanToWire) }, sequenceIdsSchema);
-    return spans.map((span, index) => {
-      const sequenceId = sequence_ids[index] ?? null;
-      return sequenceId === null ? null : { ...span, sequenceId };
-    });
+    return spans.length === 0 ? [] : this.#spans.append(spans);
   }
 
-  async nextSpanSequenceIds(
+  nextSpanSequenceIds(
     attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
   ): Promise<readonly number[]> {
-    const wire = attempts.map(({ rolloutId, attemptId }) => ({ rollout_id: rolloutId, attempt_id: attemptId }));
-    const { sequence_ids } = await this.#postOnce('/spans/next/batch', { attempts: wire }, sequenceIdsSchema);
-    return sequence_ids.map((sequenceId) => sequenceId ?? 0);
+    return this.#spans.reserve(attempts);
   }
 
   async querySpans(query: SpanQuery): Promise<Page<Span>> {
@@ -188,7 +190,9 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
 
   async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
     const path = `/resources/${encodeURIComponent(resourcesId)}`;
-    return resourcesSnapshotFromWire(await this.#get(path, wireResourcesSnapshotSchema));
+    const wire = await this.#get(path, wireResourcesSnapshotSchema.nullable());
+    if (wire === null) throw new NotFoundError('Resources', resourcesId);
+    return resourcesSnapshotFromWire(wire);
   }
 
   async getLatestResources(): Promise<ResourcesSnapshot | null> {

@@ -95,12 +95,12 @@ export function attemptFromRow(row: SqlRow, prefix: '' | 'a_' = ''): Attempt {
 }
 
 /** The part of a span that has no column of its own. */
-export type SpanBody = Pick<Span, 'status' | 'attributes' | 'events' | 'links' | 'resource'>;
+export type SpanBody = Pick<Span, 'status' | 'attributes' | 'events' | 'links' | 'resource' | 'extra'>;
 
 /** The part of a span that has no column of its own. */
 export function spanBody(span: SpanInput): SpanBody {
-  const { status, attributes, events, links, resource } = span;
-  return { status, attributes, events, links, resource };
+  const { status, attributes, events, links, resource, extra } = span;
+  return { status, attributes, events, links, resource, ...(extra === undefined ? {} : { extra }) };
 }
 
 /** The span of a row of `spans`. */

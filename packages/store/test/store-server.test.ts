@@ -98,7 +98,7 @@ describe('the shapes of the protocol', () => {
       resource: { attributes: {}, schema_url: '' },
     };
     const recorded = await call('/spans', { ...span, of_another_version: true });
-    expect(recorded).toEqual({ status: 201, body: { ...span, start_time: 1_700_000_000.5 } });
+    expect(recorded).toEqual({ status: 201, body: { ...span, start_time: 1_700_000_000.5, of_another_version: true } });
     expect(await call('/spans', span)).toEqual({ status: 201, body: null });
     expect(await call(`/spans?rollout_id=${rollout_id}&attempt_id=latest&limit=1`)).toMatchObject({
       body: { total: 1, items: [{ sequence_id: 5 }] },
@@ -133,6 +133,7 @@ describe('the shapes of the protocol', () => {
     expect(await call(`/rollouts/${rolloutId}/attempts/latest`)).toEqual({ status: 200, body: null });
     expect(await call('/workers/nobody')).toEqual({ status: 200, body: null });
     expect(await call('/resources/latest')).toEqual({ status: 200, body: null });
+    expect(await call('/resources/rs-unknown')).toEqual({ status: 200, body: null });
     expect(await call('/health')).toEqual({ status: 200, body: { status: 'ok' } });
   });
 
@@ -150,8 +151,8 @@ describe('bad input', () => {
   const cases: [what: string, status: number, code: string, answer: () => Promise<Answer>][] = [
     ['an unknown rollout', 404, 'NOT_FOUND', () => call('/rollouts/ro-unknown')],
     ['an unknown rollout to change', 404, 'NOT_FOUND', () => call('/rollouts/ro-unknown', { mode: 'val' })],
-    ['an unknown resource', 404, 'NOT_FOUND', () => call('/resources/rs-unknown')],
     ['an unknown route', 404, 'NOT_FOUND', () => call('/nonsense')],
+    ['a route that has another verb', 405, 'NOT_FOUND', () => call('/health', {})],
     ['a body that is no JSON', 422, 'VALIDATION', () => call('/rollouts', '{"input": ')],
     [
       'a body of another type',
@@ -168,7 +169,7 @@ describe('bad input', () => {
     ['a negative offset', 400, 'VALIDATION', () => call('/workers?offset=-1')],
     ['an unknown sort field', 400, 'VALIDATION', () => call('/rollouts?sort_by=input')],
     ['a sort field of every object', 400, 'VALIDATION', () => call('/rollouts?sort_by=constructor')],
-    ['an unknown sort order', 400, 'VALIDATION', () => call('/rollouts?sort_order=sideways')],
+    ['an unknown sort order', 422, 'VALIDATION', () => call('/rollouts?sort_order=sideways')],
     ['null for a status', 400, 'VALIDATION', () => call('/rollouts/ro-unknown', { status: null })],
     ['null for heartbeat statistics', 400, 'VALIDATION', () => call('/workers/w', { heartbeat_stats: null })],
     [

@@ -86,7 +86,7 @@ function codeOf(status: number): ErrorCode {
   if (status === 400 || status === 422) return 'VALIDATION';
   if (status === 401) return 'UNAUTHENTICATED';
   if (status === 403) return 'PERMISSION_DENIED';
-  if (status === 404) return 'NOT_FOUND';
+  if (status === 404 || status === 405) return 'NOT_FOUND';
   if (status === 409) return 'CONFLICT';
   if (status === 408) return 'TIMEOUT';
   if (status === 413) return 'PAYLOAD_TOO_LARGE';

@@ -13,7 +13,7 @@ export interface WirePage<TItem> {
 /** How to sort and cut a list, as the store protocol has it. */
 export interface WirePageOptions {
   readonly sort_by?: string | null | undefined;
-  readonly sort_order?: string | null | undefined;
+  readonly sort_order?: 'asc' | 'desc' | null | undefined;
   readonly limit?: number | null | undefined;
   readonly offset?: number | null | undefined;
 }
@@ -26,12 +26,12 @@ export function wirePageSchema<TItem>(item: z.ZodType<TItem>): z.ZodType<WirePag
 /** The fields of {@link WirePageOptions}, to build the shape of a query from. */
 export const wirePageOptionsShape: {
   readonly sort_by: z.ZodType<string | null | undefined>;
-  readonly sort_order: z.ZodType<string | null | undefined>;
+  readonly sort_order: z.ZodType<'asc' | 'desc' | null | undefined>;
   readonly limit: z.ZodType<number | null | undefined>;
   readonly offset: z.ZodType<number | null | undefined>;
 } = {
   sort_by: z.string().nullish(),
-  sort_order: z.string().nullish(),
+  sort_order: z.enum(['asc', 'desc'], 'Invalid sort_order, allowed values are: asc, desc').nullish(),
   limit: z.int().nullish(),
   offset: z.int().nullish(),
 };
@@ -49,19 +49,15 @@ export function pageToWire<TItem, TWire>(page: Page<TItem>, toWire: (item: TItem
 /**
  * How to sort and cut a list, from the wire.
  *
- * @throws ValidationError for an unknown sort field or order
+ * @throws ValidationError for an unknown sort field
  */
 export function pageOptionsFromWire<TSortField extends string>(
   wire: WirePageOptions,
   sortFields: Readonly<Record<string, TSortField>>,
 ): PageOptions<TSortField> {
-  const order = wire.sort_order ?? 'asc';
-  if (order !== 'asc' && order !== 'desc') {
-    throw invalid('sort_order', `Invalid sort_order: ${order}, allowed values are: asc, desc`);
-  }
   return {
     ...sortFieldFromWire(wire.sort_by, sortFields),
-    sortOrder: order,
+    sortOrder: wire.sort_order ?? 'asc',
     limit: wire.limit ?? -1,
     offset: wire.offset ?? 0,
   };

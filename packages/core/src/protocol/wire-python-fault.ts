@@ -26,10 +26,13 @@ export function errorFromPythonFault(body: unknown): AgentLightningError | null 
   if (!fault.success) return null;
   const { error_type, traceback } = fault.data;
   const reason = traceback.trimEnd().split('\n').at(-1) ?? error_type;
-  const [, kind, id] = /: (Rollout|Attempt|Worker|Resources?) (\S+) not found/.exec(reason) ?? [];
+  const [, kind, id] = /: (Rollout|Attempt) (\S+) not found/.exec(reason) ?? missingKeyOf(reason);
   if (kind !== undefined && id !== undefined) return new NotFoundError(kind, id);
   // Its rollout that does not exist is null, which it then finds not to have the shape of a rollout.
-  if (error_type === 'ResponseValidationError') return new NotFoundError('What the store was asked for', 'there');
+  if (error_type === 'ResponseValidationError') {
+    const message = 'The store has nothing under the id that it was asked for';
+    return new AgentLightningError({ code: 'NOT_FOUND', message, details: { errorType: error_type } });
+  }
   if (finalTypes.has(error_type)) return new ValidationError('Request', [{ path: '', message: reason }]);
   return new AgentLightningError({
     code: 'UNREACHABLE',
@@ -37,4 +40,11 @@ export function errorFromPythonFault(body: unknown): AgentLightningError | null 
     remedy: 'Look into the log of the store server.',
     details: { errorType: error_type },
   });
+}
+
+/** The last part of the key that nothing has: an attempt's key begins with its rollout's. */
+function missingKeyOf(reason: string): readonly (string | undefined)[] {
+  const key = /does not exist with primary key\(s\): .*\b(\w+)_id='([^']*)'$/.exec(reason);
+  const kind = key?.[1];
+  return kind === undefined ? [] : ['', kind.charAt(0).toUpperCase() + kind.slice(1), key?.[2]];
 }

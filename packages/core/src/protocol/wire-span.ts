@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonObject } from '../json.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
 
@@ -41,15 +42,15 @@ export const wireAttributesSchema: z.ZodType<Attributes> = z.custom<Attributes>(
   'must be an object of strings, numbers, booleans, or lists of them',
 );
 
-const wireSpanContextSchema = z.object({
+const wireSpanContextSchema = z.looseObject({
   trace_id: z.string(),
   span_id: z.string(),
   is_remote: z.boolean().optional(),
   trace_state: z.record(z.string(), z.string()).optional(),
 });
 
-/** The shape of {@link WireSpan}. Fields that are not named here are let pass and forgotten. */
-export const wireSpanSchema: z.ZodType<WireSpan> = z.object({
+/** The shape of {@link WireSpan}. Fields that are not named here are kept as they are. */
+export const wireSpanSchema: z.ZodType<WireSpan> = z.looseObject({
   rollout_id: z.string(),
   attempt_id: z.string(),
   sequence_id: z.int().min(0).nullish(),
@@ -88,6 +89,7 @@ export function spanInputFromWire(wire: WireSpan): SpanInput {
     startTimeMs: spanTimeFromWire(wire.start_time),
     endTimeMs: spanTimeFromWire(wire.end_time),
     resource: { attributes: wire.resource?.attributes ?? {}, schemaUrl: wire.resource?.schema_url ?? '' },
+    ...extraFromWire(wire),
   };
 }
 
@@ -113,13 +115,56 @@ export function spanToWire(span: SpanInput): WireSpan {
       attributes: event.attributes,
       timestamp: secondsFromMsOrNull(event.timeMs),
     })),
-    links: span.links.map((link) => ({ context: contextOf(link.traceId, link.spanId), attributes: link.attributes })),
+    links: span.links.map((link) => ({
+      context: contextOf(link.traceId, link.spanId),
+      // As OpenTelemetry's spans have it in Python.
+      attributes: Object.keys(link.attributes).length === 0 ? null : link.attributes,
+    })),
     start_time: secondsFromMsOrNull(span.startTimeMs),
     end_time: secondsFromMsOrNull(span.endTimeMs),
     context: contextOf(span.traceId, span.spanId),
     parent: span.parentId === null ? null : contextOf(span.traceId, span.parentId),
     resource: { attributes: span.resource.attributes, schema_url: span.resource.schemaUrl },
+    ...span.extra,
   };
+}
+
+const spanFields = new Set([
+  'rollout_id',
+  'attempt_id',
+  'sequence_id',
+  'trace_id',
+  'span_id',
+  'parent_id',
+  'name',
+  'status',
+  'attributes',
+  'events',
+  'links',
+  'start_time',
+  'end_time',
+  'resource',
+]);
+
+/** What a span has no field for: those that the protocol lets it have beyond its own, and contexts that say more than ids. */
+function extraFromWire(wire: WireSpan): { readonly extra?: JsonObject } {
+  const entries = Object.entries(wire).filter(([name, value]) => {
+    if (name !== 'context' && name !== 'parent') return !spanFields.has(name) && value !== undefined;
+    return saysMore(value, wire.trace_id, name === 'context' ? wire.span_id : wire.parent_id);
+  });
+  // Trusted: it was parsed from JSON.
+  return entries.length === 0 ? {} : { extra: Object.fromEntries(entries) as JsonObject };
+}
+
+function saysMore(
+  context: WireSpanContext | null | undefined,
+  traceId: string,
+  spanId: string | null | undefined,
+): boolean {
+  if (context === null || context === undefined) return false;
+  const { trace_id, span_id, is_remote = false, trace_state = {}, ...more } = context;
+  const isPlain = trace_id === traceId && span_id === spanId && !is_remote && Object.keys(trace_state).length === 0;
+  return !isPlain || Object.keys(more).length > 0;
 }
 
 function eventFromWire(event: WireSpan['events'][number]): SpanEvent {

@@ -34,13 +34,29 @@ export async function readPatch<TSchema extends z.ZodType>(
   schema: TSchema,
   notNull: readonly string[],
 ): Promise<z.output<TSchema>> {
-  const body = (await context.req.text()) === '' ? {} : await readJsonBody(context);
+  const body = await readJsonBody(context);
+  refuseNull(body, notNull);
+  return parseRequest(schema, body);
+}
+
+/** As {@link readPatch}, where a request without a body changes nothing. */
+export async function readOptionalPatch<TSchema extends z.ZodType>(
+  context: Context,
+  schema: TSchema,
+  notNull: readonly string[],
+): Promise<z.output<TSchema>> {
+  const text = await context.req.text();
+  const body = text === '' ? {} : ((await readJsonBody(context)) ?? {});
+  refuseNull(body, notNull);
+  return parseRequest(schema, body);
+}
+
+function refuseNull(body: unknown, notNull: readonly string[]): void {
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   const issues: ValidationIssue[] = fields
     .filter(([name, value]) => value === null && notNull.includes(name))
     .map(([name]) => ({ path: name, message: `${name} is invalid; it cannot be a null value.` }));
   if (issues.length > 0) throw new ValidationError('Request', issues);
-  return parseRequest(schema, body);
 }
 
 /** Checks the shape of what a request carries. */

@@ -1,4 +1,3 @@
-import { NotFoundError } from '@agentlightning/core';
 import { type Context, Hono } from 'hono';
 import type { SqlStore } from '../sql-store.ts';
 import { requireKey, requireLoopbackHost } from './access-control.ts';
@@ -20,6 +19,7 @@ import { addStatisticsRoutes } from './routes/statistics-routes.ts';
 import { addWaitRoutes } from './routes/wait-routes.ts';
 import { addWorkerRoutes } from './routes/worker-routes.ts';
 import type { StoreRouteOptions } from './store-route.ts';
+import { answerUnknownRoute } from './unknown-route.ts';
 
 /** The routes below `/v1/agl`, by what they are about. */
 const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)[] = [
@@ -52,9 +52,7 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   const { store, apiKey, maxBodyBytes, heartbeatMs, onFault } = options;
   const app = new Hono();
   app.onError((error, context) => answerError(context, error, onFault));
-  app.notFound((context) =>
-    answerError(context, new NotFoundError('Route', `${context.req.method} ${context.req.path}`), onFault),
-  );
+  app.notFound((context) => answerUnknownRoute(app, context));
   if (apiKey === null) app.use(requireLoopbackHost);
   app.get('/v1/agl/health', (context) => answerJson(context, { status: 'ok' }));
   if (apiKey !== null) app.use(requireKey(apiKey));

@@ -31,9 +31,12 @@ export function addResourceRoutes(app: Hono, { store }: StoreRouteOptions): void
     return answerJson(context, latest === null ? null : resourcesSnapshotToWire(latest));
   });
 
-  app.get('/resources/:resourcesId', async (context) =>
-    answerJson(context, resourcesSnapshotToWire(await store.getResources(context.req.param('resourcesId')))),
-  );
+  // As the protocol has it: what is not there is null.
+  app.get('/resources/:resourcesId', async (context) => {
+    const query = { resourcesId: context.req.param('resourcesId'), limit: 1 };
+    const [snapshot] = (await store.queryResources(query)).items;
+    return answerJson(context, snapshot === undefined ? null : resourcesSnapshotToWire(snapshot));
+  });
 
   app.post('/resources/:resourcesId', async (context) => {
     const resources = namedResourcesFromWire(await readBody(context, wireNamedResourcesSchema));

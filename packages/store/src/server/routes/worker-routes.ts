@@ -8,7 +8,7 @@ import {
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { answerJson } from '../answer.ts';
-import { readBody, readPatch } from '../request-body.ts';
+import { readBody, readOptionalPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
@@ -28,7 +28,7 @@ export function addWorkerRoutes(app: Hono, { store }: StoreRouteOptions): void {
   });
 
   app.post('/workers/:workerId', async (context) => {
-    const { heartbeat_stats } = await readPatch(context, heartbeatSchema, ['heartbeat_stats']);
+    const { heartbeat_stats } = await readOptionalPatch(context, heartbeatSchema, ['heartbeat_stats']);
     const worker = await store.updateWorker(context.req.param('workerId'), heartbeat_stats ?? null);
     return answerJson(context, workerToWire(worker));
   });

@@ -1,0 +1,18 @@
+import { NotFoundError } from '@agentlightning/core';
+import { errorToWire } from '@agentlightning/core/protocol';
+import type { Context, Hono } from 'hono';
+
+/** Answers a request for a route that there is not: 405 where there is one with another verb, 404 otherwise. */
+export function answerUnknownRoute(app: Hono, context: Context): Response {
+  const { method, path } = context.req;
+  const verbs = ['GET', 'POST', 'DELETE'].filter((verb) => hasRoute(app, verb, path));
+  context.status(verbs.length > 0 ? 405 : 404);
+  if (verbs.length > 0) context.header('allow', verbs.join(', '));
+  context.header('content-type', 'application/json');
+  return context.body(JSON.stringify(errorToWire(new NotFoundError('Route', `${method} ${path}`))));
+}
+
+function hasRoute(app: Hono, verb: string, path: string): boolean {
+  // What is there for all verbs is in between, not at the end.
+  return app.router.match(verb, path)[0].some(([[, route]]) => route.method === verb);
+}
