@@ -10,3 +10,14 @@ export function agentPathOf(context: RolloutContext | null): readonly string[] {
 export function withinAgent(context: RolloutContext, agentName: string): RolloutContext {
   return { ...context, agentName, agentPath: [...agentPathOf(context), agentName] };
 }
+
+/** A path as one text, the way attributes have it: `boss>expert`. A `>` or `%` within a name is percent-encoded. */
+export function agentPathText(path: readonly string[]): string {
+  return path.map((name) => name.replaceAll('%', '%25').replaceAll('>', '%3E')).join('>');
+}
+
+/** The path that {@link agentPathText} wrote. */
+export function agentPathFromText(text: string): readonly string[] {
+  if (text === '') return [];
+  return text.split('>').map((name) => name.replaceAll('%3E', '>').replaceAll('%25', '%'));
+}

@@ -1,5 +1,5 @@
 export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
-export { agentPathOf } from './agent-path.ts';
+export { agentPathFromText, agentPathOf, agentPathText } from './agent-path.ts';
 export type { Algorithm, CollectedGroup, CollectedRollout, ModelUpdate, StepContext, StepPlan } from './algorithm.ts';
 export type { Attempt, AttemptStatus } from './attempt.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';

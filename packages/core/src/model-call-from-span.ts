@@ -1,8 +1,14 @@
 import { z } from 'zod';
+import { agentPathFromText } from './agent-path.ts';
 import type { JsonObject } from './json.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
-import { genAiAttributes, modelCallAttributes, pythonReaderAttributes } from './span-attributes.ts';
+import {
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallAttributes,
+  pythonReaderAttributes,
+} from './span-attributes.ts';
 
 /**
  * The model call that a span records: the way back of `modelCallToSpan`.
@@ -28,6 +34,7 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
   if (!isOurs && !hasTokens) return null;
   const promptTokenIds = numbers(attributes[modelCallAttributes.promptTokenIds]) ?? [];
   const choices = choicesOf(attributes);
+  const agentPath = text(attributes[agentLightningAttributes.agentPath]);
   return {
     rolloutId: span.rolloutId,
     attemptId: span.attemptId,
@@ -37,6 +44,7 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
     model: text(attributes[genAiAttributes.requestModel]) ?? text(attributes[genAiAttributes.responseModel]) ?? '',
     policyVersion: number(attributes[modelCallAttributes.policyVersion]),
     agentName: text(attributes[genAiAttributes.agentName]) ?? text(attributes[pythonReaderAttributes.agentName]),
+    agentPath: agentPath === null ? null : agentPathFromText(agentPath),
     promptTokenIds,
     choices,
     // OpenAI's default, and vLLM's.

@@ -15,6 +15,7 @@ const call: ModelCall = {
   model: 'tiny',
   policyVersion: 7,
   agentName: 'solver',
+  agentPath: ['100% boss > all', 'solver'],
   promptTokenIds: [1, 2, 3],
   choices: [{ index: 0, responseTokenIds: [4, 5], responseLogprobs: [-0.5, -1.25], finishReason: 'tool_calls' }],
   temperature: 0.7,
@@ -63,6 +64,7 @@ const anyCall: fc.Arbitrary<ModelCall> = fc.record({
   model: anyText,
   policyVersion: fc.option(fc.nat()),
   agentName: fc.option(anyText),
+  agentPath: fc.option(fc.array(fc.string({ unit: fc.constantFrom('a', '>', '%', '3', 'E', 'ö'), minLength: 1 }))),
   promptTokenIds: tokens,
   choices: fc.array(
     fc.record({
@@ -121,7 +123,12 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
   });
 
   it('leave what is unknown out instead of inventing it', () => {
-    const { attributes, parentId } = modelCallToSpan({ ...call, policyVersion: null, agentName: null });
+    const { attributes, parentId } = modelCallToSpan({
+      ...call,
+      policyVersion: null,
+      agentName: null,
+      agentPath: null,
+    });
     expect(parentId).toBeNull();
     expect(attributes).not.toHaveProperty('agentlightning.policy_version');
     expect(attributes).not.toHaveProperty('agent.name');

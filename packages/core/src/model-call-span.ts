@@ -1,3 +1,4 @@
+import { agentPathText } from './agent-path.ts';
 import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 import { newTraceId } from './id.ts';
 import type { JsonObject } from './json.ts';
@@ -5,7 +6,13 @@ import type { ModelCall, ModelCallChoice } from './model-call.ts';
 import { toGenAiResponseInput, toGenAiResponseOutput } from './responses-messages.ts';
 import type { RolloutMode } from './rollout.ts';
 import type { Attributes, AttributeValue, SpanInput } from './span.ts';
-import { genAiAttributes, modelCallAttributes, pythonReaderAttributes, spanNames } from './span-attributes.ts';
+import {
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallAttributes,
+  pythonReaderAttributes,
+  spanNames,
+} from './span-attributes.ts';
 
 /** A model call on its way to the store, which gives it the next sequence id when it has none. */
 export type ModelCallInput = Omit<ModelCall, 'sequenceId'> & { readonly sequenceId?: number };
@@ -91,6 +98,7 @@ function callAttributes(call: ModelCallInput): MaybeAttributes {
     [genAiAttributes.responseId]: call.responseId,
     [genAiAttributes.agentName]: call.agentName,
     [pythonReaderAttributes.agentName]: call.agentName,
+    [agentLightningAttributes.agentPath]: call.agentPath === null ? null : agentPathText(call.agentPath),
     [modelCallAttributes.promptTokenIds]: call.promptTokenIds,
     [modelCallAttributes.policyVersion]: call.policyVersion,
     [modelCallAttributes.isTrainable]: call.isTrainable,

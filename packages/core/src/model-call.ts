@@ -24,6 +24,8 @@ export interface ModelCall {
   readonly policyVersion: number | null;
   /** The agent that made the call, where an adapter could tell. */
   readonly agentName: string | null;
+  /** The agents at work, from the outermost to `agentName`; null where nobody could tell. */
+  readonly agentPath: readonly string[] | null;
   readonly promptTokenIds: readonly number[];
   /** At least one, in order of index. */
   readonly choices: readonly ModelCallChoice[];

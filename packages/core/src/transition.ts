@@ -7,6 +7,8 @@ export interface Transition {
   /** The order of the call among the rollout's spans. */
   readonly sequenceId: number;
   readonly agentName: string | null;
+  /** The agents at work, from the outermost to `agentName`; null where nobody could tell. */
+  readonly agentPath: readonly string[] | null;
   readonly promptTokenIds: readonly number[];
   /** The tokens the policy chose. Never empty. */
   readonly responseTokenIds: readonly number[];

@@ -1,4 +1,4 @@
-import { agentPathOf, withinAgent } from './agent-path.ts';
+import { agentPathOf, agentPathText, withinAgent } from './agent-path.ts';
 import { currentRollout, withRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
 import { agentLightningAttributes, genAiAttributes, pythonReaderAttributes } from './span-attributes.ts';
@@ -26,7 +26,7 @@ export function withAgent<TResult>(agentName: string, run: () => TResult): TResu
         [genAiAttributes.operationName]: 'invoke_agent',
         [genAiAttributes.agentName]: agentName,
         [pythonReaderAttributes.agentName]: agentName,
-        [agentLightningAttributes.agentPath]: [...agentPathOf(currentRollout()), agentName].join('>'),
+        [agentLightningAttributes.agentPath]: agentPathText([...agentPathOf(currentRollout()), agentName]),
       },
     },
   );

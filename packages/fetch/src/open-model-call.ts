@@ -148,6 +148,7 @@ export class OpenModelCall implements ActiveSpan {
         model: request.model ?? '',
         policyVersion: captured.policyVersion,
         agentName: context.agentName,
+        agentPath: context.agentName === null ? null : agentPathOf(context),
         promptTokenIds: captured.promptTokenIds,
         choices: captured.choices,
         temperature: numberOf(request.body.temperature) ?? 1,
@@ -184,8 +185,6 @@ export class OpenModelCall implements ActiveSpan {
     attributes[genAiAttributes.operationName] = names[api].operation;
     attributes[agentLightningAttributes.stepKind] = api === 'embeddings' ? 'embedding' : 'model-call';
     attributes[agentLightningAttributes.framework] = 'fetch';
-    const path = agentPathOf(this.#options.context);
-    if (path.length > 0) attributes[agentLightningAttributes.agentPath] = path.join('>');
     if (api === 'embeddings') {
       // Nothing is sampled here: it is no call that could be trained on, or fail to be.
       delete attributes[modelCallAttributes.isTrainable];

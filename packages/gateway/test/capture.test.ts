@@ -190,6 +190,7 @@ describe('headers', () => {
       'x-agl-parent-span-id': '00f067aa0ba902b7',
       'x-agl-trace-id': '4bf92f3577b34da6a3ce929d0e0e4736',
       'x-agl-agent-name': encodeURIComponent('größer'),
+      'x-agl-agent-path': `${encodeURIComponent('boss > all')}>${encodeURIComponent('größer')}`,
       'x-mine': 'kept',
     };
     const { response } = await fixture
@@ -199,7 +200,10 @@ describe('headers', () => {
     const [span] = await fixture.spans(attempt);
     expect(span).toMatchObject({ parentId: '00f067aa0ba902b7', traceId: '4bf92f3577b34da6a3ce929d0e0e4736' });
     expect(response.headers.get('x-agl-span-id')).toBe(span?.spanId);
-    expect((await fixture.calls(attempt))[0]?.agentName).toBe('größer');
+    expect((await fixture.calls(attempt))[0]).toMatchObject({
+      agentName: 'größer',
+      agentPath: ['boss > all', 'größer'],
+    });
     const sent = fixture.model.requests[0]?.headers ?? {};
     expect(Object.keys(sent).filter((name) => name.startsWith('x-agl-'))).toEqual([]);
     expect(sent['x-mine']).toBe('kept');

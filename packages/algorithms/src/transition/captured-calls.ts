@@ -1,5 +1,13 @@
-import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
-import { genAiAttributes, modelCallFromSpan } from '@agentlightning/core';
+import {
+  type AttributeValue,
+  agentLightningAttributes,
+  agentPathFromText,
+  genAiAttributes,
+  joinModelCalls,
+  type ModelCall,
+  modelCallFromSpan,
+  type Span,
+} from '@agentlightning/core';
 
 /** Model calls with token ids, in order of sequence id. */
 export interface CapturedCalls {
@@ -10,28 +18,49 @@ export interface CapturedCalls {
 
 /**
  * The model calls that spans record. Two sources may tell of one call: the gateway, with token ids, and a
- * framework's adapter, with the agent's name. They are joined on the response id. Two records of the same
- * call with the same tokens, as of a gateway behind a recording `fetch`, count once; the first one stays.
+ * framework's adapter, with the agent's name and path. They are joined; what the gateway was told of the agent itself
+ * comes first. Two records of the same call with the same tokens, as of a gateway behind a recording `fetch`, count
+ * once; the first one stays.
  */
 export function capturedCalls(spans: readonly Span[]): CapturedCalls {
-  const agentNames = new Map<string, string>();
-  const captured: ModelCall[] = [];
-  for (const span of spans) {
-    const call = modelCallFromSpan(span);
-    if (call !== null) captured.push(call);
-    const responseId = text(span.attributes[genAiAttributes.responseId]);
-    const agentName = call?.agentName ?? text(span.attributes[genAiAttributes.agentName]);
-    if (responseId !== null && agentName !== null) agentNames.set(responseId, agentName);
-  }
-  captured.sort((one, other) => one.sequenceId - other.sequenceId);
+  const told = agentsByResponse(spans);
+  const captured = joinModelCalls(spans).flatMap(({ captured: record, step }) => {
+    const call = record === null ? null : modelCallFromSpan(record);
+    return call === null ? [] : [withAgent(call, agentOf(step) ?? told.get(call.responseId ?? '') ?? null)];
+  });
   const calls = withoutDuplicates(captured);
-  return {
-    calls: calls.map((call) => ({
-      ...call,
-      agentName: call.agentName ?? agentNames.get(call.responseId ?? '') ?? null,
-    })),
-    duplicates: captured.length - calls.length,
-  };
+  return { calls, duplicates: captured.length - calls.length };
+}
+
+/** An agent, as a span tells of it. */
+type ToldAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
+
+function withAgent(call: ModelCall, told: ToldAgent | null): ModelCall {
+  if (told === null) return call;
+  const agentName = call.agentName ?? told.agentName;
+  // The path of another agent would contradict the name.
+  const isSame = agentName === told.agentName;
+  return { ...call, agentName, agentPath: call.agentPath ?? (isSame ? told.agentPath : null) };
+}
+
+/** Who made the call of each answer, by all spans that tell; none where they differ, as with an id that is repeated. */
+function agentsByResponse(spans: readonly Span[]): ReadonlyMap<string, ToldAgent | null> {
+  const agents = new Map<string, ToldAgent | null>();
+  for (const span of spans) {
+    const agent = agentOf(span);
+    const responseId = text(span.attributes[genAiAttributes.responseId]);
+    if (agent === null || responseId === null) continue;
+    const known = agents.get(responseId);
+    if (known === undefined || known?.agentPath === null) agents.set(responseId, agent);
+    if (known !== undefined && known?.agentName !== agent.agentName) agents.set(responseId, null);
+  }
+  return agents;
+}
+
+function agentOf(span: Span | null): ToldAgent | null {
+  const agentName = text(span?.attributes[genAiAttributes.agentName]);
+  const path = text(span?.attributes[agentLightningAttributes.agentPath]);
+  return agentName === null ? null : { agentName, agentPath: path === null ? null : agentPathFromText(path) };
 }
 
 function withoutDuplicates(calls: readonly ModelCall[]): readonly ModelCall[] {

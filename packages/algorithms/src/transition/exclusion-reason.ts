@@ -1,4 +1,4 @@
-import type { ModelCall, ModelCallChoice } from '@agentlightning/core';
+import { agentPathText, type ModelCall, type ModelCallChoice } from '@agentlightning/core';
 
 /** Log-probabilities are at most 0; engines round. */
 const logprobTolerance = 1e-3;
@@ -11,7 +11,7 @@ export function exclusionReason(
 ): string | null {
   const { responseTokenIds, responseLogprobs } = choice;
   if (!call.isTrainable) return call.untrainableReason ?? 'untrainable';
-  if (agents !== null && !agents.includes(call.agentName ?? '')) return 'other_agent';
+  if (agents !== null && !isOneOf(agents, call)) return 'other_agent';
   if (call.promptTokenIds.length === 0) return 'no_prompt_tokens';
   if (responseTokenIds.length === 0) return 'empty_response';
   if (responseLogprobs.length !== responseTokenIds.length) return 'missing_logprobs';
@@ -21,4 +21,10 @@ export function exclusionReason(
   // A greedy choice was not drawn from the policy's distribution: it has no probability ratio.
   if (!(call.temperature > 0)) return 'greedy';
   return null;
+}
+
+/** Whether a call was made by one of these agents, each said by its name or its whole path. */
+function isOneOf(agents: readonly string[], { agentName, agentPath }: ModelCall): boolean {
+  if (agentName !== null && agents.includes(agentName)) return true;
+  return agentPath !== null && agents.includes(agentPathText(agentPath));
 }

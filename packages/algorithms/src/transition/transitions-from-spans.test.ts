@@ -10,7 +10,7 @@ const reward = (sequenceId: number, value: number): Span => aRewardSpan(value, {
 
 test('a model call becomes a transition with everything training needs', () => {
   const { transitions, modelCalls, excluded } = transitionsFromSpans([
-    call(3, { temperature: 0.7, policyVersion: 5, agentName: 'clerk' }),
+    call(3, { temperature: 0.7, policyVersion: 5, agentName: 'clerk', agentPath: ['boss', 'clerk'] }),
   ]);
   expect(transitions).toEqual([
     {
@@ -19,6 +19,7 @@ test('a model call becomes a transition with everything training needs', () => {
       spanId: expect.any(String),
       sequenceId: 3,
       agentName: 'clerk',
+      agentPath: ['boss', 'clerk'],
       promptTokenIds: [1, 2, 3],
       responseTokenIds: [4, 5],
       responseLogprobs: [logprobOf(4), logprobOf(5)],
@@ -118,6 +119,10 @@ describe('what is left out, with counts', () => {
     const spans = [call(1, { agentName: 'writer' }), call(2, { agentName: 'critic' }), call(3)];
     const { transitions, excluded } = transitionsFromSpans(spans, { agents: ['writer'] });
     expect(transitions.map(({ agentName }) => agentName)).toEqual(['writer']);
+    const paths = [['boss', 'writer'], ['writer'], null].map((agentPath, index) =>
+      call(index + 1, { agentName: 'writer', agentPath }),
+    );
+    expect(transitionsFromSpans(paths, { agents: ['boss>writer'] }).transitions).toHaveLength(1);
     expect(excluded).toEqual({ other_agent: 2 });
   });
 
@@ -160,6 +165,44 @@ test("a framework's span of the same answer tells which agent made the call", ()
   const attributes = { [genAiAttributes.responseId]: 'chatcmpl-9', [genAiAttributes.agentName]: 'planner' };
   const spans = [aSpan({ sequenceId: 1, attributes }), call(2, { responseId: 'chatcmpl-9' })];
   expect(transitionsFromSpans(spans).transitions[0]?.agentName).toBe('planner');
+});
+
+test('an adapter tells of agents by name and path, also where an engine repeats its ids', () => {
+  const step = (sequenceId: number, path: string): Span =>
+    aSpan({
+      sequenceId,
+      attributes: {
+        'agentlightning.step.kind': 'model-call',
+        'agentlightning.agent.path': path,
+        [genAiAttributes.agentName]: path.split('>').at(-1) ?? '',
+        [genAiAttributes.responseId]: 'same',
+      },
+    });
+  const spans = [
+    call(1, { responseId: 'same' }),
+    step(2, 'boss'),
+    call(3, { responseId: 'same', responseTokenIds: [7] }),
+    step(4, 'boss>clerk'),
+    call(5, { responseId: 'same', responseTokenIds: [8] }),
+  ];
+  const told = transitionsFromSpans(spans).transitions.map(({ agentName, agentPath }) => [agentName, agentPath]);
+  expect(told).toEqual([
+    ['boss', ['boss']],
+    ['clerk', ['boss', 'clerk']],
+    // Nobody knows whose it is: the id says both.
+    [null, null],
+  ]);
+});
+
+test('a record that was made inside of an adapter’s step is of its agent, though it has no id', () => {
+  const attributes = {
+    'agentlightning.step.kind': 'model-call',
+    'agentlightning.agent.path': 'clerk',
+    [genAiAttributes.agentName]: 'clerk',
+  };
+  const step = aSpan({ spanId: 'abcdabcdabcdabcd', sequenceId: 2, attributes });
+  const record = { ...call(1, { responseId: null }), parentId: step.spanId };
+  expect(transitionsFromSpans([record, step]).transitions[0]?.agentPath).toEqual(['clerk']);
 });
 
 test('the order in which spans are given does not matter', () => {

@@ -7,7 +7,12 @@ import { turnRewards } from './turn-rewards.ts';
 
 /** What of an attempt's spans becomes transitions. */
 export interface TransitionOptions {
-  /** Only calls of these agents are trained on; a call whose agent is not known is then left out. @default all */
+  /**
+   * Only calls of these agents are trained on, by name or by the path from the outermost agent on: `boss>expert`.
+   * A call whose agent is not known is then left out.
+   *
+   * @default all
+   */
   readonly agents?: readonly string[];
   /** The dimension of the reward to learn from. @default the primary one of each emitted reward */
   readonly rewardName?: string;
@@ -77,6 +82,7 @@ function transition(call: ModelCall, choice: ModelCallChoice, reward: number | n
     spanId: call.spanId,
     sequenceId: call.sequenceId,
     agentName: call.agentName,
+    agentPath: call.agentPath,
     promptTokenIds: call.promptTokenIds,
     responseTokenIds: choice.responseTokenIds,
     responseLogprobs: choice.responseLogprobs.map((logprob) => Math.min(0, logprob)),

@@ -1,4 +1,4 @@
-import { agentPathOf, withinAgent } from '../agent-path.ts';
+import { agentPathOf, agentPathText, withinAgent } from '../agent-path.ts';
 import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
@@ -204,7 +204,7 @@ function stepAttributes({ kind, name }: AgentStep, inAgent: RolloutContext): Att
       : {
           [genAiAttributes.agentName]: agentName,
           [pythonReaderAttributes.agentName]: agentName,
-          [agentLightningAttributes.agentPath]: path.join('>'),
+          [agentLightningAttributes.agentPath]: agentPathText(path),
         }),
     ...(kind === 'tool-call' ? { [genAiAttributes.toolName]: name } : {}),
     ...(kind === 'model-call' || kind === 'embedding' ? { [genAiAttributes.requestModel]: name } : {}),

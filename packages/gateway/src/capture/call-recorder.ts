@@ -17,6 +17,8 @@ export interface StartedCall {
   readonly traceId: string;
   readonly parentId: string | null;
   readonly agentName: string | null;
+  /** From the outermost agent to `agentName`; null when nobody said. */
+  readonly agentPath: readonly string[] | null;
   readonly request: JsonObject;
   /** The request as it came. */
   readonly requestText: string;
@@ -57,6 +59,8 @@ export const callHeaders = {
   parentSpanId: 'x-agl-parent-span-id',
   /** Percent-encoded. */
   agentName: 'x-agl-agent-name',
+  /** The agents at work, from the outermost on, each percent-encoded, joined by `>`. */
+  agentPath: 'x-agl-agent-path',
   traceId: 'x-agl-trace-id',
   /** Of the answer: the span that records the call. */
   spanId: 'x-agl-span-id',
@@ -75,7 +79,12 @@ export function startCall(
     traceId: traceId !== null && /^[0-9a-f]{32}$/.test(traceId) ? traceId : call.attempt.traceId,
     parentId: parentId !== null && /^[0-9a-f]{16}$/.test(parentId) ? parentId : null,
     agentName: decoded(headers.get(callHeaders.agentName)),
+    agentPath: agentPathOf(headers.get(callHeaders.agentPath)),
   };
+}
+
+function agentPathOf(text: string | null): readonly string[] | null {
+  return text === null ? null : text.split('>').map((name) => decoded(name) ?? name);
 }
 
 /** Adapters send names percent-encoded, since headers are ASCII; others may send them as they are. */
@@ -127,6 +136,7 @@ function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
       model: asked.model,
       policyVersion: answer.policyVersion,
       agentName: started.agentName,
+      agentPath: started.agentPath,
       promptTokenIds: answer.promptTokenIds,
       choices: answer.choices,
       temperature: asked.temperature,
