@@ -13,38 +13,17 @@ export interface FrameworkClasses {
   readonly OpenAIResponsesModel: FrameworkClass;
   readonly OpenAIResponsesWSModel: FrameworkClass;
   readonly OpenAIChatCompletionsModel: FrameworkClass;
-  readonly OpenAITracingExporter: FrameworkClass;
 }
 
 const classNames = [
   'OpenAIResponsesModel',
   'OpenAIResponsesWSModel',
   'OpenAIChatCompletionsModel',
-  'OpenAITracingExporter',
 ] as const satisfies (keyof FrameworkClasses)[];
 
 /** Whether a module object is one of the framework: `import * as agents from '@openai/agents'`. */
 export function isFrameworkModule(value: unknown): value is FrameworkClasses {
   return classNames.every((name) => typeof fieldsOf(value)[name] === 'function');
-}
-
-/**
- * Lets no trace of a rollout be uploaded to OpenAI. Other exporters get it as ever.
- *
- * @returns undoes it
- */
-export function keepFromUpload(
-  { OpenAITracingExporter: { prototype } }: FrameworkClasses,
-  isOurs: (traceId: unknown) => boolean,
-): () => void {
-  if (!hasMethod(prototype, 'export')) return () => {};
-  return patchMethod(prototype, 'export', (original) => {
-    return function (this: unknown, items, ...rest): unknown {
-      const others = Array.isArray(items) ? items.filter((item) => !isOurs(fieldsOf(item).traceId)) : items;
-      const isNothing = Array.isArray(others) && others.length === 0;
-      return isNothing ? Promise.resolve() : original.call(this, others, ...rest);
-    };
-  });
 }
 
 /**

@@ -44,6 +44,7 @@ export interface TraceProvider {
   getCurrentSpan(): FrameworkSpan | null;
   getCurrentTrace(): FrameworkTrace | null;
   setDisabled(disabled: boolean): void;
+  registerProcessor(processor: unknown): void;
 }
 
 /** The id of traces and spans that the framework does not record. */

@@ -33,7 +33,7 @@ export function changeTraceProvider(change: (provider: TraceProvider) => () => v
   };
 }
 
-const methods = ['createTrace', 'createSpan', 'getCurrentSpan', 'getCurrentTrace', 'setDisabled'];
+const methods = ['createTrace', 'createSpan', 'getCurrentSpan', 'getCurrentTrace', 'setDisabled', 'registerProcessor'];
 
 function isProvider(value: unknown): value is TraceProvider {
   return methods.every((name) => typeof fieldsOf(value)[name] === 'function');

@@ -1,12 +1,12 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { layGlobalFetch, type RedirectedFetchOptions } from '@agentlightning/core/adapter';
 import { oldestSupported, type TraceProvider } from './framework.ts';
-import { askOtherwise, isFrameworkModule, keepFromUpload } from './framework-classes.ts';
+import { askOtherwise, isFrameworkModule } from './framework-classes.ts';
 import { changeTraceProvider } from './global-trace-provider.ts';
 import { installedVersion, loadedCopies } from './loaded-copies.ts';
 import { clientPrototype, layOverClients } from './openai-clients.ts';
-import { RecentTraces } from './recent-traces.ts';
-import { listenToProvider } from './recorded-provider.ts';
+import { listenToProvider, withoutNewProcessors } from './recorded-provider.ts';
+import { RolloutUploads } from './rollout-uploads.ts';
 import { SpanSteps } from './span-steps.ts';
 import { assertSupportedVersion } from './supported-version.ts';
 import { tracedModelFetch } from './traced-model-fetch.ts';
@@ -90,58 +90,68 @@ export function instrumentOpenAIAgents(options: InstrumentOpenAIAgentsOptions = 
 }
 
 function instrument(options: InstrumentOpenAIAgentsOptions): Instrumentation {
-  const { modules = [], redirect = true, shouldRedirect, clock } = options;
+  const { modules = [], redirect = true, shouldRedirect, upload = false, clock } = options;
   if (modules.length === 0) assertSupportedVersion(installedVersion());
   for (const module of modules) assertKnown(module);
   const undos: (() => void)[] = [];
-  const traces = new RecentTraces();
+  const uploads = new RolloutUploads();
   let provider: TraceProvider | null = null;
+  const change = changerOfCopies(undos, options, (inner) => layer(inner));
+  const lookAround = once(() => changeLoadedCopies(provider, change));
+  const onItem = (item: { readonly traceId: string }): void => {
+    lookAround();
+    if (!upload) uploads.add(item);
+  };
+  const steps = new SpanSteps({ clock, onItem });
   const spanId = (): string => provider?.getCurrentSpan()?.spanId ?? '';
-  const changed = new Set<unknown>();
-  const change = (module: unknown): void => changeCopy(module, { undos, changed, traces, options, layer });
-  let hasLooked = false;
-  const steps = new SpanSteps({
-    clock,
-    onTrace: ({ traceId }) => {
-      traces.add(traceId);
-      if (hasLooked) return;
-      hasLooked = true;
-      quietly('Copies of OpenAI Agents are not found', () => {
-        const { frameworks, clients } = loadedCopies();
-        for (const module of [...frameworks, ...clients]) change(module);
-      });
-    },
-  });
   const calls = { exchange: () => steps.exchangeOf(spanId()), place: () => steps.placeOf(spanId()) };
   const layer = (inner: typeof fetch): typeof fetch => tracedModelFetch(inner, { calls, redirect, shouldRedirect });
+  const listen = (found: TraceProvider): (() => void) => {
+    provider = found;
+    return listenToProvider(found, steps);
+  };
   undos.push(
-    changeTraceProvider((found) => {
-      provider = found;
-      return listenToProvider(found, steps);
-    }),
-    layGlobalFetch(layer),
+    changeTraceProvider(listen),
+    () => uploads.close(),
+    layGlobalFetch((inner) => uploads.filter(layer(inner))),
   );
   for (const module of modules) change(module);
   return { users: 0, undos };
 }
 
-/** What a copy of the framework or of the client is changed with. */
-interface CopyChange {
-  readonly undos: (() => void)[];
-  /** What is changed already. */
-  readonly changed: Set<unknown>;
-  readonly traces: RecentTraces;
-  readonly options: InstrumentOpenAIAgentsOptions;
-  readonly layer: (inner: typeof fetch) => typeof fetch;
+/** Changes a copy of the framework, or of the client, once. */
+type ChangeCopy = (module: unknown) => void;
+
+function changerOfCopies(
+  undos: (() => void)[],
+  { redirect = true, api }: InstrumentOpenAIAgentsOptions,
+  layer: (inner: typeof fetch) => typeof fetch,
+): ChangeCopy {
+  const changed = new Set<unknown>();
+  const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part).has(part);
+  return (module) => {
+    const prototype = clientPrototype(module);
+    if (prototype !== null && isNew(prototype)) undos.push(layOverClients(prototype, layer));
+    if (!redirect || !isFrameworkModule(module) || !isNew(module.OpenAIResponsesModel)) return;
+    undos.push(askOtherwise(module, api === 'chat_completions'));
+  };
 }
 
-function changeCopy(module: unknown, { undos, changed, traces, options, layer }: CopyChange): void {
-  const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part) !== undefined;
-  const prototype = clientPrototype(module);
-  if (prototype !== null && isNew(prototype)) undos.push(layOverClients(prototype, layer));
-  if (!isFrameworkModule(module) || !isNew(module.OpenAITracingExporter)) return;
-  if (options.upload !== true) undos.push(keepFromUpload(module, (traceId) => traces.has(traceId)));
-  if (options.redirect !== false) undos.push(askOtherwise(module, options.api === 'chat_completions'));
+/** The framework is at work: what of it is loaded is what counts. */
+function changeLoadedCopies(provider: TraceProvider | null, change: ChangeCopy): void {
+  quietly('Copies of OpenAI Agents are not found', () => {
+    const { frameworks, clients } = provider === null ? loadedCopies() : withoutNewProcessors(provider, loadedCopies);
+    for (const module of [...frameworks, ...clients]) change(module);
+  });
+}
+
+function once(run: () => void): () => void {
+  let hasRun = false;
+  return () => {
+    if (hasRun) return;
+    hasRun = true;
+    run();
+  };
 }
 
 function assertKnown(module: unknown): void {

@@ -6,7 +6,7 @@ import { fieldsOf } from './framework.ts';
 
 type Require = ReturnType<typeof createRequire>;
 
-/** The part of the framework that talks to OpenAI; loading it changes nothing, as loading the whole would. */
+/** The part of the framework that talks to OpenAI. Loading the whole would set its trace processors anew. */
 const openAiPart = '@openai/agents-openai';
 
 /** Copies of the framework and of the client, as far as they were found. */
@@ -20,7 +20,7 @@ export interface LoadedCopies {
 /**
  * The copies of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
  * ES modules those that are installed beside the program and beside this package. To be called when the framework is at
- * work, so that asking for a module loads nothing new. In a bundle nothing is found: pass the modules there.
+ * work: then asking for a module mostly gives the one that is loaded. In a bundle nothing is found: pass the modules there.
  */
 export function loadedCopies(): LoadedCopies {
   const places = requires();

@@ -1,5 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
 import { type FrameworkSpan, type FrameworkTrace, noopId, type TraceProvider } from './framework.ts';
+import { type Method, patchMethod } from './patch-method.ts';
 import { quietly } from './warn-once.ts';
 
 /** Who is told of the framework's spans. */
@@ -62,6 +63,20 @@ export function listenToProvider(provider: TraceProvider, listener: SpanListener
     isActive = false;
     restore(provider, before, replaced);
   };
+}
+
+/** Runs what may load another copy of the framework, which would add a processor of its own that prints spans. */
+export function withoutNewProcessors<TResult>(provider: TraceProvider, run: () => TResult): TResult {
+  const undo = patchMethod(
+    provider as object as Record<'registerProcessor', Method>,
+    'registerProcessor',
+    () => () => {},
+  );
+  try {
+    return run();
+  } finally {
+    undo();
+  }
 }
 
 function isWithin(provider: TraceProvider, listener: SpanListener): boolean {

@@ -35,8 +35,8 @@ const namedLater: readonly AgentStepKind[] = ['model-call', 'hand-off'];
 /** What {@link SpanSteps} is told to do. */
 export interface SpanStepsOptions {
   readonly clock?: Clock | undefined;
-  /** Told of every trace of a rollout. */
-  readonly onTrace: (trace: FrameworkTrace) => void;
+  /** Told of every trace and every span of a rollout. */
+  readonly onItem: (item: FrameworkTrace | FrameworkSpan) => void;
 }
 
 /**
@@ -49,15 +49,15 @@ export class SpanSteps implements SpanListener {
   readonly #steps: AgentSteps;
   readonly #open: Map<string, OpenSpan> = new Map();
   readonly #toolCalls: ToolCallIds = new ToolCallIds();
-  readonly #onTrace: (trace: FrameworkTrace) => void;
+  readonly #onItem: SpanStepsOptions['onItem'];
 
-  constructor({ clock, onTrace }: SpanStepsOptions) {
+  constructor({ clock, onItem }: SpanStepsOptions) {
     this.#steps = new AgentSteps({ framework: 'openai-agents', ...(clock === undefined ? {} : { clock }) });
-    this.#onTrace = onTrace;
+    this.#onItem = onItem;
   }
 
   traceCreated(trace: FrameworkTrace): void {
-    this.#onTrace(trace);
+    this.#onItem(trace);
   }
 
   isOpen(spanId: string): boolean {
@@ -69,7 +69,9 @@ export class SpanSteps implements SpanListener {
     const around = span.parentId === null ? undefined : this.#open.get(span.parentId);
     const agentId = kind === 'agent' ? span.spanId : (around?.agentId ?? null);
     const exchange = kind === 'model-call' ? new HttpExchange() : null;
-    if (trace !== null) this.#onTrace(trace);
+    this.#onItem(span);
+    // A run that is resumed goes on in a trace that the framework copied by itself.
+    if (trace !== null && span.parentId === null) this.#onItem(trace);
     const open: OpenSpan = { span, kind, exchange, agentId, trace, hasBegun: false };
     this.#open.set(span.spanId, open);
     if (!namedLater.includes(kind)) this.#begin(open);

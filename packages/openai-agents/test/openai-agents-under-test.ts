@@ -117,7 +117,7 @@ async function askAgent(
     if (!onText(piece)) return text;
   }
   await result.completed;
-  return textOf(result.finalOutput);
+  return signal?.aborted === true ? text : textOf(result.finalOutput);
 }
 
 function textOf(output: unknown): string {

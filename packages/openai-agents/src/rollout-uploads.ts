@@ -1,0 +1,68 @@
+import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import { markLayer } from '@agentlightning/core/adapter';
+import { fieldsOf } from './framework.ts';
+
+/** So many traces may be waiting to be uploaded at once; the framework's own queue holds a thousand spans. */
+const maxTraces = 10_000;
+
+/**
+ * Keeps what agents say in rollouts from being uploaded to OpenAI by the framework's exporter. Other exporters, and what
+ * is said outside of rollouts, are left alone.
+ */
+export class RolloutUploads {
+  readonly #traceIds: Set<string> = new Set();
+  /** Weakly: what the exporter has sent is of no interest. */
+  #waiting: WeakRef<object>[] = [];
+
+  /** Notes a trace or a span of a rollout. */
+  add(item: { readonly traceId: string }): void {
+    this.#traceIds.add(item.traceId);
+    const [oldest] = this.#traceIds;
+    if (this.#traceIds.size > maxTraces && oldest !== undefined) this.#traceIds.delete(oldest);
+    if (this.#waiting.length >= maxTraces) this.#waiting = this.#waiting.filter((ref) => ref.deref() !== undefined);
+    this.#waiting.push(new WeakRef(item));
+  }
+
+  /** A fetch that leaves traces of rollouts out of what the exporter sends. */
+  filter(inner: typeof fetch): typeof fetch {
+    const filtered: typeof fetch = async (input, init) => {
+      const upload = isUpload(init) ? parseJsonObject(String(init?.body)) : null;
+      if (upload === null || !Array.isArray(upload.data)) return inner(input, init);
+      const data = upload.data.filter((item) => !isJsonObject(item) || !this.#isOurs(item));
+      if (data.length === 0) return new Response('{}', { headers: { 'content-type': 'application/json' } });
+      return inner(input, { ...init, body: JSON.stringify({ ...upload, data }) });
+    };
+    return markLayer(filtered, { inner });
+  }
+
+  /** Takes what is still waiting to be uploaded out of the queue, as nobody will filter it any more. */
+  close(): void {
+    for (const ref of this.#waiting) {
+      const item = ref.deref();
+      if (item !== undefined) hide(item);
+    }
+    this.#waiting = [];
+  }
+
+  #isOurs({ object, id, trace_id: traceId }: JsonObject): boolean {
+    const ownId = object === 'trace' ? id : traceId;
+    return typeof ownId === 'string' && this.#traceIds.has(ownId);
+  }
+}
+
+/**
+ * The exporter leaves out what has no JSON. An interrupted run keeps its trace and its agent's span, and must still be able
+ * to write them down: of a trace it asks with options, and a span of an agent has nothing that was said.
+ */
+function hide(item: object): void {
+  const { spanData, toJSON } = fieldsOf(item);
+  if (fieldsOf(spanData).type === 'agent' || typeof toJSON !== 'function') return;
+  const value = (...options: unknown[]): unknown => (options.length === 0 ? null : toJSON.apply(item, options));
+  Object.defineProperty(item, 'toJSON', { value, configurable: true });
+}
+
+/** The exporter's requests say what they are. */
+function isUpload(init: RequestInit | undefined): boolean {
+  const beta = fieldsOf(init?.headers)['OpenAI-Beta'];
+  return typeof beta === 'string' && beta.startsWith('traces') && typeof init?.body === 'string';
+}

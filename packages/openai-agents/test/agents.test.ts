@@ -1,0 +1,212 @@
+import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core';
+import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import {
+  Agent,
+  type AgentOutputType,
+  type InputGuardrail,
+  type MCPServer,
+  type Model,
+  OpenAIChatCompletionsModel,
+  Runner,
+  RunState,
+  run,
+  tool,
+} from '@openai/agents';
+import OpenAI from 'openai';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { instrumentOpenAIAgents } from '../src/index.ts';
+import { ofKind, recorded } from './recorded-run.ts';
+
+const names = {
+  traceId: 'openai_agents.trace_id',
+  groupId: 'openai_agents.group_id',
+  workflow: 'openai_agents.workflow',
+};
+
+let undo = (): void => {};
+beforeEach(() => {
+  undo = instrumentOpenAIAgents();
+});
+afterEach(() => undo());
+
+function modelOf({ baseUrl }: ScriptedModel): Model {
+  return new OpenAIChatCompletionsModel(new OpenAI({ baseURL: baseUrl, apiKey: 'none', maxRetries: 0 }), 'tiny');
+}
+
+const look = tool({
+  name: 'look',
+  description: 'Looks something up.',
+  parameters: z.object({ key: z.string() }),
+  execute: ({ key }) => `value of ${key}`,
+});
+
+describe('the tree of a run', () => {
+  test('a hand-off is part of the turn that decides on it, and the next agent stands beside the first', async () => {
+    await using server = await ScriptedModel.start([callTool('transfer_to_Booker', {}), answer('booked')]);
+    const model = modelOf(server);
+    const booker = new Agent({ name: 'Booker', instructions: 'Book.', model });
+    const triage = Agent.create({ name: 'Triage', instructions: 'Route.', model, handoffs: [booker] });
+    const { spans, tree, abandoned } = await recorded(() => run(triage, 'Book me a seat.'));
+    expect(tree).toEqual([
+      'invoke_agent Triage',
+      '  turn 1',
+      '    chat tiny',
+      '    hand-off Booker',
+      'invoke_agent Booker',
+      '  turn 2',
+      '    chat tiny',
+    ]);
+    expect(abandoned).toBe(0);
+    const [handOff] = ofKind(spans, 'hand-off');
+    expect(handOff?.attributes).toMatchObject({
+      'openai_agents.handoff.from': 'Triage',
+      'openai_agents.handoff.to': 'Booker',
+      [genAiAttributes.agentName]: 'Triage',
+    });
+    const paths = ofKind(spans, 'model-call').map(({ attributes }) => attributes[agentLightningAttributes.agentPath]);
+    expect(paths).toEqual(['Triage', 'Booker']);
+  });
+
+  test('without the framework’s spans of tasks and turns, calls are part of their agent', async () => {
+    await using server = await ScriptedModel.start([callTool('look', { key: 'k' }), answer('done')]);
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [look] });
+    const runner = new Runner({ tracing: { includeTaskAndTurnSpans: false } });
+    const { tree } = await recorded(() => runner.run(agent, 'go', { tracing: { includeTaskAndTurnSpans: false } }));
+    expect(tree).toEqual(['invoke_agent Helper', '  chat tiny', '  execute_tool look', '  chat tiny']);
+  });
+
+  test('agents say which run they are part of', async () => {
+    await using server = await ScriptedModel.start([answer('done')]);
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
+    const runner = new Runner({ workflowName: 'Support', groupId: 'thread-7', traceId: 'trace_mine' });
+    const { spans } = await recorded(() => runner.run(agent, 'go'));
+    expect(ofKind(spans, 'agent')[0]?.attributes).toMatchObject({
+      [names.traceId]: 'trace_mine',
+      [names.groupId]: 'thread-7',
+      [names.workflow]: 'Support',
+    });
+  });
+
+  test('a guardrail that trips is recorded, and ends the run as ever', async () => {
+    await using server = await ScriptedModel.start(() => answer('hello'));
+    const guardrail: InputGuardrail = {
+      name: 'no secrets',
+      runInParallel: false,
+      execute: () => Promise.resolve({ tripwireTriggered: true, outputInfo: {} }),
+    };
+    const agent = new Agent({
+      name: 'Helper',
+      instructions: 'Help.',
+      model: modelOf(server),
+      inputGuardrails: [guardrail],
+    });
+    const { spans, result, abandoned } = await recorded(() =>
+      run(agent, 'secret').catch((error: unknown) => String(error)),
+    );
+    expect(String(result)).toContain('guardrail');
+    const [step] = ofKind(spans, 'guardrail');
+    expect(step?.name).toBe('guardrail no secrets');
+    expect(step?.attributes['openai_agents.guardrail.triggered']).toBe(true);
+    expect(abandoned).toBe(0);
+  });
+
+  test('the tools of an MCP server are listed in a step of their own, and called like others', async () => {
+    await using server = await ScriptedModel.start([callTool('ping', {}), answer('done')]);
+    const mcp: MCPServer = {
+      name: 'local',
+      cacheToolsList: false,
+      connect: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+      listTools: () =>
+        Promise.resolve([
+          {
+            name: 'ping',
+            description: 'Pings.',
+            inputSchema: { type: 'object', properties: {}, required: [], additionalProperties: false },
+          },
+        ]),
+      callTool: () => Promise.resolve([{ type: 'text', text: 'pong' }]),
+      invalidateToolsCache: () => Promise.resolve(),
+    };
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), mcpServers: [mcp] });
+    const { tree, spans } = await recorded(() => run(agent, 'go'));
+    expect(tree).toContain('    execute_tool ping');
+    expect(tree.filter((line) => line.trim() === 'list tools of local').length).toBeGreaterThan(0);
+    expect(String(ofKind(spans, 'tool-call')[0]?.attributes[genAiAttributes.toolCallResult])).toContain('pong');
+  });
+
+  test('an HTTP error is one of the model call, its turn and its agent', async () => {
+    await using server = await ScriptedModel.start(() => ({ type: 'failure', status: 400, message: 'too long' }));
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
+    const { spans, tree } = await recorded(() => run(agent, 'go').catch(() => null));
+    expect(tree).toEqual(['invoke_agent Helper !', '  turn 1 !', '    chat tiny !']);
+    expect(JSON.stringify(ofKind(spans, 'model-call')[0]?.status)).toContain('too long');
+  });
+});
+
+describe('a run that a human interrupts', () => {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: z.object({ sum: z.number() }),
+    needsApproval: true,
+    execute: ({ sum }) => `paid ${sum}`,
+  });
+  const payer = (server: ScriptedModel): Agent<undefined, AgentOutputType> =>
+    new Agent<undefined, AgentOutputType>({
+      name: 'Payer',
+      instructions: 'Pay.',
+      model: modelOf(server),
+      tools: [pay],
+    });
+
+  async function goOn(
+    agent: Agent<undefined, AgentOutputType>,
+    state: RunState<undefined, Agent<undefined, AgentOutputType>>,
+  ): Promise<unknown> {
+    for (const interruption of state.getInterruptions()) state.approve(interruption);
+    return (await run(agent, state)).finalOutput;
+  }
+
+  test.for(['as it is', 'from its text'])(
+    'goes on %s in the same trace of the framework, as an agent anew',
+    async (how) => {
+      await using server = await ScriptedModel.start([callTool('pay', { sum: 3 }), answer('done')]);
+      const agent = payer(server);
+      const { tree, spans, abandoned, result } = await recorded(async () => {
+        const first = await run(agent, 'go');
+        if (how === 'as it is') return goOn(agent, first.state);
+        return goOn(agent, await RunState.fromString(agent, first.state.toString()));
+      });
+      expect(result).toBe('done');
+      expect(tree).toEqual([
+        'invoke_agent Payer',
+        '  turn 1',
+        '    chat tiny',
+        'invoke_agent Payer',
+        '  turn 1',
+        '    execute_tool pay',
+        '  turn 2',
+        '    chat tiny',
+      ]);
+      const traceIds = ofKind(spans, 'agent').map(({ attributes }) => attributes[names.traceId]);
+      expect(new Set(traceIds).size).toBe(1);
+      expect(abandoned).toBe(0);
+    },
+  );
+});
+
+describe('sensitive data', () => {
+  test('switched off for traces, messages and tools stay out of the spans, but ids and usage do not', async () => {
+    await using server = await ScriptedModel.start([callTool('look', { key: 'my secret' }), answer('the secret is 7')]);
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [look] });
+    const runner = new Runner({ traceIncludeSensitiveData: false });
+    const { spans, tree } = await recorded(() => runner.run(agent, 'What is my secret?'));
+    expect(tree).toHaveLength(6);
+    expect(JSON.stringify(spans)).not.toContain('secret');
+    const calls = ofKind(spans, 'model-call');
+    expect(calls.map(({ attributes }) => attributes[genAiAttributes.responseId])).toEqual(['chatcmpl-0', 'chatcmpl-1']);
+    for (const { attributes } of calls) expect(attributes[genAiAttributes.usageOutputTokens]).toBeGreaterThan(0);
+  });
+});

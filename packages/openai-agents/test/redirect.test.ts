@@ -1,0 +1,155 @@
+import { AgentLightningError, type RolloutContext } from '@agentlightning/core';
+import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import * as agents from '@openai/agents';
+import OpenAI from 'openai';
+import { afterEach, describe, expect, test } from 'vitest';
+import { instrumentOpenAIAgents } from '../src/index.ts';
+import { ofKind, recorded } from './recorded-run.ts';
+
+let undo = (): void => {};
+afterEach(() => undo());
+
+function at({ baseUrl }: ScriptedModel): Partial<RolloutContext> {
+  return { endpoint: { baseUrl, model: 'policy', apiKey: 'gateway-key' } };
+}
+
+function clientOf({ baseUrl }: ScriptedModel, fetch?: typeof globalThis.fetch): OpenAI {
+  return new OpenAI({ baseURL: baseUrl, apiKey: 'own-key', maxRetries: 0, ...(fetch === undefined ? {} : { fetch }) });
+}
+
+describe('where model calls go', () => {
+  test('the framework’s default client, made and used before, is redirected in rollouts only', async () => {
+    await using own = await ScriptedModel.start(() => answer('own'));
+    await using gateway = await ScriptedModel.start([answer('trained')]);
+    agents.setDefaultOpenAIClient(clientOf(own));
+    const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model: 'tiny' });
+    expect((await agents.run(agent, 'go')).finalOutput).toBe('own');
+    undo = instrumentOpenAIAgents();
+    const { result } = await recorded(() => agents.run(agent, 'go'), at(gateway));
+    expect(result.finalOutput).toBe('trained');
+    expect((await agents.run(agent, 'go')).finalOutput).toBe('own');
+    expect(gateway.requests[0]?.api).toBe('responses');
+  });
+
+  test('a client with a fetch of its own keeps using it', async () => {
+    await using own = await ScriptedModel.start([]);
+    await using gateway = await ScriptedModel.start([answer('trained')]);
+    const urls: string[] = [];
+    const client = clientOf(own, (input, init) => {
+      urls.push(String(input));
+      return fetch(input, init);
+    });
+    undo = instrumentOpenAIAgents();
+    const agent = new agents.Agent({
+      name: 'Helper',
+      instructions: 'Help.',
+      model: new agents.OpenAIChatCompletionsModel(client, 'tiny'),
+    });
+    await recorded(() => agents.run(agent, 'go'), at(gateway));
+    expect(urls).toEqual([`${gateway.baseUrl}/chat/completions`]);
+  });
+
+  test('calls of a judge stay where they are sent', async () => {
+    await using own = await ScriptedModel.start([answer('fine')]);
+    await using gateway = await ScriptedModel.start([]);
+    undo = instrumentOpenAIAgents({ shouldRedirect: ({ model }) => model !== 'judge' });
+    const judge = new agents.Agent({
+      name: 'Judge',
+      instructions: 'Judge.',
+      model: new agents.OpenAIChatCompletionsModel(clientOf(own), 'judge'),
+    });
+    const { result, spans } = await recorded(() => agents.run(judge, 'go'), at(gateway));
+    expect(result.finalOutput).toBe('fine');
+    expect(ofKind(spans, 'model-call')).toHaveLength(1);
+  });
+
+  test('a tool’s own call of a model is placed in the tool call', async () => {
+    await using own = await ScriptedModel.start([]);
+    await using gateway = await ScriptedModel.start([callTool('ask', {}), answer('inner'), answer('done')]);
+    const client = clientOf(own);
+    const ask = agents.tool({
+      name: 'ask',
+      description: 'Asks.',
+      parameters: { type: 'object', properties: {}, required: [], additionalProperties: false },
+      strict: true,
+      execute: async () => {
+        const messages = [{ role: 'user' as const, content: 'inner?' }];
+        const { choices } = await client.chat.completions.create({ model: 'tiny', messages });
+        return choices[0]?.message.content ?? '';
+      },
+    });
+    undo = instrumentOpenAIAgents();
+    const agent = new agents.Agent({
+      name: 'Helper',
+      instructions: 'Help.',
+      model: new agents.OpenAIChatCompletionsModel(client, 'tiny'),
+      tools: [ask],
+    });
+    const { spans } = await recorded(() => agents.run(agent, 'go'), at(gateway));
+    const inner = gateway.requests[1]?.headers;
+    expect(inner?.['x-agl-parent-span-id']).toBe(ofKind(spans, 'tool-call')[0]?.spanId);
+    expect(inner?.['x-agl-agent-name']).toBe('Helper');
+  });
+});
+
+describe('api: chat_completions', () => {
+  test('models that speak Responses speak Chat Completions in rollouts with an endpoint, and only there', async () => {
+    await using own = await ScriptedModel.start(() => answer('own'));
+    await using gateway = await ScriptedModel.start(() => answer('trained'));
+    undo = instrumentOpenAIAgents({ api: 'chat_completions' });
+    const model = new agents.OpenAIResponsesModel(clientOf(own), 'tiny');
+    const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
+    const streamed = async (): Promise<unknown> => {
+      const result = await agents.run(agent, 'go', { stream: true });
+      await result.completed;
+      return result.finalOutput;
+    };
+    const { result, spans } = await recorded(
+      async () => [(await agents.run(agent, 'go')).finalOutput, await streamed()],
+      at(gateway),
+    );
+    expect(result).toEqual(['trained', 'trained']);
+    expect(gateway.requests.map(({ api }) => api)).toEqual(['chat-completions', 'chat-completions']);
+    expect(ofKind(spans, 'model-call')).toHaveLength(2);
+    await recorded(() => agents.run(agent, 'go'));
+    await agents.run(agent, 'go');
+    undo();
+    await agents.run(agent, 'go');
+    expect(own.requests.map(({ api }) => api)).toEqual(['responses', 'responses', 'responses']);
+  });
+
+  test('a model on a web socket asks over HTTP in rollouts with an endpoint', async () => {
+    await using own = await ScriptedModel.start([]);
+    await using gateway = await ScriptedModel.start([answer('trained')]);
+    undo = instrumentOpenAIAgents();
+    const model = new agents.OpenAIResponsesWSModel(clientOf(own), 'tiny');
+    const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
+    const { result } = await recorded(() => agents.run(agent, 'go'), at(gateway));
+    expect(result.finalOutput).toBe('trained');
+    expect(gateway.requests[0]?.api).toBe('responses');
+  });
+});
+
+describe('modules', () => {
+  test('the framework’s module, a client’s class and a client can be passed', async () => {
+    await using own = await ScriptedModel.start([]);
+    await using gateway = await ScriptedModel.start([answer('trained')]);
+    const client = clientOf(own);
+    undo = instrumentOpenAIAgents({ modules: [agents, OpenAI, client] });
+    const agent = new agents.Agent({
+      name: 'Helper',
+      instructions: 'Help.',
+      model: new agents.OpenAIChatCompletionsModel(client, 'tiny'),
+    });
+    const { tree } = await recorded(() => agents.run(agent, 'go'), at(gateway));
+    expect(tree).toHaveLength(3);
+  });
+
+  test('what is neither the framework nor a client is refused, and nothing is left behind', () => {
+    const before = globalThis.fetch;
+    const wrong = (): (() => void) => instrumentOpenAIAgents({ modules: [{ generateText: () => {} }] });
+    expect(wrong).toThrow(AgentLightningError);
+    expect(wrong).toThrow(/UNSUPPORTED_FRAMEWORK.*generateText/);
+    expect(globalThis.fetch).toBe(before);
+  });
+});
