@@ -10,7 +10,14 @@ export interface SqlInsert {
   readonly table: string;
   /** The columns that are written, each with its type, in the order of the values. */
   readonly columns: Readonly<Record<string, 'text' | 'integer' | 'real'>>;
+  /** The columns of a key: a row whose key is there already is left out. @default such a row is an error */
+  readonly unlessKnown?: readonly string[];
   readonly rows: readonly (readonly SqlValue[])[];
+}
+
+/** The end of an INSERT that leaves out rows whose key is there already. */
+export function onConflict({ unlessKnown }: SqlInsert): string {
+  return unlessKnown === undefined ? '' : ` ON CONFLICT (${unlessKnown.join(', ')}) DO NOTHING`;
 }
 
 /** What runs statements, within one transaction. Placeholders are `?`, in order. */

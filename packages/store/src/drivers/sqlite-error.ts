@@ -31,6 +31,12 @@ export function storeErrorFrom(error: unknown, path: string): unknown {
         cause,
       });
     case corruptCode:
+      return new AgentLightningError({
+        code: 'STORE_SCHEMA',
+        message: `The store ${path} is damaged: ${reason}`,
+        remedy: 'Put a backup in its place with `agl store restore <backup> --force`.',
+        cause,
+      });
     case notADatabaseCode:
       return new AgentLightningError({ code: 'STORE_SCHEMA', message: `${path} is not a store: ${reason}`, cause });
     case cannotOpenCode:

@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
-import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
+import { onConflict, type SqlConnection, type SqlDriver } from '../sql-driver.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -44,11 +44,11 @@ export class SqliteDriver implements SqlDriver {
     this.#connection = {
       all: async (sql, parameters = []) => this.#statement(sql).all(...parameters),
       run: async (sql, parameters = []) => Number(this.#statement(sql).run(...parameters).changes),
-      insert: async ({ table, columns, rows }) => {
-        const names = Object.keys(columns);
-        const places = names.map(() => '?').join(', ');
-        const statement = this.#statement(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`);
-        for (const row of rows) statement.run(...row);
+      insert: async (insert) => {
+        const names = Object.keys(insert.columns);
+        const values = `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+        const statement = this.#statement(`INSERT INTO ${insert.table} ${values}${onConflict(insert)}`);
+        for (const row of insert.rows) statement.run(...row);
       },
     };
     this.#groups = new GroupCommit({

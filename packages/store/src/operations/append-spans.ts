@@ -1,7 +1,7 @@
 import type { Attempt, Span, SpanInput } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { type RolloutRecord, spanBody } from '../row.ts';
-import { readInteger, toJson } from '../row-value.ts';
+import { readInteger, readText, toJson } from '../row-value.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
@@ -20,23 +20,64 @@ export async function appendSpans(
     'rollouts',
     spans.map((span) => span.rolloutId),
   );
+  const attempts = new Map(spans.map((span) => [JSON.stringify([span.rolloutId, span.attemptId]), span]));
+  const known = new Set<string>();
+  for (const { rolloutId, attemptId } of attempts.values()) {
+    await noteSignOfLife(context, rolloutId, attemptId);
+    const ofAttempt = spans.filter((span) => span.rolloutId === rolloutId && span.attemptId === attemptId);
+    for (const span of await findRecorded(context, ofAttempt)) known.add(span);
+  }
+  const results = await numberNewSpans(context, spans, known);
+  await insertSpans(
+    context,
+    results.filter((span) => span !== null),
+  );
+  return results;
+}
+
+/** Gives those spans that are not known their numbers, in order; null stands for one that is, or comes twice. */
+async function numberNewSpans(
+  context: OperationContext,
+  spans: readonly SpanInput[],
+  known: Set<string>,
+): Promise<readonly (Span | null)[]> {
   const counters = new Map<string, number>();
-  const alive = new Set<string>();
   const results: (Span | null)[] = [];
   for (const span of spans) {
-    const attemptKey = JSON.stringify([span.rolloutId, span.attemptId]);
-    if (!alive.has(attemptKey)) {
-      await noteSignOfLife(context, span.rolloutId, span.attemptId);
-      alive.add(attemptKey);
+    if (known.has(spanKey(span))) {
+      results.push(null);
+      continue;
     }
+    known.add(spanKey(span));
     const last = counters.get(span.rolloutId) ?? (await lastSequenceId(context, span.rolloutId));
-    const recorded = await insertSpan(context, span, span.sequenceId ?? last + 1);
-    counters.set(span.rolloutId, recorded === null ? last : Math.max(last, recorded.sequenceId));
-    if (recorded !== null) noteSpan(context, recorded);
-    results.push(recorded);
+    const sequenceId = span.sequenceId ?? last + 1;
+    counters.set(span.rolloutId, Math.max(last, sequenceId));
+    const numbered: Span = { ...span, sequenceId };
+    noteSpan(context, numbered);
+    results.push(numbered);
   }
   for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
   return results;
+}
+
+function spanKey({ rolloutId, attemptId, spanId }: Pick<SpanInput, 'rolloutId' | 'attemptId' | 'spanId'>): string {
+  return JSON.stringify([rolloutId, attemptId, spanId]);
+}
+
+/** The keys of those of an attempt's spans that are recorded already. */
+async function findRecorded(context: OperationContext, ofAttempt: readonly SpanInput[]): Promise<readonly string[]> {
+  const [first] = ofAttempt;
+  if (first === undefined) return [];
+  const { rolloutId, attemptId } = first;
+  const ids = context.dialect.isOneOf(
+    'span_id',
+    ofAttempt.map((span) => span.spanId),
+  );
+  const rows = await context.db.all(
+    `SELECT span_id FROM spans WHERE rollout_id = ? AND attempt_id = ? AND ${ids.sql}`,
+    [rolloutId, attemptId, ...ids.parameters],
+  );
+  return rows.map((row) => spanKey({ rolloutId, attemptId, spanId: readText(row, 'span_id') }));
 }
 
 /**
@@ -68,26 +109,39 @@ function noteSpan(context: OperationContext, span: Span): void {
   context.changes.record({ kind: 'spans', rolloutId, attemptId, count: 1, lastSequenceId: sequenceId });
 }
 
-/** Writes a span, and nothing else; null when it is there already. */
-export async function insertSpan(context: OperationContext, span: SpanInput, sequenceId: number): Promise<Span | null> {
-  const inserted = await context.db.run(
-    `INSERT INTO spans (rollout_id, attempt_id, span_id, sequence_id, trace_id, parent_id, name, start_time_ms, end_time_ms, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rollout_id, attempt_id, span_id) DO NOTHING`,
-    [
+/** Writes those spans that are not there yet, and nothing else. */
+export function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
+  return context.db.insert({
+    table: 'spans',
+    columns: spanColumns,
+    unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
+    rows: spans.map((span) => [
       span.rolloutId,
       span.attemptId,
       span.spanId,
-      sequenceId,
+      span.sequenceId,
       span.traceId,
       span.parentId,
       span.name,
       span.startTimeMs,
       span.endTimeMs,
       toJson(spanBody(span), `Span ${span.spanId}`),
-    ],
-  );
-  return inserted === 0 ? null : { ...span, sequenceId };
+    ]),
+  });
 }
+
+const spanColumns = {
+  rollout_id: 'text',
+  attempt_id: 'text',
+  span_id: 'text',
+  sequence_id: 'integer',
+  trace_id: 'text',
+  parent_id: 'text',
+  name: 'text',
+  start_time_ms: 'real',
+  end_time_ms: 'real',
+  body: 'text',
+} as const;
 
 /**
  * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An

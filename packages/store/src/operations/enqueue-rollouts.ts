@@ -4,29 +4,32 @@ import { toJson } from '../row-value.ts';
 import { completeConfig } from './complete-config.ts';
 import { findLatestResources, loadResources } from './read-resources.ts';
 import { loadRun } from './read-runs.ts';
-import { enterQueue, findRollout, noteRollout } from './rollout-record.ts';
+import { enterQueue, findRollouts, noteRollout } from './rollout-record.ts';
 
 /** Puts rollouts into the queue; those whose id is known already are left alone. */
 export async function enqueueRollouts(
   context: OperationContext,
   requests: readonly EnqueueRolloutRequest[],
 ): Promise<readonly Rollout[]> {
-  const rollouts: Rollout[] = [];
-  for (const request of requests) {
-    const known = request.rolloutId === undefined ? null : await findRollout(context, request.rolloutId);
-    if (known !== null) {
-      rollouts.push(known);
-      continue;
-    }
-    const rollout = await insertRollout(context, request, 'queuing');
-    await enterQueue(context, rollout);
-    rollouts.push(rollout);
-  }
+  const ids = requests.flatMap(({ rolloutId }) => rolloutId ?? []);
+  const known = new Map<string, Rollout>(ids.length === 0 ? [] : await findRollouts(context, ids));
+  const defaults = await loadWhatIsNamed(context, requests);
+  const created: Rollout[] = [];
+  const rollouts = requests.map((request) => {
+    const existing = request.rolloutId === undefined ? undefined : known.get(request.rolloutId);
+    if (existing !== undefined) return existing;
+    const rollout = newRollout(context, request, { status: 'queuing', ...defaults });
+    known.set(rollout.rolloutId, rollout);
+    created.push(rollout);
+    return rollout;
+  });
+  await insertRollouts(context, created);
+  await enterQueue(context, created);
   return rollouts;
 }
 
 /**
- * Writes a new rollout.
+ * Writes a new rollout that does not go through the queue.
  *
  * @throws NotFoundError when its resources or its run do not exist
  */
@@ -35,24 +38,53 @@ export async function insertRollout(
   request: EnqueueRolloutRequest,
   status: RolloutStatus,
 ): Promise<Rollout> {
-  const rollout: Rollout = {
+  const rollout = newRollout(context, request, { status, ...(await loadWhatIsNamed(context, [request])) });
+  await insertRollouts(context, [rollout]);
+  return rollout;
+}
+
+interface RolloutDefaults {
+  /** The resources of a rollout that asks for none: the latest. */
+  readonly latestResourcesId: string | null;
+}
+
+/** Makes sure that what the requests name exists, and finds what those get that name nothing. */
+async function loadWhatIsNamed(
+  context: OperationContext,
+  requests: readonly EnqueueRolloutRequest[],
+): Promise<RolloutDefaults> {
+  for (const resourcesId of new Set(requests.flatMap((request) => request.resourcesId ?? []))) {
+    await loadResources(context, resourcesId);
+  }
+  for (const runId of new Set(requests.flatMap((request) => request.runId ?? []))) await loadRun(context, runId);
+  const needsLatest = requests.some(({ resourcesId = null }) => resourcesId === null);
+  return { latestResourcesId: needsLatest ? ((await findLatestResources(context))?.resourcesId ?? null) : null };
+}
+
+function newRollout(
+  context: OperationContext,
+  request: EnqueueRolloutRequest,
+  options: RolloutDefaults & { readonly status: RolloutStatus },
+): Rollout {
+  return {
     rolloutId: request.rolloutId ?? newId('rollout'),
     input: request.input,
-    status,
+    status: options.status,
     mode: request.mode ?? null,
-    resourcesId: await resourcesFor(context, request),
+    resourcesId: request.resourcesId ?? options.latestResourcesId,
     runId: request.runId ?? null,
     config: completeConfig(request.config),
     metadata: request.metadata ?? null,
     startTimeMs: context.nowMs,
     endTimeMs: null,
   };
-  if (rollout.runId !== null) await loadRun(context, rollout.runId);
-  await context.db.run(
-    `INSERT INTO rollouts (rollout_id, run_id, status, mode, resources_id, timeout_ms, unresponsive_ms, max_attempts,
-       retry_condition, start_time_ms, metadata, input)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
+}
+
+async function insertRollouts(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
+  await context.db.insert({
+    table: 'rollouts',
+    columns: rolloutColumns,
+    rows: rollouts.map((rollout) => [
       rollout.rolloutId,
       rollout.runId,
       rollout.status,
@@ -65,16 +97,22 @@ export async function insertRollout(
       rollout.startTimeMs,
       rollout.metadata === null ? null : toJson(rollout.metadata, 'Rollout metadata'),
       toJson(rollout.input, 'Rollout input'),
-    ],
-  );
-  noteRollout(context, rollout);
-  return rollout;
+    ]),
+  });
+  for (const rollout of rollouts) noteRollout(context, rollout);
 }
 
-/** The resources a new rollout runs with: the ones it asks for, or the latest. */
-async function resourcesFor(context: OperationContext, request: EnqueueRolloutRequest): Promise<string | null> {
-  if (request.resourcesId === undefined || request.resourcesId === null) {
-    return (await findLatestResources(context))?.resourcesId ?? null;
-  }
-  return (await loadResources(context, request.resourcesId)).resourcesId;
-}
+const rolloutColumns = {
+  rollout_id: 'text',
+  run_id: 'text',
+  status: 'text',
+  mode: 'text',
+  resources_id: 'text',
+  timeout_ms: 'real',
+  unresponsive_ms: 'real',
+  max_attempts: 'integer',
+  retry_condition: 'text',
+  start_time_ms: 'real',
+  metadata: 'text',
+  input: 'text',
+} as const;

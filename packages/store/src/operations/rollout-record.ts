@@ -8,8 +8,10 @@ import {
   type RolloutStatus,
 } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
+import { equals } from '../page.ts';
 import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
 import { readTextOrNull } from '../row-value.ts';
+import type { SqlCondition } from '../sql-dialect.ts';
 
 /**
  * Reads a rollout to work with, and holds it until the transaction ends.
@@ -29,11 +31,28 @@ export async function findRollout(
   context: OperationContext,
   rolloutId: string,
 ): Promise<Rollout | AttemptedRollout | null> {
-  const [row] = await context.db.all(
-    `SELECT ${rolloutWithAttempt.columns} FROM ${rolloutWithAttempt.from} WHERE r.rollout_id = ?`,
-    [rolloutId],
+  const [rollout] = await selectRollouts(context, equals('r.rollout_id', rolloutId));
+  return rollout ?? null;
+}
+
+/** Reads rollouts with their latest attempts, by id; those that do not exist are missing. */
+export async function findRollouts(
+  context: OperationContext,
+  rolloutIds: readonly string[],
+): Promise<ReadonlyMap<string, Rollout | AttemptedRollout>> {
+  const rollouts = await selectRollouts(context, context.dialect.isOneOf('r.rollout_id', rolloutIds));
+  return new Map(rollouts.map((rollout) => [rollout.rolloutId, rollout]));
+}
+
+async function selectRollouts(
+  context: OperationContext,
+  those: SqlCondition,
+): Promise<readonly (Rollout | AttemptedRollout)[]> {
+  const rows = await context.db.all(
+    `SELECT ${rolloutWithAttempt.columns} FROM ${rolloutWithAttempt.from} WHERE ${those.sql}`,
+    those.parameters,
   );
-  return row === undefined ? null : attemptedRolloutFromRow(row);
+  return rows.map(attemptedRolloutFromRow);
 }
 
 /**
@@ -52,7 +71,7 @@ export async function moveRollout(context: OperationContext, rollout: Rollout, t
     rollout.rolloutId,
   ]);
   if (isTerminalRolloutStatus(rollout.status)) await forgiveLostClaims(context, rollout.rolloutId);
-  if (isQueued(to)) await enterQueue(context, rollout);
+  if (isQueued(to)) await enterQueue(context, [rollout]);
   else if (isQueued(rollout.status))
     await context.db.run('DELETE FROM queue WHERE rollout_id = ?', [rollout.rolloutId]);
   noteRollout(context, { ...rollout, status: to });
@@ -70,12 +89,14 @@ export function noteRollout(context: OperationContext, rollout: Rollout): void {
   context.changes.record({ kind: 'rollout', rolloutId, runId, status });
 }
 
-/** Puts a rollout at the end of the queue, unless it stands in it already. */
-export async function enterQueue(context: OperationContext, rollout: Rollout): Promise<void> {
-  await context.db.run('INSERT INTO queue (rollout_id, run_id) VALUES (?, ?) ON CONFLICT (rollout_id) DO NOTHING', [
-    rollout.rolloutId,
-    rollout.runId,
-  ]);
+/** Puts rollouts at the end of the queue, in order, unless they stand in it already. */
+export function enterQueue(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
+  return context.db.insert({
+    table: 'queue',
+    columns: { rollout_id: 'text', run_id: 'text' },
+    unlessKnown: ['rollout_id'],
+    rows: rollouts.map(({ rolloutId, runId }) => [rolloutId, runId]),
+  });
 }
 
 /** Whether a rollout with this status stands in the queue. */

@@ -20,15 +20,20 @@ import { archiveError } from '../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../archive/run-archive-record.ts';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, toJson } from '../row-value.ts';
-import { insertSpan, writeSequenceId } from './append-spans.ts';
+import { insertSpans, writeSequenceId } from './append-spans.ts';
 import { isOpen } from './attempt-record.ts';
 import { writeMetrics } from './update-run.ts';
+
+/** How many spans are written with one statement. */
+const spansPerInsert = 100;
 
 /** Writes the records of an archive, in the order in which they come, within one transaction. */
 export class WriteArchive {
   readonly #context: OperationContext;
   #runId: string | null = null;
   #rolloutId: string | null = null;
+  /** Spans of the rollout that wait to be written together. */
+  #spans: Span[] = [];
   /** The revision of the resources that were written last; null before any were. */
   #revision: { readonly last: number; readonly step: 1 | -1 } | null = null;
 
@@ -48,6 +53,8 @@ export class WriteArchive {
    * @throws ValidationError when the record does not belong where it stands
    */
   async write(record: ArchiveRecord): Promise<void> {
+    if (record.kind === 'span') return this.#takeSpan(spanFromWire(record.span));
+    await this.finish();
     switch (record.kind) {
       case 'header':
       case 'end':
@@ -62,9 +69,14 @@ export class WriteArchive {
         return this.#writeRollout(rolloutFromWire(record.rollout), record.last_sequence_id);
       case 'attempt':
         return this.#writeAttempt(attemptFromWire(record.attempt), record.is_counted);
-      case 'span':
-        return this.#writeSpan(spanFromWire(record.span));
     }
+  }
+
+  /** Writes what was put together so far; to be called after the last record. */
+  async finish(): Promise<void> {
+    const spans = this.#spans;
+    this.#spans = [];
+    if (spans.length > 0) await insertSpans(this.#context, spans);
   }
 
   async #writeRun(run: Run): Promise<void> {
@@ -175,9 +187,10 @@ export class WriteArchive {
     ]);
   }
 
-  async #writeSpan(span: Span): Promise<void> {
+  async #takeSpan(span: Span): Promise<void> {
     this.#assertOfRollout(span.rolloutId);
-    await insertSpan(this.#context, span, span.sequenceId);
+    this.#spans.push(span);
+    if (this.#spans.length >= spansPerInsert) await this.finish();
   }
 
   #assertOfRollout(rolloutId: string): void {
