@@ -1,8 +1,6 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
-import { classOf } from './chain-step.ts';
-import { fieldsOf } from './framework-value.ts';
+import type { MessageLike } from './chat-message.ts';
 import type { LangChainRuns } from './langchain-runs.ts';
-import { chunkOf } from './partial-answer.ts';
 
 /** By this name LangChain, and we, know that a run is told of already. */
 export const handlerName = 'agentlightning';
@@ -11,6 +9,18 @@ type Handler = Required<BaseCallbackHandler>;
 type Arguments<TName extends keyof Handler> = Handler[TName] extends (...args: infer TArguments) => unknown
   ? TArguments
   : never;
+
+/** How both kinds of models begin: only what they are given differs. */
+type ModelStart = readonly [
+  serialized: unknown,
+  input: unknown,
+  runId: string,
+  parentRunId?: string | undefined,
+  extra?: Readonly<Record<string, unknown>> | undefined,
+  tags?: string[] | undefined,
+  metadata?: Readonly<Record<string, unknown>> | undefined,
+  runName?: string | undefined,
+];
 
 /**
  * Hands what LangChain tells of its runs on to {@link LangChainRuns}.
@@ -32,27 +42,21 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
   }
 
   override handleChatModelStart(...args: Arguments<'handleChatModelStart'>): void {
-    const [model, messages, runId, parentRunId, extra, tags, metadata, runName] = args;
-    const origin = { runId, parentRunId, tags, metadata, runName };
-    const parameters = fieldsOf(extra?.invocation_params);
-    quietly(() =>
-      this.#runs.startModel({ ...origin, className: classOf(model), messages: messages[0] ?? [], parameters }),
-    );
+    const [, [messages = []]] = args;
+    this.#startModel(args, messages);
   }
 
   override handleLLMStart(...args: Arguments<'handleLLMStart'>): void {
-    const [model, prompts, runId, parentRunId, extra, tags, metadata, runName] = args;
-    const origin = { runId, parentRunId, tags, metadata, runName };
+    const [, prompts] = args;
     const messages = prompts.map((content) => ({ type: 'human', content }));
-    const parameters = fieldsOf(extra?.invocation_params);
-    quietly(() => this.#runs.startModel({ ...origin, className: classOf(model), messages, parameters }));
+    this.#startModel(args, messages);
   }
 
   override handleLLMNewToken(...args: Arguments<'handleLLMNewToken'>): void {
     const [text, { completion: index }, runId, , , fields] = args;
     // Without a piece it is no stream, but the whole answer of a cache.
-    const chunk = chunkOf(fields);
-    if (chunk !== null) quietly(() => this.#runs.takeChunk(runId, { text, index, fields: chunk }));
+    const chunk = fields?.chunk;
+    if (chunk !== undefined) quietly(() => this.#runs.takeChunk(runId, text, { index, chunk }));
   }
 
   override handleLLMEnd(...args: Arguments<'handleLLMEnd'>): void {
@@ -80,9 +84,9 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
   }
 
   override handleToolStart(...args: Arguments<'handleToolStart'>): void {
-    const [tool, input, runId, parentRunId, tags, metadata, runName, toolCallId] = args;
-    const origin = { runId, parentRunId, tags, metadata, runName };
-    quietly(() => this.#runs.startTool({ ...origin, className: classOf(tool), input, toolCallId }));
+    const [serialized, input, runId, parentRunId, tags, metadata, runName, toolCallId] = args;
+    const run = { serialized, input, runId, parentRunId, tags, metadata, runName, toolCallId };
+    quietly(() => this.#runs.startTool(run));
   }
 
   override handleToolEnd(output: unknown, runId: string): void {
@@ -94,9 +98,9 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
   }
 
   override handleRetrieverStart(...args: Arguments<'handleRetrieverStart'>): void {
-    const [retriever, input, runId, parentRunId, tags, metadata, runName] = args;
-    const origin = { runId, parentRunId, tags, metadata, runName };
-    quietly(() => this.#runs.startRetriever({ ...origin, className: classOf(retriever), input }));
+    const [serialized, input, runId, parentRunId, tags, metadata, runName] = args;
+    const run = { serialized, input, runId, parentRunId, tags, metadata, runName };
+    quietly(() => this.#runs.startRetriever(run));
   }
 
   override handleRetrieverEnd(documents: unknown, runId: string): void {
@@ -105,6 +109,12 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
 
   override handleRetrieverError(error: unknown, runId: string): void {
     quietly(() => this.#runs.fail(runId, error));
+  }
+
+  #startModel(args: ModelStart, messages: readonly MessageLike[]): void {
+    const [serialized, , runId, parentRunId, extra, tags, metadata, runName] = args;
+    const run = { serialized, runId, parentRunId, tags, metadata, runName };
+    quietly(() => this.#runs.startModel({ ...run, messages, parameters: extra?.invocation_params }));
   }
 
   override handleCustomEvent(name: string, data: unknown, runId: string): void {

@@ -4,8 +4,6 @@ import type { RunOrigin } from './run-attributes.ts';
 
 /** A run of a chain: a graph, a node of one, or a runnable. */
 export interface ChainRun extends RunOrigin {
-  /** The chain as it is serialised. */
-  readonly serialized: unknown;
   readonly runType: string | undefined;
 }
 
@@ -29,7 +27,7 @@ const unnamedGraph = 'LangGraph';
  */
 export function chainStepOf(run: ChainRun, within: string | null): ChainStep {
   const className = classOf(run.serialized);
-  const name = textOf(run.runName) ?? className;
+  const name = nameOf(run);
   if (agentClasses.has(className)) return { kind: 'agent', name: agentNameOf(run, name, within), isHidden: false };
   return { kind: 'step', name, isHidden: isGlue(run, name, className) };
 }
@@ -45,8 +43,13 @@ export function agentHintOf({ tags, metadata }: RunOrigin): string | null {
   return textOf(metadata?.agl_agent) ?? (tag === undefined ? null : textOf(tag.slice('agl:agent='.length)));
 }
 
+/** What a run is called: by its user, or else by its class. */
+export function nameOf({ runName, serialized }: RunOrigin): string {
+  return textOf(runName) ?? classOf(serialized);
+}
+
 /** The class of what runs. */
-export function classOf(serialized: unknown): string {
+function classOf(serialized: unknown): string {
   const { id, name } = fieldsOf(serialized);
   return textOf(name) ?? (Array.isArray(id) ? String(id.at(-1)) : 'Runnable');
 }

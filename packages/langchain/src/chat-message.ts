@@ -9,6 +9,7 @@ export interface MessageLike {
   readonly id?: unknown;
   readonly role?: unknown;
   readonly content?: unknown;
+  readonly text?: unknown;
   readonly tool_call_id?: unknown;
   readonly tool_calls?: readonly ToolCallLike[] | undefined;
   readonly invalid_tool_calls?: readonly ToolCallLike[] | undefined;
@@ -55,18 +56,15 @@ function contentOf(content: unknown): JsonValue {
     .map(blockOf);
 }
 
-function blockOf(block: Readonly<Record<string, unknown>>): JsonObject {
-  if (typeof block.text === 'string') return { type: 'text', text: block.text };
-  const image = block.image_url;
-  if (typeof image === 'string') return { type: 'image_url', image_url: { url: image } };
-  if (image !== undefined) return { type: 'image_url', image_url: jsonOf(image) };
-  const url = textOf(block.url);
-  if (block.type === 'image' && url !== null) return { type: 'image_url', image_url: { url } };
-  if (block.type !== 'image') return { type: String(block.type) };
-  return { type: 'image_url', image_url: { url: `data:${textOf(block.mimeType ?? block.mime_type) ?? ''};base64,` } };
+function blockOf({ type, text, image_url: image, url, mimeType }: Readonly<Record<string, unknown>>): JsonObject {
+  if (typeof text === 'string') return { type: 'text', text };
+  if (typeof image === 'object') return { type: 'image_url', image_url: jsonOf(image) };
+  if (type !== 'image' && image === undefined) return { type: String(type) };
+  return { type: 'image_url', image_url: { url: textOf(image) ?? textOf(url) ?? `data:${textOf(mimeType) ?? ''}` } };
 }
 
-function reasoningOf(message: MessageLike): string | null {
+/** What a message says of the thinking behind it; null when it says nothing. */
+export function reasoningOf(message: MessageLike): string | null {
   const field = textOf(message.additional_kwargs?.['reasoning_content']);
   if (field !== null) return field;
   const texts = blocksOf(message.content)

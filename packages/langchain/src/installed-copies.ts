@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import * as managerModule from '@langchain/core/callbacks/manager';
 import * as chatModelModule from '@langchain/core/language_models/chat_models';
 import * as singletonsModule from '@langchain/core/singletons';
 import { fieldsOf, textOf } from './framework-value.ts';
@@ -21,7 +20,7 @@ const langchainPaths = [
  */
 export function langchainModules(): readonly unknown[] {
   const found = langchainPaths.flatMap((path) => requires().flatMap((from) => copiesOf(from, path)));
-  return distinct([managerModule, chatModelModule, singletonsModule, ...found]);
+  return [chatModelModule, singletonsModule, ...found];
 }
 
 /**
@@ -35,7 +34,7 @@ export function openAiClasses(): readonly unknown[] {
     const beside = createRequire(langchainOpenAi);
     return copiesOf(beside, 'openai', (path) => path.endsWith('.mjs') || beside.cache[path] !== undefined);
   });
-  return distinct(modules.map((module) => fieldsOf(module).OpenAI).filter((candidate) => candidate !== undefined));
+  return [...new Set(modules.map((module) => fieldsOf(module).OpenAI))];
 }
 
 /** The version of `@langchain/core` that this package uses; null when it does not say. */
@@ -78,8 +77,4 @@ function loaded(from: Require, path: string): readonly unknown[] {
     // A copy that cannot be loaded is used by nobody.
     return [];
   }
-}
-
-function distinct<TValue>(values: readonly TValue[]): readonly TValue[] {
-  return [...new Set(values)];
 }

@@ -1,11 +1,12 @@
 import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
+import * as managerModule from '@langchain/core/callbacks/manager';
 import { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { langchainModules, langchainVersion, openAiClasses } from './installed-copies.ts';
-import { hasCallbackManager, isLangChainModule, patchModule } from './langchain-module.ts';
+import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
 import { redirectOpenAi } from './redirect-openai.ts';
-import { unsupportedModule, unsupportedVersion } from './unsupported-langchain.ts';
+import { unsupportedLangChain } from './unsupported-langchain.ts';
 
 /** What {@link instrumentLangChain} can be given. */
 export interface InstrumentLangChainOptions {
@@ -92,27 +93,20 @@ function runs(): LangChainRuns {
   return sharedRuns;
 }
 
-function instrument(options: InstrumentLangChainOptions): Instrumentation {
-  const undos: (() => void)[] = [];
-  try {
-    undos.push(...patches(options.modules ?? []));
-    const { redirect = true, shouldRedirect } = options;
-    if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => runs().placeOfCall() }));
-  } catch (error) {
-    undoAll(undos);
-    throw error;
-  }
-  return { users: 0, undos };
-}
-
-function patches(given: readonly unknown[]): readonly (() => void)[] {
+function instrument({ modules = [], redirect = true, shouldRedirect }: InstrumentLangChainOptions): Instrumentation {
   const patch = { runs: runs(), handler: handler() };
-  const found = langchainModules();
-  // Looked at before anything is changed.
-  const stranger = given.find((module) => !isLangChainModule(module));
-  if (stranger !== undefined) throw unsupportedModule(stranger);
-  if (!found.some(hasCallbackManager)) throw unsupportedVersion(langchainVersion());
-  return [...new Set([...given, ...found])].flatMap((module) => patchModule(module, patch));
+  const undos: (() => void)[] = [];
+  // What runs cannot be told of without. Other modules only make places more exact.
+  const required = [...modules, managerModule];
+  for (const module of new Set([...required, ...langchainModules()])) {
+    const patches = patchModule(module, patch);
+    undos.push(...patches);
+    if (patches.length > 0 || !required.includes(module)) continue;
+    undoAll(undos);
+    throw unsupportedLangChain(module, module === managerModule ? langchainVersion() : null);
+  }
+  if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => patch.runs.placeOfCall() }));
+  return { users: 0, undos };
 }
 
 /** By the global `fetch` for clients that look it up, by the class of the `openai` client for those that did before. */

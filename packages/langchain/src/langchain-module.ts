@@ -1,3 +1,4 @@
+import { currentRollout } from '@agentlightning/core';
 import type { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { handlerName } from './callback-handler.ts';
 import { fieldsOf } from './framework-value.ts';
@@ -16,37 +17,20 @@ interface CallbackManagerLike {
   copy(): CallbackManagerLike & { addHandler(handler: unknown, inherit: boolean): void };
 }
 
-/** The classes that runs go through, in one module of one copy of `@langchain/core`. */
-function classesOf(module: unknown): { readonly manager: unknown; readonly storage: unknown; readonly model: unknown } {
-  const { CallbackManager, AsyncLocalStorageProviderSingleton, BaseChatModel } = fieldsOf(module);
-  const { prototype } = fieldsOf(BaseChatModel);
-  return { manager: CallbackManager, storage: AsyncLocalStorageProviderSingleton, model: prototype };
-}
-
-/** Whether a module has the class that all runs go through, in a form that is known. */
-export function hasCallbackManager(module: unknown): boolean {
-  return hasMethod(classesOf(module).manager, '_configureSync');
-}
-
-/** Whether a module has any of the classes that runs go through. */
-export function isLangChainModule(module: unknown): boolean {
-  const { storage, model } = classesOf(module);
-  return hasCallbackManager(module) || hasMethod(storage, 'runWithConfig') || hasMethod(model, '_generateUncached');
-}
-
 /**
  * Patches one module of one copy of `@langchain/core`: whatever it has of the classes that runs go through.
  *
  * @param module - `callbacks/manager`, `language_models/chat_models` or `singletons`
- * @returns what undoes each patch
+ * @returns what undoes each patch; empty when it has none of the classes in a form that is known
  */
 export function patchModule(module: unknown, patch: LangChainPatch): readonly (() => void)[] {
-  const { manager, storage, model } = classesOf(module);
+  const { CallbackManager, AsyncLocalStorageProviderSingleton, BaseChatModel } = fieldsOf(module);
+  const { prototype } = fieldsOf(BaseChatModel);
   return [
-    ...patched(manager, '_configureSync', (original) => configureSync(original, patch)),
-    ...patched(storage, 'runWithConfig', (original) => inRun(original, patch)),
-    ...patched(model, '_generateUncached', (original) => inModelCall(original, patch)),
-    ...patched(model, '_streamIterator', (original) => inStream(original, patch)),
+    ...patched(CallbackManager, '_configureSync', (original) => configureSync(original, patch)),
+    ...patched(AsyncLocalStorageProviderSingleton, 'runWithConfig', (original) => inRun(original, patch)),
+    ...patched(prototype, '_generateUncached', (original) => inModelCall(original, patch)),
+    ...patched(prototype, '_streamIterator', (original) => inStream(original, patch)),
   ];
 }
 
@@ -57,6 +41,8 @@ function patched(holder: unknown, name: string, wrap: (original: Method) => Meth
 /** Every run of every kind asks this method whom to tell; the first argument is whom everything inside tells too. */
 function configureSync(original: Method, { handler }: LangChainPatch): Method {
   return function (this: unknown, inherited, ...rest): unknown {
+    // Outside of rollouts there is nothing to tell, and nothing to pay for.
+    if (currentRollout() === null) return original.call(this, inherited, ...rest);
     return original.call(this, told(inherited, handler), ...rest);
   };
 }
@@ -108,14 +94,16 @@ function inStream(original: Method, { runs }: LangChainPatch): Method {
 /** The same pieces, each asked for within the model call. LangChain tells nobody when a stream is broken off. */
 async function* streamOf(pieces: AsyncGenerator<unknown>, runs: LangChainRuns): AsyncGenerator<unknown> {
   const scope: ModelCallScope = { runId: null };
+  let last: unknown;
   try {
     for (;;) {
       const { done, value } = await runs.withinModelCall(scope, () => pieces.next());
       if (done === true) return;
+      last = value;
       yield value;
     }
   } finally {
     await runs.withinModelCall(scope, () => pieces.return(undefined));
-    runs.breakOff(scope);
+    runs.breakOff(scope, last);
   }
 }

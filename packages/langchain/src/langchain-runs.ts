@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout, genAiAttributes, linkAttributes } from '@agentlightning/core';
-import { AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
-import { agentHintOf, type ChainRun, chainStepOf, isNode } from './chain-step.ts';
+import { type AgentStep, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
+import { agentHintOf, type ChainRun, chainStepOf, isNode, nameOf } from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
 import { attributeText, fieldsOf, textOf } from './framework-value.ts';
 import {
@@ -13,21 +13,19 @@ import {
   requestAttributes,
 } from './model-call-attributes.ts';
 import { type ChunkLike, PartialAnswer } from './partial-answer.ts';
-import { langchainAttributes, originAttributes, type RunOrigin } from './run-attributes.ts';
+import { langchainAttributes, originAttributes, type RunMetadata, type RunOrigin } from './run-attributes.ts';
 import { endOf, handOffOf } from './run-error.ts';
-import { documentsAttributes, toolResultEnd } from './tool-result.ts';
+import { toolResultEnd } from './tool-result.ts';
 
 /** A run of a model, as LangChain tells of its beginning. */
 export interface ModelRun extends RunOrigin {
-  readonly className: string;
   readonly messages: readonly MessageLike[];
   /** The request's parameters, in the words of the model's API. */
-  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly parameters: unknown;
 }
 
 /** A run of a tool or a retriever. */
 export interface ToolRun extends RunOrigin {
-  readonly className: string;
   readonly input: string;
   readonly toolCallId?: string | undefined;
 }
@@ -36,6 +34,8 @@ export interface ToolRun extends RunOrigin {
 export interface ModelCallScope {
   /** Null until LangChain tells of it. */
   runId: string | null;
+  /** The piece of the answer that LangChain told of last. */
+  lastTold?: unknown;
 }
 
 /** The runs of LangChain as steps of agents, by LangChain's own run ids. */
@@ -49,14 +49,9 @@ export class LangChainRuns {
   readonly #handOffs: WeakSet<object> = new WeakSet();
 
   startChain(run: ChainRun, input: unknown): void {
-    const step = chainStepOf(run, this.#toolAround(run));
-    const hint = this.#newHint(run);
-    const isAgent = step.kind === 'agent';
-    this.#steps.start({
-      ...this.#whereabouts(run),
-      ...step,
-      ...(isAgent && hint !== null ? { name: hint } : { agentName: hint ?? undefined }),
-      attributes: { ...originAttributes(run), ...resumeAttributes(run, input), ...this.#retryAttributes(run) },
+    this.#start(run, {
+      ...chainStepOf(run, this.#toolAround(run)),
+      attributes: { ...resumeAttributes(run, input), ...this.#retryAttributes(run) },
     });
   }
 
@@ -73,29 +68,29 @@ export class LangChainRuns {
   }
 
   startModel(run: ModelRun): void {
-    const { runId, parameters, metadata = {}, className } = run;
+    const { runId, parameters, metadata = {} } = run;
     const scope = this.#modelCall.getStore();
     if (scope !== undefined) scope.runId ??= runId;
-    const provider = textOf(metadata.ls_provider);
-    this.#steps.start({
-      ...this.#whereabouts(run),
+    const name = modelNameOf(parameters, metadata);
+    this.#start(run, {
       kind: 'model-call',
-      name: modelNameOf(parameters, metadata) ?? className,
-      agentName: this.#newHint(run) ?? undefined,
-      attributes: {
-        ...originAttributes(run),
-        ...requestAttributes(parameters, run.messages),
-        ...(provider === null ? {} : { [genAiAttributes.providerName]: provider }),
-      },
+      ...(name === null ? {} : { name }),
+      attributes: { ...requestAttributes(parameters, run.messages), ...providerAttributes(metadata) },
       gathered: () => this.#takePartial(runId),
     });
   }
 
-  takeChunk(runId: string, chunk: { readonly text: string; readonly index: number; readonly fields: ChunkLike }): void {
+  takeChunk(
+    runId: string,
+    text: string,
+    { index, chunk }: { readonly index: number; readonly chunk: ChunkLike },
+  ): void {
+    const scope = this.#modelCall.getStore();
+    if (scope !== undefined) scope.lastTold = chunk.message;
     if (!this.#steps.has(runId)) return;
     const streamed = this.#streamed.get(runId) ?? new PartialAnswer();
     this.#streamed.set(runId, streamed);
-    streamed.take(chunk.text, chunk.index, chunk.fields);
+    streamed.take(index, text, chunk);
   }
 
   endModel(runId: string, result: ResultLike, isCached: boolean): void {
@@ -105,20 +100,16 @@ export class LangChainRuns {
   }
 
   startTool(run: ToolRun): void {
-    const { runId, toolCallId, input, className } = run;
-    const name = textOf(run.runName) ?? className;
-    this.#steps.start({
-      ...this.#whereabouts(run),
+    const { runId, toolCallId, input } = run;
+    this.#start(run, {
       kind: 'tool-call',
-      name,
       attributes: {
-        ...originAttributes(run),
         [genAiAttributes.toolCallArguments]: input,
         ...(toolCallId === undefined ? {} : { [genAiAttributes.toolCallId]: toolCallId }),
       },
     });
     const inside = this.#steps.rolloutOf(runId);
-    if (inside !== null) this.#toolNames.set(inside, name);
+    if (inside !== null) this.#toolNames.set(inside, nameOf(run));
   }
 
   endTool(runId: string, output: unknown): void {
@@ -126,16 +117,11 @@ export class LangChainRuns {
   }
 
   startRetriever(run: ToolRun): void {
-    this.#steps.start({
-      ...this.#whereabouts(run),
-      kind: 'retrieval',
-      name: textOf(run.runName) ?? run.className,
-      attributes: { ...originAttributes(run), 'gen_ai.retrieval.query.text': run.input },
-    });
+    this.#start(run, { kind: 'retrieval', attributes: { 'gen_ai.retrieval.query.text': run.input } });
   }
 
   endRetriever(runId: string, documents: unknown): void {
-    this.#steps.end(runId, { attributes: documentsAttributes(documents) });
+    this.#steps.end(runId, { attributes: { 'gen_ai.retrieval.documents': attributeText(documents) } });
   }
 
   /** Ends the run of a model, a tool or a retriever that threw. */
@@ -158,9 +144,17 @@ export class LangChainRuns {
     return this.#modelCall.run(scope, run);
   }
 
-  /** Ends a model call whose answer nobody wants to its end; does nothing to one that ended. */
-  breakOff(scope: ModelCallScope): void {
-    if (scope.runId !== null) this.#steps.end(scope.runId, { isAborted: true });
+  /**
+   * Ends a model call whose answer nobody wants to its end; does nothing to one that ended.
+   *
+   * @param last - the piece that its reader left with, which LangChain would have told of only after it
+   */
+  breakOff({ runId, lastTold }: ModelCallScope, last: unknown): void {
+    if (runId === null || !this.#steps.has(runId)) return;
+    const message: MessageLike = fieldsOf(last);
+    const index = Number(message.response_metadata?.['completion'] ?? 0);
+    if (last !== lastTold) this.takeChunk(runId, textOf(message.text) ?? '', { index, chunk: { message } });
+    this.#steps.end(runId, { isAborted: true });
   }
 
   /** Where a request belongs that is made now; null when it is made in no model call. */
@@ -169,8 +163,16 @@ export class LangChainRuns {
     return runId === null ? null : this.#steps.placeOf(runId);
   }
 
-  #whereabouts({ runId, parentRunId }: RunOrigin): { readonly id: string; readonly parentId: string | null } {
-    return { id: runId, parentId: parentRunId ?? null };
+  #start(run: RunOrigin, step: Omit<AgentStep, 'id' | 'parentId' | 'name'> & { readonly name?: string }): void {
+    const hint = this.#newHint(run);
+    this.#steps.start({
+      id: run.runId,
+      parentId: run.parentRunId ?? null,
+      name: nameOf(run),
+      ...step,
+      ...(hint === null ? {} : step.kind === 'agent' ? { name: hint } : { agentName: hint }),
+      attributes: { ...originAttributes(run), ...step.attributes },
+    });
   }
 
   /** What the user calls the agent of a run, where it does not only repeat what is said of a run around. */
@@ -217,6 +219,10 @@ export class LangChainRuns {
     this.#nodesStarted.set(graph, started.set(place, retry + 1));
     return retry === 0 ? {} : { [langchainAttributes.retry]: retry };
   }
+}
+
+function providerAttributes({ ls_provider: provider }: RunMetadata): Attributes {
+  return typeof provider === 'string' ? { [genAiAttributes.providerName]: provider } : {};
 }
 
 function resumeAttributes(run: RunOrigin, input: unknown): Attributes {

@@ -1,8 +1,14 @@
-import { type Attributes, genAiAttributes, type JsonObject, modelCallAttributes } from '@agentlightning/core';
+import {
+  type Attributes,
+  genAiAttributes,
+  isJsonObject,
+  type JsonObject,
+  modelCallAttributes,
+} from '@agentlightning/core';
 import { modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
 import { fieldsOf, jsonOf, known, textOf } from './framework-value.ts';
-import { isOfTheModel, type PartialAnswer } from './partial-answer.ts';
+import { modelIdOf, type PartialAnswer } from './partial-answer.ts';
 import type { RunMetadata } from './run-attributes.ts';
 
 /** What we read of a model's answers: one list a prompt, one entry a choice. */
@@ -17,30 +23,19 @@ interface GenerationLike {
   readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const requestFields = [
-  'model',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'max_completion_tokens',
-  'max_output_tokens',
-  'seed',
-] as const;
-
 /** The model that a call asks for, by whichever name it is known. */
-export function modelNameOf(parameters: Readonly<Record<string, unknown>>, metadata: RunMetadata): string | null {
-  return textOf(parameters.model) ?? textOf(parameters.model_name) ?? textOf(metadata.ls_model_name);
+export function modelNameOf(parameters: unknown, metadata: RunMetadata): string | null {
+  const { model, model_name: name } = fieldsOf(parameters);
+  return textOf(model) ?? textOf(name) ?? textOf(metadata.ls_model_name);
 }
 
 /** What is asked of a model. */
-export function requestAttributes(
-  parameters: Readonly<Record<string, unknown>>,
-  messages: readonly MessageLike[],
-): Attributes {
-  const fields = Object.fromEntries(requestFields.map((name) => [name, jsonOf(parameters[name])]));
-  return modelRequestAttributes(
-    known({ ...fields, tools: jsonOf(parameters.tools), messages: messages.map(toChatMessage) }),
-  );
+export function requestAttributes(parameters: unknown, messages: readonly MessageLike[]): Attributes {
+  const request = jsonOf(parameters);
+  return modelRequestAttributes({
+    ...(isJsonObject(request) ? known(request) : {}),
+    messages: messages.map(toChatMessage),
+  });
 }
 
 /** What a model answered, whole. */
@@ -88,11 +83,10 @@ function toChoice({ message, text, generationInfo }: GenerationLike, index: numb
 
 function headOf(message: MessageLike | undefined, llmOutput: unknown): JsonObject {
   const metadata = message?.response_metadata ?? {};
-  const id = textOf(metadata['id']) ?? textOf(message?.id);
   const usage = fieldsOf(message?.usage_metadata);
   const counts = fieldsOf(fieldsOf(llmOutput).tokenUsage);
   return known({
-    id: isOfTheModel(id) ? id : null,
+    id: textOf(metadata['id']) ?? modelIdOf(message?.id),
     model: textOf(metadata['model_name']) ?? textOf(metadata['model']),
     usage: known({
       prompt_tokens: jsonOf(usage.input_tokens ?? counts.promptTokens),

@@ -11,6 +11,8 @@ export interface RunOrigin {
   readonly tags: readonly string[] | undefined;
   readonly metadata: RunMetadata | undefined;
   readonly runName: string | undefined;
+  /** What runs, as LangChain serialises it: its class. */
+  readonly serialized: unknown;
 }
 
 /** Attributes of LangChain and LangGraph. */

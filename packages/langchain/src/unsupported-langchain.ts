@@ -1,24 +1,13 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { fieldsOf } from './framework-value.ts';
 
-const supported = '@langchain/core 1.x';
-
-/** What was passed as a module of LangChain is none. */
-export function unsupportedModule(module: unknown): AgentLightningError {
-  const names = Object.keys(fieldsOf(module)).slice(0, 5);
+/** A module, passed or installed, does not have the class that all runs go through, in a form that is known. */
+export function unsupportedLangChain(module: unknown, version: string | null): AgentLightningError {
+  const names = Object.keys(fieldsOf(module)).slice(0, 3).join(', ');
+  const found = version === null ? `a module with the exports: ${names || 'none'}` : `@langchain/core ${version}`;
   return new AgentLightningError({
     code: 'UNSUPPORTED_FRAMEWORK',
-    message: `This is no module of ${supported} that runs go through: it has ${names.join(', ') || 'no exports'}.`,
-    remedy: "Pass what `await import('@langchain/core/callbacks/manager')` gives, or leave `modules` out.",
-  });
-}
-
-/** The LangChain that is installed tells of its runs in a way that is not known. */
-export function unsupportedVersion(version: string | null): AgentLightningError {
-  return new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `@langchain/core ${version ?? 'of an unknown version'} has no CallbackManager._configureSync; supported is ${supported}.`,
-    remedy: `Install ${supported}, or look for a newer @agentlightning/langchain.`,
-    details: { version },
+    message: `Runs cannot be traced of ${found}. Supported is @langchain/core 1.x.`,
+    remedy: "Install it, or pass `await import('@langchain/core/callbacks/manager')` as one of `modules`.",
   });
 }

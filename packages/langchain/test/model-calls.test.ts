@@ -1,0 +1,154 @@
+import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { InMemoryCache } from '@langchain/core/caches';
+import { Document } from '@langchain/core/documents';
+import { BaseLLM } from '@langchain/core/language_models/llms';
+import { StringOutputParser } from '@langchain/core/output_parsers';
+import { ChatPromptTemplate } from '@langchain/core/prompts';
+import { BaseRetriever } from '@langchain/core/retrievers';
+import { RunnableLambda } from '@langchain/core/runnables';
+import { tool } from '@langchain/core/tools';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { modelOf, spanNamed, traced } from './traced.ts';
+
+describe('model calls', () => {
+  test('a call without an agent is recorded, with its request and answer', async () => {
+    await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 })]);
+    const add = tool(async () => '5', { name: 'add', description: 'Adds.', schema: z.object({ a: z.number() }) });
+    const { spans } = await traced(() =>
+      modelOf(model, { temperature: 0.3, topP: 0.9, maxTokens: 200 }).bindTools([add]).invoke('What is 2 + 3?'),
+    );
+    const { attributes, status } = spanNamed(spans, 'chat tiny');
+    expect(status.code).toBe('UNSET');
+    expect(attributes).toMatchObject({
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'tiny',
+      'gen_ai.request.temperature': 0.3,
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.max_tokens': 200,
+      'gen_ai.response.id': 'chatcmpl-0',
+      'gen_ai.response.finish_reasons': ['tool_calls'],
+      'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"What is 2 + 3?"}]}]',
+      'agentlightning.stream': false,
+    });
+    expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
+      {
+        role: 'assistant',
+        parts: [{ type: 'tool_call', id: 'call_0_0', name: 'add', arguments: '{"a":2,"b":3}' }],
+        finish_reason: 'tool_calls',
+      },
+    ]);
+    expect(attributes, 'only what the gateway records is trained on').not.toHaveProperty('agentlightning.trainable');
+  });
+
+  test('an answer out of the cache says so, and is joined with no call', async () => {
+    await using model = await ScriptedModel.start([answer('5')]);
+    const llm = modelOf(model, { cache: new InMemoryCache() });
+    const { spans } = await traced(async () => [await llm.invoke('2 + 3?'), await llm.invoke('2 + 3?')]);
+    expect(spans.map(({ attributes }) => attributes['agentlightning.cached'])).toEqual([undefined, true]);
+    expect(spans.map(({ attributes }) => attributes['gen_ai.response.id'])).toEqual(['chatcmpl-0', undefined]);
+    expect(spans.map(({ attributes }) => attributes['agentlightning.stream'])).toEqual([false, false]);
+  });
+
+  test('a stream of several choices keeps them apart', async () => {
+    await using model = await ScriptedModel.start([answer('one two')]);
+    const { spans } = await traced(async () => {
+      for await (const _ of await modelOf(model, { n: 2 }).stream('Count.'));
+    });
+    const { attributes } = spanNamed(spans, 'chat tiny');
+    const messages: { parts: unknown }[] = JSON.parse(String(attributes['gen_ai.output.messages']));
+    expect(messages.map(({ parts }) => parts)).toEqual([
+      [{ type: 'text', content: 'one two' }],
+      [{ type: 'text', content: 'one two' }],
+    ]);
+    expect(attributes['gen_ai.response.finish_reasons']).toEqual(['stop', 'stop']);
+  });
+
+  test('a stream that is left ends its call at once, with the calls of tools that came so far', async () => {
+    const toolCalls = [{ id: 'call_x', name: 'add', arguments: { a: 2, b: 3 } }];
+    await using model = await ScriptedModel.start([
+      answer('', { toolCalls, pauseAfterChunks: 3, until: new Promise(() => {}) }),
+    ]);
+    const { spans, tree } = await traced(async () => {
+      for await (const piece of await modelOf(model).stream('Add.')) {
+        if ((piece.tool_call_chunks ?? []).length > 0) break;
+      }
+      await model.waitForDisconnects(1);
+    });
+    expect(tree).toEqual(['chat tiny [partial]']);
+    expect(String(spans[0]?.attributes['gen_ai.output.messages'])).toMatch(/"id":"call_x","name":"add"/);
+  });
+
+  test('calls made at the same time, of one model, are each placed in their own span', async () => {
+    await using model = await ScriptedModel.start(({ messages }) => answer(String(messages[0]?.content)));
+    const llm = modelOf(model);
+    const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
+    const { spans } = await traced(() => Promise.all(['a', 'b', 'c'].map((text) => llm.invoke(text))), { endpoint });
+    for (const { headers, messages } of model.requests) {
+      const span = spans.find(({ spanId }) => spanId === headers['x-agl-parent-span-id']);
+      expect(String(span?.attributes['gen_ai.input.messages'])).toContain(`"${messages[0]?.content}"`);
+    }
+  });
+
+  test('models of texts are recorded like those of messages', async () => {
+    class Echo extends BaseLLM {
+      _llmType(): string {
+        return 'echo';
+      }
+      async _generate(prompts: string[]) {
+        return { generations: prompts.map((text) => [{ text: `${text}!` }]) };
+      }
+    }
+    const { spans } = await traced(() => new Echo({}).invoke('hello'));
+    expect(spans[0]?.attributes).toMatchObject({
+      'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","content":"hello"}]}]',
+      'gen_ai.output.messages':
+        '[{"role":"assistant","parts":[{"type":"text","content":"hello!"}],"finish_reason":null}]',
+    });
+  });
+});
+
+describe('chains', () => {
+  test('glue is left out, and what has a name is a step', async () => {
+    await using model = await ScriptedModel.start([answer('five')]);
+    const chain = ChatPromptTemplate.fromMessages([['user', '{question}']])
+      .pipe(modelOf(model))
+      .pipe(new StringOutputParser())
+      .pipe(RunnableLambda.from((text: string) => text.trim()))
+      .pipe(RunnableLambda.from((text: string) => text.toUpperCase()).withConfig({ runName: 'shout' }))
+      .withConfig({ runName: 'answer loudly' });
+    const { tree, result } = await traced(() => chain.invoke({ question: '2 + 3?' }));
+    expect(result).toBe('FIVE');
+    expect(tree).toEqual(['answer loudly', '  chat tiny', '  shout']);
+  });
+
+  test('a retriever is recorded with its query and what it found', async () => {
+    class Shelf extends BaseRetriever {
+      lc_namespace: string[] = ['test'];
+      override async _getRelevantDocuments(query: string): Promise<Document[]> {
+        return [new Document({ pageContent: `about ${query}`, metadata: { page: 7 } })];
+      }
+    }
+    const { spans } = await traced(() => new Shelf().invoke('lightning'));
+    const { attributes } = spanNamed(spans, 'retrieval Shelf');
+    expect(attributes['gen_ai.retrieval.query.text']).toBe('lightning');
+    expect(JSON.parse(String(attributes['gen_ai.retrieval.documents']))).toMatchObject([
+      { pageContent: 'about lightning', metadata: { page: 7 } },
+    ]);
+  });
+});
+
+describe('the names of agents', () => {
+  test('the user’s word counts, by metadata or by a tag, and what it only repeats is left out', async () => {
+    await using model = await ScriptedModel.start(() => answer('5'));
+    const llm = modelOf(model);
+    const chain = RunnableLambda.from(async (text: string) => {
+      await llm.withConfig({ tags: ['agl:agent=critic'] }).invoke(text);
+      return (await llm.invoke(text)).text;
+    });
+    const { spans } = await traced(() => chain.invoke('2 + 3?', { metadata: { agl_agent: 'writer' } }));
+    const calls = spans.filter(({ name }) => name === 'chat tiny');
+    expect(calls.map(({ attributes }) => attributes['agentlightning.agent.path'])).toEqual(['writer>critic', 'writer']);
+    expect(calls.map(({ attributes }) => attributes['agent.name'])).toEqual(['critic', 'writer']);
+  });
+});
