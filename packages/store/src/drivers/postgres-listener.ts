@@ -25,12 +25,22 @@ const pingTimeoutMs = 10_000;
 export class PostgresListener {
   readonly #options: PostgresListenerOptions;
   readonly #stopping = new AbortController();
+  #isHeard = false;
   readonly #ended: Promise<void>;
+  readonly #begun = new AbortController();
 
-  /** Starts listening. */
-  constructor(options: PostgresListenerOptions) {
+  private constructor(options: PostgresListenerOptions) {
     this.#options = options;
     this.#ended = this.#listenAlways();
+  }
+
+  /** Starts listening, and resolves when it does, or when that takes longer than it may: it goes on trying then. */
+  static async start(options: PostgresListenerOptions, waitMs: number): Promise<PostgresListener> {
+    const listener = new PostgresListener(options);
+    await systemClock.sleep(waitMs, listener.#begun.signal).catch(ignore);
+    // From now on whoever begins to listen hears of everything after it.
+    listener.#isHeard = true;
+    return listener;
   }
 
   /** Stops listening, and resolves when the connection is closed. */
@@ -60,7 +70,8 @@ export class PostgresListener {
     try {
       await client.connect();
       await client.query(`LISTEN ${client.escapeIdentifier(this.#options.channel)}`);
-      this.#options.onChanges(unknownChange);
+      this.#begun.abort();
+      if (this.#isHeard) this.#options.onChanges(unknownChange);
       // A ping that is not answered in time destroys the connection.
       ping = setInterval(() => void client.query('SELECT 1').catch(ignore), pingIntervalMs).unref();
       await ended;

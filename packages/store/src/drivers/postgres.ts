@@ -38,7 +38,7 @@ export class PostgresDriver implements SqlDriver {
   readonly #self = newId('worker');
   readonly #listeners = new Set<StoreChangeListener>();
   readonly #announcer: PostgresAnnouncer;
-  #channel: string | null = null;
+  #channel = '';
   #listener: PostgresListener | null = null;
   #closing: Promise<void> | null = null;
 
@@ -58,6 +58,7 @@ export class PostgresDriver implements SqlDriver {
       const [row] = await driver.read((connection) => connection.all('SELECT current_schema()::text AS name'));
       // One channel for each store: a database may hold several, in schemas of their own.
       driver.#channel = `agentlightning:${String(row?.name)}`.slice(0, 60);
+      driver.#listener = await driver.#listen();
       return driver;
     } catch (error) {
       await driver.close();
@@ -100,7 +101,6 @@ export class PostgresDriver implements SqlDriver {
 
   onOutsideChange(listener: StoreChangeListener): () => void {
     this.#listeners.add(listener);
-    if (this.#closing === null) this.#listener ??= this.#listen();
     return () => this.#listeners.delete(listener);
   }
 
@@ -119,15 +119,14 @@ export class PostgresDriver implements SqlDriver {
     return connectionConfig(this.#options.url, this.#options.unreachableAfterMs);
   }
 
-  #listen(): PostgresListener {
-    return new PostgresListener({
-      config: this.#connectionConfig(),
-      channel: this.#channel ?? '',
-      self: this.#self,
-      onChanges: (changes) => {
-        for (const listener of [...this.#listeners]) listener(changes);
-      },
-    });
+  #listen(): Promise<PostgresListener> {
+    const onChanges: StoreChangeListener = (changes) => {
+      for (const listener of [...this.#listeners]) listener(changes);
+    };
+    return PostgresListener.start(
+      { config: this.#connectionConfig(), channel: this.#channel, self: this.#self, onChanges },
+      this.#options.unreachableAfterMs,
+    );
   }
 
   /** Commits, and wakes others with it: they hear of exactly what was committed, whatever happens to this process. */
