@@ -8,6 +8,7 @@ export {
   attemptToWire,
   wireAttemptPatchSchema,
   wireAttemptSchema,
+  wireAttemptStartSchema,
   wireAttemptStatusSchema,
 } from './wire-attempt.ts';
 export type { WireChange, WireWatchQuery } from './wire-change.ts';
@@ -109,7 +110,7 @@ export {
 export type { WireRunStatistics } from './wire-run-statistics.ts';
 export { runStatisticsFromWire, runStatisticsToWire, wireRunStatisticsSchema } from './wire-run-statistics.ts';
 export type { WireSpan, WireSpanContext } from './wire-span.ts';
-export { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
+export { spanFromWire, spanInputFromWire, spanToWire, wireSpanBatchSchema, wireSpanSchema } from './wire-span.ts';
 export type { WireSpanSearch, WireSpanSearchPage } from './wire-span-search.ts';
 export {
   spanSearchFromWire,
@@ -123,6 +124,17 @@ export type { WireStatistics } from './wire-statistics.ts';
 export { statisticsFromWire, statisticsToWire, wireStatisticsSchema } from './wire-statistics.ts';
 export { msFromSeconds, msFromSecondsOrNull, secondsFromMs, secondsFromMsOrNull } from './wire-time.ts';
 export type { WireClaimRequest, WireSequenceIdRequest, WireWaitRequest } from './wire-wait.ts';
-export { wireClaimRequestSchema, wireSequenceIdRequestSchema, wireWaitRequestSchema } from './wire-wait.ts';
+export {
+  wireClaimRequestSchema,
+  wireSequenceIdBatchSchema,
+  wireSequenceIdRequestSchema,
+  wireWaitRequestSchema,
+} from './wire-wait.ts';
 export type { WireWorker } from './wire-worker.ts';
-export { wireWorkerSchema, wireWorkerStatusSchema, workerFromWire, workerToWire } from './wire-worker.ts';
+export {
+  wireWorkerHeartbeatSchema,
+  wireWorkerSchema,
+  wireWorkerStatusSchema,
+  workerFromWire,
+  workerToWire,
+} from './wire-worker.ts';

@@ -72,6 +72,11 @@ export function attemptToWire(attempt: Attempt): WireAttempt {
   };
 }
 
+/** Who starts an attempt. */
+export const wireAttemptStartSchema: z.ZodType<{ readonly worker_id?: string | null | undefined }> = z.object({
+  worker_id: z.string().nullish(),
+});
+
 /** What to change of an attempt. None of it may be null. */
 export interface WireAttemptPatch {
   readonly status?: AttemptStatus | undefined;

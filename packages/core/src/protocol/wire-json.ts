@@ -2,10 +2,14 @@ import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../json.ts';
 
 /** Any JSON. Its inside is not looked at: it was parsed from JSON text, so it can be nothing else. */
-export const wireJson: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined, 'is missing');
+export const wireJson: z.ZodType<JsonValue> = z
+  .custom<JsonValue>((value) => value !== undefined, 'is missing')
+  .meta({ description: 'Any JSON.' });
 
 /** Any JSON object. */
-export const wireJsonObject: z.ZodType<JsonObject> = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be a JSON object',
-);
+export const wireJsonObject: z.ZodType<JsonObject> = z
+  .custom<JsonObject>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be a JSON object',
+  )
+  .meta({ type: 'object', description: 'Any JSON object.' });

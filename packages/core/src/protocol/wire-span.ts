@@ -36,11 +36,15 @@ export interface WireSpan {
   readonly resource?: { readonly attributes: Attributes; readonly schema_url: string } | undefined;
 }
 
+const primitives = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
+
 /** Attributes: checked by hand, since a span may carry thousands of token ids. */
-export const wireAttributesSchema: z.ZodType<Attributes> = z.custom<Attributes>(
-  isAttributes,
-  'must be an object of strings, numbers, booleans, or lists of them',
-);
+export const wireAttributesSchema: z.ZodType<Attributes> = z
+  .custom<Attributes>(isAttributes, 'must be an object of strings, numbers, booleans, or lists of them')
+  .meta({
+    type: 'object',
+    additionalProperties: { anyOf: [...primitives, { type: 'array', items: { anyOf: primitives } }] },
+  });
 
 const wireSpanContextSchema = z.looseObject({
   trace_id: z.string(),
@@ -69,6 +73,11 @@ export const wireSpanSchema: z.ZodType<WireSpan> = z.looseObject({
   context: wireSpanContextSchema.nullish(),
   parent: wireSpanContextSchema.nullish(),
   resource: z.object({ attributes: wireAttributesSchema, schema_url: z.string() }).optional(),
+});
+
+/** Several spans to record. */
+export const wireSpanBatchSchema: z.ZodType<{ readonly spans: readonly WireSpan[] }> = z.object({
+  spans: z.array(wireSpanSchema),
 });
 
 /** A span on its way to the store, from the wire. */

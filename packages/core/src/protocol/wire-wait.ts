@@ -49,3 +49,8 @@ export const wireSequenceIdRequestSchema: z.ZodType<WireSequenceIdRequest> = z.o
   rollout_id: z.string(),
   attempt_id: z.string(),
 });
+
+/** Many attempts whose next span sequence ids are wanted. */
+export const wireSequenceIdBatchSchema: z.ZodType<{ readonly attempts: readonly WireSequenceIdRequest[] }> = z.object({
+  attempts: z.array(wireSequenceIdRequestSchema),
+});

@@ -33,6 +33,11 @@ export const wireWorkerSchema: z.ZodType<WireWorker> = z.object({
   current_attempt_id: z.string().nullish(),
 });
 
+/** What a worker says of itself with a sign of life. */
+export const wireWorkerHeartbeatSchema: z.ZodType<{ readonly heartbeat_stats?: JsonObject | undefined }> = z.object({
+  heartbeat_stats: wireJsonObject.optional(),
+});
+
 /** A worker from the wire. */
 export function workerFromWire(wire: WireWorker): Worker {
   return {

@@ -8,6 +8,7 @@ import { addArchiveRoutes } from './routes/archive-routes.ts';
 import { addAttemptRoutes } from './routes/attempt-routes.ts';
 import { addDeletionRoutes } from './routes/deletion-routes.ts';
 import { addEventRoutes } from './routes/event-routes.ts';
+import { addOpenApiRoutes } from './routes/openapi-routes.ts';
 import { addOtlpRoutes } from './routes/otlp-routes.ts';
 import { addQueueRoutes } from './routes/queue-routes.ts';
 import { addResourceRoutes } from './routes/resource-routes.ts';
@@ -23,6 +24,7 @@ import { answerUnknownRoute } from './unknown-route.ts';
 
 /** The routes below `/v1/agl`, by what they are about. */
 const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)[] = [
+  addOpenApiRoutes,
   addStatisticsRoutes,
   addQueueRoutes,
   addRolloutRoutes,

@@ -7,16 +7,15 @@ import {
   type WireAttemptQuery,
   wireAttemptPatchSchema,
   wireAttemptQuerySchema,
+  wireAttemptStartSchema,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
-import { z } from 'zod';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readOptionalBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-const startAttemptSchema = z.object({ worker_id: z.string().nullish() });
 const notNull = ['status', 'worker_id', 'last_heartbeat_time', 'metadata'];
 
 /** Attempts of a rollout: start, list, read, change. */
@@ -25,7 +24,7 @@ export function addAttemptRoutes(app: Hono, { store }: StoreRouteOptions): void 
     answerJson(context, pageToWire(await store.queryAttempts(rolloutId, attemptQueryFromWire(wire)), attemptToWire));
 
   app.post('/rollouts/:rolloutId/attempts', async (context) => {
-    const { worker_id } = await readOptionalBody(context, startAttemptSchema);
+    const { worker_id } = await readOptionalBody(context, wireAttemptStartSchema);
     const rolloutId = context.req.param('rolloutId');
     const started = await doOnce(context, store, (transaction) =>
       transaction.startAttempt(rolloutId, worker_id ?? null),

@@ -5,20 +5,18 @@ import {
   spanToWire,
   type WireSequenceIdRequest,
   type WireSpanQuery,
+  wireSequenceIdBatchSchema,
   wireSequenceIdRequestSchema,
+  wireSpanBatchSchema,
   wireSpanQuerySchema,
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
-import { z } from 'zod';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
-
-const spanBatchSchema = z.object({ spans: z.array(wireSpanSchema) });
-const sequenceIdBatchSchema = z.object({ attempts: z.array(wireSequenceIdRequestSchema) });
 
 /** Spans: record one or many, list, reserve sequence ids. */
 export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
@@ -38,7 +36,7 @@ export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
   });
 
   app.post('/spans/batch', async (context) => {
-    const { spans } = await readBody(context, spanBatchSchema);
+    const { spans } = await readBody(context, wireSpanBatchSchema);
     const recorded = await doOnce(context, store, async (transaction) =>
       (await transaction.appendSpans(spans.map(spanInputFromWire))).map((span) => span?.sequenceId ?? null),
     );
@@ -54,7 +52,7 @@ export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
   });
 
   app.post('/spans/next/batch', async (context) => {
-    const { attempts } = await readBody(context, sequenceIdBatchSchema);
+    const { attempts } = await readBody(context, wireSequenceIdBatchSchema);
     return answerJson(context, { sequence_ids: await reserve(context, attempts) });
   });
 }

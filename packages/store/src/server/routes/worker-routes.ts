@@ -1,18 +1,16 @@
 import {
   pageToWire,
   type WireWorkerQuery,
+  wireWorkerHeartbeatSchema,
   wireWorkerQuerySchema,
   workerQueryFromWire,
   workerToWire,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
-import { z } from 'zod';
 import { answerJson } from '../answer.ts';
 import { readBody, readOptionalPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
-
-const heartbeatSchema = z.object({ heartbeat_stats: z.record(z.string(), z.json()).optional() });
 
 /** Workers: list, read, heartbeat. */
 export function addWorkerRoutes(app: Hono, { store }: StoreRouteOptions): void {
@@ -28,7 +26,7 @@ export function addWorkerRoutes(app: Hono, { store }: StoreRouteOptions): void {
   });
 
   app.post('/workers/:workerId', async (context) => {
-    const { heartbeat_stats } = await readOptionalPatch(context, heartbeatSchema, ['heartbeat_stats']);
+    const { heartbeat_stats } = await readOptionalPatch(context, wireWorkerHeartbeatSchema, ['heartbeat_stats']);
     const worker = await store.updateWorker(context.req.param('workerId'), heartbeat_stats ?? null);
     return answerJson(context, workerToWire(worker));
   });

@@ -1,0 +1,130 @@
+import { wirePageOptionsShape, wireWatchQuerySchema } from '@agentlightning/core/protocol';
+import { z } from 'zod';
+import type { RouteDescription } from './route-description.ts';
+
+const base = '/v1/agl';
+const run = `${base}/runs/:runId`;
+const { limit, offset } = wirePageOptionsShape;
+
+/** The routes that the protocol of Agent Lightning 0.3 does not have. */
+export const ownRouteDescriptions: readonly RouteDescription[] = [
+  { method: 'get', path: `${base}/openapi.json`, tag: 'server', summary: 'This document' },
+  {
+    method: 'post',
+    path: `${base}/spans/batch`,
+    tag: 'spans',
+    summary: 'Record spans in one transaction; null for those that were there',
+    body: 'SpanBatch',
+    answer: 'SequenceIds',
+    status: 201,
+    isOnce: true,
+  },
+  {
+    method: 'post',
+    path: `${base}/spans/next/batch`,
+    tag: 'spans',
+    summary: 'Reserve many sequence ids',
+    body: 'SequenceIdBatch',
+    answer: 'SequenceIds',
+    isOnce: true,
+  },
+  {
+    method: 'post',
+    path: `${base}/searches/spans`,
+    tag: 'spans',
+    summary: 'Find spans over any number of rollouts',
+    body: 'SpanSearch',
+    answer: 'SpanSearchPage',
+  },
+  {
+    method: 'get',
+    path: `${base}/events`,
+    tag: 'events',
+    summary: 'What changes, as it happens: each event carries a Change. `Last-Event-ID` goes on after one',
+    query: wireWatchQuerySchema,
+    otherTypes: { answer: ['text/event-stream'] },
+  },
+  {
+    method: 'get',
+    path: `${base}/runs`,
+    tag: 'runs',
+    summary: 'List runs, newest first',
+    query: z.object({ limit, offset }),
+    answer: 'RunPage',
+  },
+  {
+    method: 'post',
+    path: `${base}/runs`,
+    tag: 'runs',
+    summary: 'Add a run',
+    body: 'RunRequest',
+    answer: 'Run',
+    status: 201,
+    isOnce: true,
+  },
+  { method: 'get', path: run, tag: 'runs', summary: 'Read a run', answer: 'Run' },
+  {
+    method: 'post',
+    path: run,
+    tag: 'runs',
+    summary: 'Change a run and record metrics with it',
+    body: 'RunPatch',
+    answer: 'Run',
+    isOnce: true,
+  },
+  {
+    method: 'get',
+    path: `${run}/metrics`,
+    tag: 'runs',
+    summary: 'The metrics of a run, by step',
+    answer: 'Metrics',
+  },
+  {
+    method: 'get',
+    path: `${run}/statistics`,
+    tag: 'runs',
+    summary: 'How far the rollouts of a run are',
+    answer: 'RunStatistics',
+  },
+  {
+    method: 'get',
+    path: `${run}/archive`,
+    tag: 'runs',
+    summary: 'A run as one file',
+    otherTypes: { answer: ['application/gzip'] },
+  },
+  {
+    method: 'post',
+    path: `${base}/archives/runs`,
+    tag: 'runs',
+    summary: 'Add a run from such a file',
+    otherTypes: { body: ['application/gzip'] },
+    answer: 'Run',
+    status: 201,
+  },
+  {
+    method: 'post',
+    path: `${base}/deletions/rollouts`,
+    tag: 'deletion',
+    summary: 'Delete finished rollouts',
+    body: 'RolloutDeletion',
+    answer: 'DeletionCounts',
+    isOnce: true,
+  },
+  {
+    method: 'post',
+    path: `${base}/deletions/runs`,
+    tag: 'deletion',
+    summary: 'Delete a run with all that it has',
+    body: 'RunDeletion',
+    answer: 'DeletionCounts',
+  },
+  {
+    method: 'post',
+    path: `${base}/deletions/retention`,
+    tag: 'deletion',
+    summary: 'Delete what a policy gives up',
+    body: 'RetentionPolicy',
+    answer: 'DeletionCounts',
+  },
+];

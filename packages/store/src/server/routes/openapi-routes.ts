@@ -1,0 +1,12 @@
+import type { Hono } from 'hono';
+import { answerJson } from '../answer.ts';
+import { openApiDocument } from '../openapi/openapi-document.ts';
+
+/** The description of all routes, for programs. */
+export function addOpenApiRoutes(app: Hono): void {
+  let document: unknown;
+  app.get('/openapi.json', (context) => {
+    document ??= openApiDocument();
+    return answerJson(context, document);
+  });
+}
