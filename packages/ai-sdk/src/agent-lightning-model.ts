@@ -1,7 +1,8 @@
-import { currentRollout, type JsonObject, newSpanId } from '@agentlightning/core';
+import { currentRollout, genAiAttributes, newSpanId } from '@agentlightning/core';
 import { modelRequestAttributes } from '@agentlightning/core/adapter';
-import { gatherStream, type StreamReader } from './gathered-stream.ts';
-import { inputMessagesOf, type OpenModelCall, requestAttributes } from './open-model-call.ts';
+import { gatherStream } from './gathered-stream.ts';
+import { requestAttributes } from './open-model-call.ts';
+import { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
 import { operations } from './recorded-operations.ts';
 import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
@@ -36,57 +37,38 @@ export function agentLightningModel<TModel extends WrappableModel>(model: TModel
       if (typeof value !== 'function') return value;
       const call = (value as Call).bind(target);
       if (name !== 'doGenerate' && name !== 'doStream') return call;
-      return (options: SdkPrompt) => recorded(target.modelId, options, () => call(options));
+      return (options: SdkPrompt) => recorded({ ...options, modelId: target.modelId }, () => call(options));
     },
   });
 }
 
-async function recorded(modelId: string, options: SdkPrompt, run: () => PromiseLike<unknown>): Promise<unknown> {
+async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Promise<unknown> {
   const context = currentRollout();
   if (context === null || !operations.isRecording || operations.isInModelCall(context)) return run();
-  const request = requestOf({ ...options, modelId });
+  const request = requestOf(prompt);
   const attributes = modelRequestAttributes(request);
-  const claimed = operations.claim(inputMessagesOf(attributes));
-  const call = claimed ?? begin(request);
-  if (call === null) return run();
+  const claimed = operations.unplaced.claim(attributes[genAiAttributes.inputMessages]);
+  // A call that the AI SDK does not tell of is an operation by itself.
+  const call = claimed ?? operations.beginModelCall(new Operation(operations.steps, newSpanId()), { request });
   // The request says more than events do, such as the schemas of tools.
   operations.steps.annotate(call.id, requestAttributes(call, attributes));
-  // Of a call that nobody else tells of, the answer's end is the end.
-  const end = (error?: unknown): void =>
-    claimed === null ? operations.end(call.operationId, endOf(error)) : undefined;
+  const { operation } = call;
+  const end = (error?: unknown): void => (claimed === null ? operation.end(endOf(error)) : undefined);
   try {
     const result = await operations.steps.within(call.id, run);
-    if (!gatherStream(result, readerOf(call, end))) {
-      operations.answerModelCall(call.operationId, (result ?? {}) as SdkAnswer);
+    const tap = operation.streamTap(call);
+    const ended = (): void => {
+      tap.ended();
+      end();
+    };
+    if (!gatherStream(result, { ...tap, ended })) {
+      operation.answerModelCall((result ?? {}) as SdkAnswer);
       end();
     }
     return result;
   } catch (error) {
-    operations.requestFailed(call, error);
+    operation.requestFailed(call, error);
     end(error);
     throw error;
   }
-}
-
-function readerOf(call: OpenModelCall, end: (error?: unknown) => void): StreamReader {
-  const reader = operations.streamReader(call.operationId, call);
-  return {
-    ...reader,
-    ended: () => {
-      reader.ended();
-      end();
-    },
-    failed: (error) => {
-      reader.failed(error);
-      end(error);
-    },
-  };
-}
-
-/** A call that the AI SDK does not tell of. */
-function begin(request: JsonObject): OpenModelCall | null {
-  const id = newSpanId();
-  operations.begin({ id, name: 'model', agentName: null, isHidden: true });
-  operations.beginModelCall(id, { request, areInputsRecorded: true, areOutputsRecorded: true, isUnplaced: false });
-  return operations.modelCallOf(id);
 }

@@ -11,31 +11,21 @@ export interface AiSdkCall {
   readonly instructions: string | null;
 }
 
-/** Names the agents that calls are the work of. */
-export class AgentNaming {
-  readonly #choose: (call: AiSdkCall) => string | null;
+/** Names the agent that a call is the work of; null for a call that is only a step of the agent around it. */
+export type AgentNaming = (call: AiSdkCall) => string | null;
 
-  constructor(choose: (call: AiSdkCall) => string | null = ({ functionId }) => functionId) {
-    this.#choose = choose;
-  }
-
-  /** The agent's name; null for a call that is only a step of the agent around it. */
-  nameOf(event: SdkStart, operation: string): string | null {
-    const call = {
+/** The agent's name, as the user's function has it; its `functionId` where that throws. */
+export function agentNameOf(naming: AgentNaming, operation: string, event: SdkStart): string | null {
+  const { functionId = null, instructions = event.system } = event;
+  try {
+    return naming({
       operation,
-      functionId: event.functionId ?? null,
+      functionId,
       model: event.modelId ?? event.model?.modelId ?? null,
-      instructions: textOf(event.instructions) ?? textOf(event.system),
-    };
-    try {
-      return this.#choose(call);
-    } catch {
-      // The user's function must not keep the call from being recorded.
-      return call.functionId;
-    }
+      instructions: typeof instructions === 'string' ? instructions : null,
+    });
+  } catch {
+    // The user's function must not keep the call from being recorded.
+    return functionId;
   }
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

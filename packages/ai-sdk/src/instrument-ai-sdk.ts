@@ -1,5 +1,5 @@
 import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
-import { AgentNaming, type AiSdkCall } from './agent-naming.ts';
+import type { AgentNaming } from './agent-naming.ts';
 import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
 import { assertSupportedVersion, installedVersion } from './supported-version.ts';
@@ -23,7 +23,7 @@ export interface InstrumentAiSdkOptions {
    *
    * @default the call's `telemetry.functionId`
    */
-  readonly agentName?: (call: AiSdkCall) => string | null;
+  readonly agentName?: AgentNaming;
   /**
    * Where models that are named by a text (`model: 'openai/gpt-5'`) come from in rollouts with an endpoint: a provider
    * that speaks Chat Completions. Without it they go to Vercel's AI Gateway, which cannot be redirected.
@@ -60,7 +60,11 @@ export function instrumentAiSdk(options: InstrumentAiSdkOptions = {}): () => voi
   const holder = globalThis as TelemetryHolder;
   if (holder.AI_SDK_TELEMETRY_INTEGRATIONS?.some(isOurs) === true) return () => {};
   const onGatewayModel = options.redirect === false ? () => {} : warnOnceOfGatewayModels();
-  const telemetry = new AiSdkTelemetry({ operations, naming: new AgentNaming(options.agentName), onGatewayModel });
+  const telemetry = new AiSdkTelemetry({
+    operations,
+    naming: options.agentName ?? (({ functionId }) => functionId),
+    onGatewayModel,
+  });
   const undoes = [
     addIntegration(holder, Object.defineProperty(telemetry, mark, { value: true })),
     followChannel({ operations, telemetry }),
@@ -74,7 +78,7 @@ export function instrumentAiSdk(options: InstrumentAiSdkOptions = {}): () => voi
 
 function redirections({ shouldRedirect, stringModels }: InstrumentAiSdkOptions): readonly (() => void)[] {
   return [
-    redirectGlobalFetch({ shouldRedirect, place: () => operations.place() }),
+    redirectGlobalFetch({ shouldRedirect, place: () => operations.unplaced.place() }),
     ...(stringModels === undefined ? [] : [provideStringModels(stringModels)]),
   ];
 }
@@ -109,7 +113,7 @@ function warnOnceOfGatewayModels(): (modelId: string) => void {
     if (hasWarned) return;
     hasWarned = true;
     globalThis.process?.emitWarning?.(
-      `The model ${modelId} comes from Vercel's AI Gateway, whose calls cannot be sent to the rollout's endpoint: nothing is trained on them. Pass instrumentAiSdk({ stringModels: createOpenAICompatible({ … }) }).`,
+      `The model ${modelId} comes from Vercel's AI Gateway, past the rollout's endpoint: it is not trained. Give instrumentAiSdk the option stringModels.`,
       { code: 'AGENTLIGHTNING_GATEWAY_MODEL' },
     );
   };

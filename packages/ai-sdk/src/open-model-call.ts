@@ -1,6 +1,7 @@
-import { type Attributes, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
+import { type Attributes, type AttributeValue, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
 import { modelAnswerAttributes } from '@agentlightning/core/adapter';
 import type { GatheredAnswer } from './gathered-answer.ts';
+import type { Operation } from './operation.ts';
 import type { SdkAnswer } from './sdk-events.ts';
 import { answerOf } from './sdk-messages.ts';
 
@@ -8,11 +9,12 @@ import { answerOf } from './sdk-messages.ts';
 export interface OpenModelCall {
   readonly id: string;
   /** The operation that it is made in. */
-  readonly operationId: string;
+  readonly operation: Operation;
   /** How often the framework may send it again; null when the framework tells of failures itself. */
   readonly maxRetries: number | null;
   readonly answer: GatheredAnswer;
-  readonly inputMessages: string | null;
+  /** What tells it from others that are made at the same time. */
+  readonly inputMessages: AttributeValue | undefined;
   readonly areInputsRecorded: boolean;
   readonly areOutputsRecorded: boolean;
   /** Whether its request has been found. */
@@ -23,10 +25,9 @@ export interface OpenModelCall {
 
 /** What an answer says, as attributes, as far as the user has it recorded. */
 export function answerAttributes(call: OpenModelCall, answer: SdkAnswer): Attributes {
-  const attributes = modelAnswerAttributes(answerOf(answer));
-  if (call.areOutputsRecorded) return attributes;
-  const { [genAiAttributes.outputMessages]: _, ...others } = attributes;
-  return others;
+  const { [genAiAttributes.outputMessages]: messages, ...others } = modelAnswerAttributes(answerOf(answer));
+  const isRecorded = call.areOutputsRecorded && messages !== undefined;
+  return isRecorded ? { ...others, [genAiAttributes.outputMessages]: messages } : others;
 }
 
 /** What has come of an answer that nobody told the end of. */
@@ -47,10 +48,4 @@ export function requestAttributes(call: OpenModelCall, attributes: Attributes): 
     ...others
   } = attributes;
   return others;
-}
-
-/** The messages of a request, which tell it from others; null when it has none. */
-export function inputMessagesOf(attributes: Attributes): string | null {
-  const messages = attributes[genAiAttributes.inputMessages];
-  return typeof messages === 'string' ? messages : null;
 }

@@ -74,8 +74,7 @@ export interface SdkToolEvent extends SdkEvent {
   readonly messages?: unknown;
   /** Version 7: what came of it. */
   readonly toolOutput?: { readonly type?: string; readonly output?: unknown; readonly error?: unknown } | undefined;
-  /** Version 6: whether it went well, and what came of it. */
-  readonly success?: boolean | undefined;
+  /** Version 6: what came of it. */
   readonly output?: unknown;
   readonly error?: unknown;
 }
@@ -84,7 +83,6 @@ export interface SdkToolEvent extends SdkEvent {
 export interface SdkEmbedEvent extends SdkEvent {
   readonly embedCallId: string;
   readonly modelId?: string | undefined;
-  readonly values?: readonly string[] | undefined;
   readonly usage?: unknown;
 }
 

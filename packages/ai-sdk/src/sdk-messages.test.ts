@@ -1,3 +1,4 @@
+import { modelAnswerAttributes } from '@agentlightning/core/adapter';
 import { describe, expect, test } from 'vitest';
 import { answerOf, plainText, requestOf } from './sdk-messages.ts';
 
@@ -22,7 +23,7 @@ describe('messages of the AI SDK', () => {
       { role: 'user', content: [{ type: 'text', text: 'hi' }] },
       {
         role: 'assistant',
-        content: null,
+        content: '',
         reasoning_content: 'hm',
         tool_calls: [{ id: 'c', type: 'function', function: { name: 'add', arguments: '{"a":1}' } }],
       },
@@ -64,11 +65,13 @@ describe('messages of the AI SDK', () => {
   });
 
   test('counts of tokens are read from events and from providers', () => {
-    const fromEvents = answerOf({ usage: { inputTokens: 3, outputTokens: 4 } });
-    const fromProvider = answerOf({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } });
-    expect(fromEvents).toEqual({ usage: { prompt_tokens: 3, completion_tokens: 4 } });
+    const fromEvents = modelAnswerAttributes(answerOf({ usage: { inputTokens: 3, outputTokens: 4 } }));
+    const fromProvider = modelAnswerAttributes(
+      answerOf({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }),
+    );
+    expect(fromEvents).toEqual({ 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 });
     expect(fromProvider).toEqual(fromEvents);
-    expect(answerOf({ usage: { inputTokens: undefined } })).toEqual({});
+    expect(modelAnswerAttributes(answerOf({ usage: { inputTokens: undefined } }))).toEqual({});
   });
 
   test('finish reasons are spelled as gateways spell them', () => {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
 
 type Part = Readonly<Record<string, unknown>>;
@@ -8,37 +8,35 @@ type Part = Readonly<Record<string, unknown>>;
  * Files are named, not repeated.
  */
 export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined): JsonObject {
-  const messages = [
-    ...instructionMessages(prompt.instructions ?? prompt.system),
-    ...messageList(promptMessages ?? prompt.messages ?? prompt.prompt),
-  ];
-  const tools = toolDefinitions(prompt.tools);
-  return {
-    ...(prompt.modelId === undefined ? {} : { model: prompt.modelId }),
-    ...(messages.length === 0 ? {} : { messages }),
-    ...(tools.length === 0 ? {} : { tools }),
-    ...(prompt.temperature === undefined ? {} : { temperature: prompt.temperature }),
-    ...(prompt.topP === undefined ? {} : { top_p: prompt.topP }),
-    ...(prompt.maxOutputTokens === undefined ? {} : { max_completion_tokens: prompt.maxOutputTokens }),
-    ...(prompt.seed === undefined ? {} : { seed: prompt.seed }),
-  };
+  const { instructions = prompt.system } = prompt;
+  return json({
+    model: prompt.modelId,
+    messages: [
+      ...messageList(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : instructions),
+      ...messageList(promptMessages ?? prompt.messages ?? prompt.prompt),
+    ],
+    tools: toolDefinitions(prompt.tools),
+    temperature: prompt.temperature,
+    top_p: prompt.topP,
+    max_completion_tokens: prompt.maxOutputTokens,
+    seed: prompt.seed,
+  });
 }
 
 /** A model's answer as the body of a Chat Completions answer. */
-export function answerOf(answer: SdkAnswer): JsonObject {
-  const id = answer.responseId ?? answer.response?.id;
-  const model = answer.response?.modelId ?? answer.modelId;
-  const content = answer.content ?? (answer.objectText === undefined ? undefined : answer.objectText);
-  const usage = usageOf(answer.usage);
-  const finishReason = finishReasonOf(answer.finishReason);
-  return {
-    ...(id === undefined ? {} : { id }),
-    ...(model === undefined ? {} : { model }),
-    ...(content === undefined
-      ? {}
-      : { choices: [{ finish_reason: finishReason, message: assistantMessage(content) }] }),
-    ...(usage === null ? {} : { usage }),
-  };
+export function answerOf({ content, finishReason, usage, ...answer }: SdkAnswer): JsonObject {
+  const said = content ?? answer.objectText;
+  const reason = partOf(finishReason).unified ?? finishReason;
+  return json({
+    id: answer.responseId ?? answer.response?.id,
+    model: answer.response?.modelId ?? answer.modelId,
+    // Reasons are spelled as gateways spell them, which is OpenAI's way.
+    choices: said === undefined ? said : [{ finish_reason: String(reason).replace('-', '_'), message: saying(said) }],
+    usage: {
+      prompt_tokens: tokenCount(partOf(usage).inputTokens ?? partOf(usage).tokens),
+      completion_tokens: tokenCount(partOf(usage).outputTokens),
+    },
+  });
 }
 
 /** A text as it is, anything else as JSON. */
@@ -52,123 +50,82 @@ export function plainText(value: unknown): string {
   }
 }
 
-function instructionMessages(instructions: unknown): readonly JsonObject[] {
-  if (instructions === undefined || instructions === null) return [];
-  if (typeof instructions === 'string') return [{ role: 'system', content: instructions }];
-  return messageList(Array.isArray(instructions) ? instructions : [instructions]);
+/** Fields that are undefined are as good as absent: whoever reads the body, and JSON, passes them over. */
+function json(body: Part): JsonObject {
+  return body as JsonObject;
 }
 
-function messageList(messages: unknown): readonly JsonObject[] {
-  if (typeof messages === 'string') return [{ role: 'user', content: messages }];
-  return partsOf(messages).flatMap(message);
+function messageList(messages: unknown): readonly Part[] {
+  return typeof messages === 'string' ? [{ role: 'user', content: messages }] : partsOf(messages).flatMap(message);
 }
 
-function message({ role, content }: Part): readonly JsonObject[] {
-  if (role === 'assistant') return [assistantMessage(content)];
-  if (role === 'tool') return partsOf(content).flatMap(toolResult);
-  const plain = typeof content === 'string' ? content : partsOf(content).map(userPart);
-  return [{ role: typeof role === 'string' ? role : 'user', content: plain }];
+function message({ role, content }: Part): readonly Part[] {
+  if (role === 'assistant') return [saying(content)];
+  if (role === 'tool') return partsOf(content).filter(isOf('tool-result')).map(toolResult);
+  return [{ role, content: typeof content === 'string' ? content : partsOf(content).map(userPart) }];
 }
 
 /** Whatever an assistant said, from a text, or from the parts of a message, an answer or an event. */
-function assistantMessage(content: unknown): JsonObject {
-  if (typeof content === 'string') return { role: 'assistant', content };
-  const parts = partsOf(content);
-  const text = textOf(parts, 'text');
-  const reasoning = textOf(parts, 'reasoning');
-  const calls = parts.filter(({ type }) => type === 'tool-call').map(toolCall);
+function saying(content: unknown): Part {
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content);
+  const textOf = (type: string): string =>
+    parts
+      .filter(isOf(type))
+      .map(({ text }) => text)
+      .join('');
+  const calls = parts.filter(isOf('tool-call')).map(toolCall);
   return {
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    content: textOf('text'),
+    reasoning_content: textOf('reasoning') || undefined,
+    tool_calls: calls,
   };
 }
 
-function toolCall({ toolCallId, toolName, input }: Part): JsonObject {
-  return {
-    id: String(toolCallId),
-    type: 'function',
-    function: { name: String(toolName), arguments: plainText(input ?? '') },
-  };
+function toolCall({ toolCallId, toolName, input = '' }: Part): Part {
+  return { id: toolCallId, type: 'function', function: { name: toolName, arguments: plainText(input) } };
 }
 
-function toolResult({ type, toolCallId, output }: Part): readonly JsonObject[] {
-  if (type !== 'tool-result') return [];
-  const value = isPart(output) && 'value' in output ? output.value : output;
-  return [{ role: 'tool', tool_call_id: String(toolCallId), content: plainText(value ?? '') }];
+function toolResult({ toolCallId, output }: Part): Part {
+  return { role: 'tool', tool_call_id: toolCallId, content: plainText(partOf(output).value ?? output) };
 }
 
-function userPart(part: Part): JsonObject {
-  if (part.type === 'text') return { type: 'text', text: String(part.text) };
-  const url = urlOf(part.image ?? part.data);
-  if (url !== null) return { type: 'image_url', image_url: { url } };
-  return { type: 'image_url', image_url: { url: `data:${String(part.mediaType ?? 'application/octet-stream')}` } };
+function userPart({ type, text, image, data = image, mediaType }: Part): Part {
+  if (type === 'text') return { type, text };
+  const address = String(partOf(data).url ?? data);
+  // The bytes themselves are not repeated.
+  const url = /^https?:/.test(address) ? address : `data:${mediaType ?? 'application/octet-stream'}`;
+  return { type: 'image_url', image_url: { url } };
 }
 
-/** An address that is short enough to repeat; null for the bytes themselves. */
-function urlOf(data: unknown): string | null {
-  if (isPart(data) && data.type === 'url') return urlOf(data.url);
-  const text = data instanceof URL ? data.href : data;
-  return typeof text === 'string' && /^https?:/.test(text) ? text : null;
+/** From a list of definitions, or from the user's tools by name, whose schemas may be only their library's to read. */
+function toolDefinitions(tools: unknown): readonly Part[] {
+  if (Array.isArray(tools)) return partsOf(tools).map(toolDefinition);
+  return Object.entries(partOf(tools)).map(([name, tool]) => {
+    const { description, inputSchema } = partOf(tool);
+    return toolDefinition({ name, description, inputSchema: partOf(inputSchema).jsonSchema });
+  });
 }
 
-/** From a list of definitions, or from the user's tools by name. */
-function toolDefinitions(tools: unknown): readonly JsonObject[] {
-  if (Array.isArray(tools)) return tools.filter(isPart).map(toolDefinition);
-  if (!isPart(tools)) return [];
-  return Object.entries(tools).map(([name, tool]) => toolDefinition(isPart(tool) ? named(name, tool) : { name }));
-}
-
-/** A user's tool as a definition. A schema that is not JSON Schema is for the user's library to read. */
-function named(name: string, { description, inputSchema }: Part): Part {
-  const schema = isPart(inputSchema) ? inputSchema.jsonSchema : undefined;
-  return { name, description, ...(isPart(schema) && !('then' in schema) ? { inputSchema: schema } : {}) };
-}
-
-function toolDefinition({ name, description, inputSchema }: Part): JsonObject {
-  return {
-    type: 'function',
-    function: {
-      name: String(name),
-      ...(typeof description === 'string' ? { description } : {}),
-      ...(isPart(inputSchema) ? { parameters: inputSchema as JsonObject } : {}),
-    },
-  };
-}
-
-/** The gateway's spelling, which is OpenAI's. */
-function finishReasonOf(reason: unknown): JsonValue {
-  const unified = isPart(reason) ? reason.unified : reason;
-  return typeof unified === 'string' ? unified.replace('-', '_') : null;
-}
-
-function usageOf(usage: unknown): JsonObject | null {
-  if (!isPart(usage)) return null;
-  const input = tokenCount(usage.inputTokens ?? usage.tokens);
-  const output = tokenCount(usage.outputTokens);
-  if (input === null && output === null) return null;
-  return {
-    ...(input === null ? {} : { prompt_tokens: input }),
-    ...(output === null ? {} : { completion_tokens: output }),
-  };
+function toolDefinition({ name, description, inputSchema }: Part): Part {
+  return { type: 'function', function: { name, description, parameters: inputSchema } };
 }
 
 /** A number in events, the details with their total where it comes from the provider. */
-function tokenCount(count: unknown): number | null {
-  const total = isPart(count) ? count.total : count;
-  return typeof total === 'number' && Number.isFinite(total) ? total : null;
+function tokenCount(count: unknown): unknown {
+  return partOf(count).total ?? count;
 }
 
-function textOf(parts: readonly Part[], type: string): string {
-  return parts
-    .filter((part) => part.type === type)
-    .map(({ text }) => (typeof text === 'string' ? text : ''))
-    .join('');
+function isOf(type: string): (part: Part) => boolean {
+  return (part) => part.type === type;
 }
 
 function partsOf(value: unknown): readonly Part[] {
-  return Array.isArray(value) ? value.filter(isPart) : [];
+  return (Array.isArray(value) ? value : [value]).filter(isPart);
+}
+
+function partOf(value: unknown): Part {
+  return isPart(value) ? value : {};
 }
 
 function isPart(value: unknown): value is Part {

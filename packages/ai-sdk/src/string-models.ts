@@ -31,12 +31,6 @@ export function provideStringModels(provider: LanguageModelProvider): () => void
 
 /** The user's default provider with language models from another; that other alone where there is none. */
 function inPlaceOf(own: unknown, provider: LanguageModelProvider): unknown {
-  if (typeof own !== 'object' && typeof own !== 'function') return provider;
-  if (own === null) return provider;
-  return new Proxy(own, {
-    get: (target, name, receiver) =>
-      name === 'languageModel'
-        ? (modelId: string) => provider.languageModel(modelId)
-        : Reflect.get(target, name, receiver),
-  });
+  if (own === undefined || own === null) return provider;
+  return Object.create(own, { languageModel: { value: (modelId: string) => provider.languageModel(modelId) } });
 }

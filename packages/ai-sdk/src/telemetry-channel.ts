@@ -2,8 +2,9 @@ import type { TracingChannel } from 'node:diagnostics_channel';
 import { currentRollout, type RolloutContext } from '@agentlightning/core';
 import { rolloutStorage } from '@agentlightning/core/adapter';
 import { gatherStream } from './gathered-stream.ts';
+import type { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
-import { type Operations, toolStepId } from './operations.ts';
+import type { Operations } from './operations.ts';
 import type { SdkAnswer, SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';
 import type { AiSdkTelemetry } from './telemetry.ts';
 
@@ -50,19 +51,12 @@ class ChannelFollower {
 
   follow(channel: TracingChannel<unknown, object>): () => void {
     const storage = rolloutStorage();
-    const none = (): void => {};
-    const subscribers = {
-      start: none,
-      end: none,
-      asyncStart: none,
-      asyncEnd: (message: object) => this.#end(message as ChannelMessage),
-      error: none,
-    };
+    const end = (message: unknown): void => this.#end(message as ChannelMessage);
     channel.start.bindStore(storage, (message) => this.#begin(message as ChannelMessage) as RolloutContext);
-    channel.subscribe(subscribers);
+    channel.asyncEnd.subscribe(end);
     return () => {
       channel.start.unbindStore(storage);
-      channel.unsubscribe(subscribers);
+      channel.asyncEnd.unsubscribe(end);
     };
   }
 
@@ -71,62 +65,61 @@ class ChannelFollower {
     const around = currentRollout() ?? undefined;
     const { callId } = event;
     if (around === undefined || callId === undefined) return around;
-    if (type === 'generateText' || type === 'streamText') this.#beginnings.set(callId, event);
-    else if (this.#isFollowed(callId)) return this.#beginInside(type, callId, event) ?? around;
-    return around;
+    if (isOperation(type)) {
+      this.#beginnings.set(callId, event);
+      return around;
+    }
+    const operation = this.#followedOperation(callId);
+    return (operation === undefined ? null : this.#beginInside({ type, event }, operation)) ?? around;
   }
 
-  #beginInside(type: string, id: string, event: ChannelMessage['event']): RolloutContext | null {
-    const { steps } = this.#operations;
-    if (type === 'step') {
-      this.#telemetry.onStepStart(event);
-      return null;
-    }
+  #beginInside({ type, event }: ChannelMessage, operation: Operation): RolloutContext | null {
+    const { steps } = operation;
+    if (type === 'step') this.#telemetry.onStepStart(event);
     if (type === 'languageModelCall') {
       // Requests that are sent again are those of the same call.
-      const call = this.#operations.modelCallOf(id);
-      if (call === null) this.#telemetry.onLanguageModelCallStart(event);
-      return steps.rolloutOf(this.#operations.modelCallOf(id)?.id ?? '');
+      if (operation.modelCall === null) this.#telemetry.onLanguageModelCallStart(event);
+      return steps.rolloutOf(operation.modelCall?.id ?? '');
     }
     if (type !== 'executeTool' || event.toolCall === undefined) return null;
-    this.#telemetry.onToolExecutionStart({ ...event, toolCall: event.toolCall });
-    return steps.rolloutOf(toolStepId(id, event.toolCall.toolCallId));
+    return steps.rolloutOf(operation.beginTool({ ...event, toolCall: event.toolCall }));
   }
 
   #end({ type, event, result, error }: ChannelMessage): void {
-    const { callId } = event;
-    if (callId === undefined) return;
-    if (type === 'generateText' || type === 'streamText') {
-      this.#beginnings.delete(callId);
-      if (this.#followed.delete(callId)) this.#operations.end(callId, endOf(error));
-    } else if (this.#followed.has(callId)) this.#endInside(type, callId, { event, result, error });
-  }
-
-  #endInside(type: string, id: string, { event, result, error }: Omit<ChannelMessage, 'type'>): void {
-    if (type === 'step') this.#operations.endStep(id, endOf(error));
+    const { callId = '' } = event;
+    this.#beginnings.delete(callId);
+    const operation = this.#followed.has(callId) ? this.#operations.get(callId) : undefined;
+    if (operation === undefined) this.#followed.delete(callId);
+    else if (type === 'step') operation.endStep(endOf(error));
+    else if (type === 'languageModelCall') endRequest(operation, result, error);
     else if (type === 'executeTool' && event.toolCall !== undefined) {
       const { output } = (result ?? {}) as { output?: SdkToolEvent['toolOutput'] };
-      this.#operations.endTool(id, event.toolCall.toolCallId, output ?? { error });
-    } else if (type === 'languageModelCall') this.#endModelRequest(id, result, error);
-  }
-
-  #endModelRequest(id: string, result: unknown, error: unknown): void {
-    const call = this.#operations.modelCallOf(id);
-    if (call === null) return;
-    if (error !== undefined) this.#operations.requestFailed(call, error);
-    else if (!gatherStream(result, this.#operations.streamReader(id, call))) {
-      this.#operations.answerModelCall(id, (result ?? {}) as SdkAnswer);
+      operation.endTool(event.toolCall.toolCallId, output ?? { error });
+    } else if (isOperation(type)) {
+      this.#followed.delete(callId);
+      operation.end(endOf(error));
     }
   }
 
-  /** Whether only the channel tells of an operation, which shows when the first thing in it happens. */
-  #isFollowed(id: string): boolean {
+  /** An operation that only the channel tells of, which shows when the first thing in it happens. */
+  #followedOperation(id: string): Operation | undefined {
     const beginning = this.#beginnings.get(id);
     this.#beginnings.delete(id);
-    if (beginning !== undefined && !this.#operations.has(id)) {
+    if (beginning !== undefined && this.#operations.get(id) === undefined) {
       this.#telemetry.onStart(beginning);
-      if (this.#operations.has(id)) this.#followed.add(id);
+      this.#followed.add(id);
     }
-    return this.#followed.has(id) && this.#operations.has(id);
+    return this.#followed.has(id) ? this.#operations.get(id) : undefined;
   }
+}
+
+function isOperation(type: string): boolean {
+  return type === 'generateText' || type === 'streamText';
+}
+
+function endRequest(operation: Operation, result: unknown, error: unknown): void {
+  const call = operation.modelCall;
+  if (call === null) return;
+  if (error !== undefined) operation.requestFailed(call, error);
+  else if (!gatherStream(result, operation.streamTap(call))) operation.answerModelCall((result ?? {}) as SdkAnswer);
 }

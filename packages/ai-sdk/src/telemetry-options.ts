@@ -1,5 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
-import type { AgentNaming } from './agent-naming.ts';
+import { type AgentNaming, agentNameOf } from './agent-naming.ts';
+import type { Operation } from './operation.ts';
 import type { Operations } from './operations.ts';
 import type { SdkStart } from './sdk-events.ts';
 
@@ -11,9 +12,15 @@ export interface TelemetryOptions {
   readonly onGatewayModel: (modelId: string) => void;
 }
 
-/** Tells when an operation begins whose model calls will go past the rollout's endpoint. */
-export function tellOfGatewayModel(event: SdkStart, { onGatewayModel }: TelemetryOptions): void {
-  const provider = event.provider ?? event.model?.provider;
-  if (provider !== 'gateway' || currentRollout()?.endpoint == null) return;
-  onGatewayModel(event.modelId ?? event.model?.modelId ?? 'unknown');
+/** Begins an operation that the AI SDK tells of, if it is one of those that are recorded. */
+export function beginOperation(options: TelemetryOptions, id: string, event: SdkStart): Operation | undefined {
+  const [, name, kind] = /^ai\.((generate|stream)(?:Text|Object)|embed|embedMany)$/.exec(event.operationId ?? '') ?? [];
+  if (name === undefined) return undefined;
+  const agentName = kind === undefined ? null : agentNameOf(options.naming, name, event);
+  if (kind !== undefined && (event.provider ?? event.model?.provider) === 'gateway') tellOfGatewayModel(options, event);
+  return options.operations.begin({ id, name, agentName });
+}
+
+function tellOfGatewayModel({ onGatewayModel }: TelemetryOptions, event: SdkStart): void {
+  if (currentRollout()?.endpoint != null) onGatewayModel(event.modelId ?? event.model?.modelId ?? 'unknown');
 }

@@ -1,7 +1,7 @@
 import { AiSdk6Call } from './ai-sdk-6-call.ts';
 import { gatherStream } from './gathered-stream.ts';
+import type { OpenModelCall } from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
-import type { Operations } from './operations.ts';
 import type {
   SdkAnswerEvent,
   SdkEmbedEvent,
@@ -12,7 +12,7 @@ import type {
   SdkToolEvent,
 } from './sdk-events.ts';
 import { requestOf } from './sdk-messages.ts';
-import { type TelemetryOptions, tellOfGatewayModel } from './telemetry-options.ts';
+import { beginOperation, type TelemetryOptions } from './telemetry-options.ts';
 
 type Told<TEvent> = (event: TEvent) => void;
 
@@ -24,26 +24,27 @@ type Told<TEvent> = (event: TEvent) => void;
  */
 export class AiSdkTelemetry {
   readonly #options: TelemetryOptions;
-  readonly #operations: Operations;
   #newest: AiSdk6Call;
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
-    this.#operations = options.operations;
     this.#newest = new AiSdk6Call(options);
   }
 
   get onStart(): Told<SdkStart> {
     const call = new AiSdk6Call(this.#options);
     this.#newest = call;
-    return (event) => (event.callId === undefined ? call.start(event) : this.#start(event.callId, event));
+    return (event) => {
+      if (event.callId === undefined) call.start(event);
+      else beginOperation(this.#options, event.callId, event);
+    };
   }
 
   get onStepStart(): Told<SdkStepStart> {
     const call = this.#newest;
     return (event) => {
       if (event.callId === undefined) call.startStep(event);
-      else this.#operations.beginStep(event.callId, event.stepNumber ?? 0);
+      else this.#operations.get(event.callId)?.beginStep(event.stepNumber);
     };
   }
 
@@ -62,7 +63,9 @@ export class AiSdkTelemetry {
   /** Version 6 only; version 7 still calls it, beside its successor. */
   get onStepFinish(): Told<SdkAnswerEvent> {
     const call = this.#newest;
-    return (event) => (event.callId === undefined ? call.endStep(event) : undefined);
+    return (event) => {
+      if (event.callId === undefined) call.endStep(event);
+    };
   }
 
   /** Version 6 only. */
@@ -72,97 +75,93 @@ export class AiSdkTelemetry {
   }
 
   onLanguageModelCallStart(event: SdkStepStart): void {
-    this.#askModel(event, false);
+    this.#askModel(event);
   }
 
   onLanguageModelCallEnd(event: SdkAnswerEvent): void {
-    if (this.#operations.has(event.callId)) this.#operations.answerModelCall(event.callId, event);
+    this.#operations.get(event.callId)?.answerModelCall(event);
   }
 
   onToolExecutionStart(event: SdkToolEvent): void {
-    if (this.#operations.has(event.callId)) this.#operations.beginTool(event.callId, event);
+    this.#operations.get(event.callId)?.beginTool(event);
   }
 
   onToolExecutionEnd({ callId, toolCall, toolOutput }: SdkToolEvent): void {
-    if (this.#operations.has(callId)) this.#operations.endTool(callId, toolCall.toolCallId, toolOutput ?? {});
+    this.#operations.get(callId)?.endTool(toolCall.toolCallId, toolOutput ?? {});
   }
 
   onStepEnd({ callId }: SdkAnswerEvent): void {
-    if (this.#operations.has(callId)) this.#operations.endStep(callId);
+    this.#operations.get(callId)?.endStep();
   }
 
   onStepError({ callId, error }: SdkFailure): void {
-    if (this.#operations.has(callId)) this.#operations.endStep(callId, endOf(error));
+    this.#operations.get(callId)?.endStep(endOf(error));
   }
 
   /** `generateObject` and `streamObject`: one step, and nobody tells when the request is made. */
   onObjectStepStart(event: SdkStepStart): void {
-    this.#askModel(event, true);
+    const call = this.#askModel(event);
+    if (call !== null) this.#operations.unplaced.add(call);
   }
 
   onObjectStepEnd(event: SdkAnswerEvent): void {
-    if (this.#operations.has(event.callId)) this.#operations.answerModelCall(event.callId, event);
+    this.onLanguageModelCallEnd(event);
   }
 
   onEmbedStart(event: SdkEmbedEvent): void {
-    if (this.#operations.has(event.callId)) this.#operations.beginEmbedding(event.callId, event);
+    this.#operations.get(event.callId)?.beginEmbedding(event);
   }
 
   onEmbedEnd(event: SdkEmbedEvent): void {
-    if (this.#operations.has(event.callId)) this.#operations.endEmbedding(event.callId, event);
+    this.#operations.get(event.callId)?.endEmbedding(event);
   }
 
+  /** With the error of an object that does not fit its schema, if there is one. */
   onEnd({ callId, error }: SdkFailure): void {
-    if (this.#operations.has(callId)) this.#operations.end(callId, endOf(error));
+    this.#operations.get(callId)?.end(endOf(error));
   }
 
   onAbort({ callId, reason }: SdkFailure): void {
-    if (this.#operations.has(callId)) this.#operations.end(callId, { error: reason, isAborted: true });
+    this.#operations.get(callId)?.end({ error: reason, isAborted: true });
   }
 
-  onError({ callId, error }: SdkFailure): void {
-    if (this.#operations.has(callId)) this.#operations.end(callId, endOf(error));
+  onError(event: SdkFailure): void {
+    this.onEnd(event);
   }
 
   /** Runs a request of a model in its place in the trace, and gathers what it streams. Retries come here one by one. */
   async executeLanguageModelCall<TResult>({ callId, execute }: SdkExecution<TResult>): Promise<TResult> {
-    const call = this.#operations.modelCallOf(callId);
-    if (call === null || callId === undefined) return execute();
+    const call = this.#operations.get(callId)?.modelCall ?? null;
+    if (call === null) return execute();
+    const { operation } = call;
     try {
-      const result = await this.#operations.steps.within(call.id, execute);
-      gatherStream(result, this.#operations.streamReader(callId, call));
+      const result = await operation.steps.within(call.id, execute);
+      gatherStream(result, operation.streamTap(call));
       return result;
     } catch (error) {
-      this.#operations.requestFailed(call, error);
+      operation.requestFailed(call, error);
       throw error;
     }
   }
 
   /** Runs a tool in its place in the trace, so that agents in it are part of it. */
-  async executeTool<TResult>({ callId, toolCallId, execute }: SdkExecution<TResult>): Promise<TResult> {
-    if (callId === undefined || toolCallId === undefined) return execute();
-    return this.#operations.withinTool(callId, toolCallId, execute);
+  async executeTool<TResult>({ callId, toolCallId = '', execute }: SdkExecution<TResult>): Promise<TResult> {
+    const operation = this.#operations.get(callId);
+    return operation === undefined ? execute() : operation.steps.within(operation.toolStepId(toolCallId), execute);
   }
 
-  #start(id: string, event: SdkStart): void {
-    const operationId = event.operationId ?? '';
-    const name = operationId.replace(/^ai\./, '');
-    const isTextOperation = /^ai\.(generate|stream)(Text|Object)$/.test(operationId);
-    const isHidden = /^ai\.embed/.test(operationId);
-    if (!isTextOperation && !isHidden) return;
-    const agentName = isHidden ? null : this.#options.naming.nameOf(event, name);
-    this.#operations.begin({ id, name, agentName, isHidden });
-    if (!isHidden) tellOfGatewayModel(event, this.#options);
+  get #operations(): TelemetryOptions['operations'] {
+    return this.#options.operations;
   }
 
-  #askModel(event: SdkStepStart, isUnplaced: boolean): void {
-    const { callId } = event;
-    if (!this.#operations.has(callId)) return;
-    this.#operations.beginModelCall(callId, {
-      request: requestOf(event, event.promptMessages),
-      areInputsRecorded: event.recordInputs !== false,
-      areOutputsRecorded: event.recordOutputs !== false,
-      isUnplaced,
+  #askModel(event: SdkStepStart): OpenModelCall | null {
+    const operation = this.#operations.get(event.callId);
+    if (operation === undefined) return null;
+    const request = requestOf(event, event.promptMessages);
+    return this.#operations.beginModelCall(operation, {
+      request,
+      recordInputs: event.recordInputs,
+      recordOutputs: event.recordOutputs,
     });
   }
 }

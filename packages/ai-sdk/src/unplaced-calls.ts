@@ -1,4 +1,4 @@
-import { currentRollout, type RolloutContext } from '@agentlightning/core';
+import { type AttributeValue, currentRollout, type RolloutContext } from '@agentlightning/core';
 import type { AgentSteps, CallPlace } from '@agentlightning/core/adapter';
 import type { OpenModelCall } from './open-model-call.ts';
 
@@ -17,13 +17,11 @@ export class UnplacedCalls {
   /** Adds a call whose request will be made in the context that is current now. */
   add(call: OpenModelCall): void {
     const context = currentRollout();
-    if (context === null) return;
-    const calls = this.#calls.get(context) ?? new Set();
-    this.#calls.set(context, calls.add(call));
+    if (context !== null) this.#calls.set(context, (this.#calls.get(context) ?? new Set()).add(call));
   }
 
   /** The call, with these messages, whose request is about to be made here; nobody else gets it then. */
-  claim(inputMessages: string | null): OpenModelCall | null {
+  claim(inputMessages: AttributeValue | undefined): OpenModelCall | null {
     const unclaimed = this.#here().filter(({ isClaimed }) => !isClaimed);
     const same = unclaimed.find((call) => call.inputMessages === inputMessages);
     // Messages may be written in two ways, but when only one call can be meant, it is meant.
@@ -42,8 +40,7 @@ export class UnplacedCalls {
   #here(): readonly OpenModelCall[] {
     const context = currentRollout();
     const calls = context === null ? undefined : this.#calls.get(context);
-    if (calls === undefined) return [];
-    for (const call of calls) if (!this.#steps.has(call.id)) calls.delete(call);
-    return [...calls];
+    for (const call of calls ?? []) if (!this.#steps.has(call.id)) calls?.delete(call);
+    return [...(calls ?? [])];
   }
 }

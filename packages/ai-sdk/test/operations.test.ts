@@ -199,7 +199,7 @@ describe('operations of version 7 alone', () => {
       ai7.embedMany({ model: local.embeddingModel('small'), values: ['a', 'b'] }).then(({ embeddings }) => embeddings),
     );
     expect(result).toHaveLength(2);
-    expect(spans.map(({ name }) => name)).toEqual(['embeddings small']);
+    expect(spans.map(({ name }) => name)).toEqual(['embedMany', 'embeddings small']);
     expect(own.requests.every(({ headers }) => headers['x-agl-trace-id'] === undefined)).toBe(true);
   });
 
@@ -209,7 +209,10 @@ describe('operations of version 7 alone', () => {
         .embed({ model: createOpenAICompatible(elsewhere).embeddingModel('small'), value: 'a', maxRetries: 0 })
         .catch(() => null),
     );
-    expect(spans.map(({ name, status }) => [name, status.code])).toEqual([['embeddings small', 'ERROR']]);
+    expect(spans.map(({ name, status }) => [name, status.code])).toEqual([
+      ['embed', 'ERROR'],
+      ['embeddings small', 'ERROR'],
+    ]);
   });
 
   test('a stream that its reader leaves with return is no failure where the framework passes it on', async () => {
