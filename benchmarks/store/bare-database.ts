@@ -1,0 +1,48 @@
+import { DatabaseSync } from 'node:sqlite';
+import { openStore } from '@agentlightning/store';
+
+/** How much to write. */
+export interface BareLoad {
+  readonly batches: number;
+  readonly perBatch: number;
+}
+
+/**
+ * Spans a second that the bare database takes: the same rows into the same tables and indices, at the same
+ * durability and batch size, by one prepared statement from values that are ready. No store can be faster.
+ */
+export async function bareSpansPerSecond(file: string, load: BareLoad): Promise<number> {
+  const store = await openStore(file);
+  const attempts = [];
+  for (let index = 0; index < load.batches; index += 1) attempts.push(await store.startRollout({ input: { index } }));
+  await store.close();
+  const database = new DatabaseSync(file);
+  try {
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
+    const insert = database.prepare(
+      `INSERT INTO spans (rollout_id, attempt_id, span_id, sequence_id, trace_id, parent_id, name, start_time_ms,
+         end_time_ms, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    const body = JSON.stringify({
+      status: { code: 'OK', message: null },
+      attributes: { 'gen_ai.request.model': 'small', 'gen_ai.usage.input_tokens': 12, 'gen_ai.usage.output_tokens': 5 },
+      events: [],
+      links: [],
+      resource: { attributes: { 'service.name': 'benchmark' }, schemaUrl: '' },
+    });
+    const spanIds = Array.from({ length: load.perBatch }, (_, index) => index.toString(16).padStart(16, '0'));
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const beganMs = performance.now();
+    for (const { rolloutId, attempt } of attempts) {
+      database.exec('BEGIN IMMEDIATE');
+      for (const [index, spanId] of spanIds.entries()) {
+        const { attemptId } = attempt;
+        insert.run(rolloutId, attemptId, spanId, index + 1, traceId, null, 'chat.completion', 1.76e12, 1.76e12, body);
+      }
+      database.exec('COMMIT');
+    }
+    return (load.batches * load.perBatch * 1000) / (performance.now() - beganMs);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * `pnpm bench store`: spans and claims a second over HTTP, each acknowledged when it is durable; how long every call
+ * takes; memory; and whether anything gets slower as the store grows. The server runs in a process of its own, the
+ * load in this one. What it is compared with is measured in the same run: the bare database, and the Python package's
+ * server where it is installed.
+ *
+ * @module
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '@agentlightning/store/testing';
+import { type BenchmarkResult, report } from '../report.ts';
+import { measureCalls } from './calls.ts';
+import { measurePython } from './python-ratio.ts';
+import { measureSizes } from './sizes.ts';
+import { measureBare, measureThroughput } from './throughput.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    /** How many rollouts the stores hold that are compared, the smallest first. */
+    sizes: { type: 'string', default: '1000,100000' },
+    /** All sizes, up to a million rollouts with ten million spans: minutes more, and 8 GB of disk. */
+    full: { type: 'boolean', default: false },
+    /** The Python that has the package `agentlightning`. */
+    python: { type: 'string' },
+    /** Measures PostgreSQL too. */
+    postgres: { type: 'boolean', default: false },
+    /** Leaves out everything but the sizes. */
+    'only-sizes': { type: 'boolean', default: false },
+  },
+});
+const sizes = (flags.full ? '1000,100000,1000000' : flags.sizes).split(',').map(Number);
+const folder = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
+const results: BenchmarkResult[] = [];
+try {
+  if (!flags['only-sizes']) {
+    const sqlite = await measureThroughput({
+      name: 'SQLite',
+      locationOf: (round) => path.join(folder, `round-${round}.db`),
+      compare: (round) => measureBare(folder, round),
+      claimsTarget: 2000,
+    });
+    results.push(...sqlite.results, ...(await measurePython(flags.python, sqlite.throughput)));
+    results.push(...(await measureCalls(path.join(folder, 'calls.db'))));
+  }
+  if (flags.postgres) {
+    await using postgres = await startPostgres({ isDurable: true });
+    const measured = await measureThroughput({
+      name: 'PostgreSQL',
+      locationOf: () => postgres.createDatabase(),
+      claimsTarget: null,
+    });
+    results.push(...measured.results);
+  }
+  results.push(...(await measureSizes(folder, sizes)));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+report('store', results);

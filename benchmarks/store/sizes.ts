@@ -1,0 +1,140 @@
+import { rmSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { type BenchmarkResult, median, result } from '../report.ts';
+import { bytesPerRollout, bytesPerSpan, filledRunId, fillStore } from './fill.ts';
+import { HttpLoad, type LoadRequest } from './http-load.ts';
+import { type ServedStore, serve } from './serve.ts';
+import { claimRequest, enqueue } from './workload.ts';
+
+const spansPerRollout = 10;
+const rounds = 11;
+const callsPerRound = 60;
+
+/** A store of one size, served. */
+interface SizedStore {
+  readonly rollouts: number;
+  readonly file: string;
+  readonly served: ServedStore;
+  readonly load: HttpLoad;
+  readonly someIds: readonly string[];
+}
+
+/** What must cost the same at every size. */
+const flatCalls: Readonly<Record<string, (index: number, store: SizedStore) => LoadRequest>> = {
+  claim: (index) => claimRequest(index),
+  list: () => get('/rollouts?limit=20'),
+  'latest attempt': (index, { someIds }) => get(`/rollouts/${someIds[index % someIds.length] ?? ''}/attempts/latest`),
+};
+
+/**
+ * Measures stores of several sizes side by side, in alternation, so that what else goes on in the machine hits all
+ * of them. The files are made here, and removed.
+ */
+export async function measureSizes(folder: string, sizes: readonly number[]): Promise<readonly BenchmarkResult[]> {
+  const stores: SizedStore[] = [];
+  try {
+    for (const rollouts of sizes) stores.push(await openSize(folder, rollouts));
+    const results: BenchmarkResult[] = [];
+    for (const [name, requestOf] of Object.entries(flatCalls))
+      results.push(...(await compare(name, stores, requestOf)));
+    const largest = stores.at(-1);
+    return largest === undefined ? results : [...results, ...(await firstPages(largest))];
+  } finally {
+    for (const { served, load, file } of stores) {
+      load.close();
+      await served.close();
+      rmSync(file, { force: true });
+    }
+  }
+}
+
+async function openSize(folder: string, rollouts: number): Promise<SizedStore> {
+  const bytes = rollouts * (bytesPerRollout + spansPerRollout * bytesPerSpan);
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < 1.5 * bytes) throw new Error(`${folder} has no room for a store of ${rollouts} rollouts`);
+  const file = path.join(folder, `size-${rollouts}.db`);
+  const beganMs = performance.now();
+  await fillStore(file, { rollouts, spansPerRollout });
+  const seconds = (performance.now() - beganMs) / 1000;
+  console.log(`${rollouts} rollouts with ${rollouts * spansPerRollout} spans made in ${seconds.toFixed(1)} s`);
+  const served = await serve(file);
+  const load = new HttpLoad(served.url);
+  await enqueue(load, 2 * rounds * callsPerRound);
+  const page = await load.json<{ readonly items: readonly { readonly rollout_id: string }[] }>(
+    get('/rollouts?limit=200&sort_by=rollout_id&status_in=succeeded'),
+  );
+  return { rollouts, file, served, load, someIds: page.items.map(({ rollout_id }) => rollout_id) };
+}
+
+/** Times a call at every size, one client at a time; the first round only warms up. */
+async function compare(
+  name: string,
+  stores: readonly SizedStore[],
+  requestOf: (index: number, store: SizedStore) => LoadRequest,
+): Promise<readonly BenchmarkResult[]> {
+  const medians = stores.map((): number[] => []);
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [index, store] of stores.entries()) {
+      const { latenciesMs } = await store.load.closedLoop(callsPerRound, 1, (call) => requestOf(call, store));
+      if (round > 0) medians[index]?.push(median(latenciesMs));
+    }
+  }
+  const costs = medians.map(median);
+  const smallest = costs[0] ?? Number.NaN;
+  return stores.flatMap(({ rollouts }, index) => {
+    const value = costs[index] ?? Number.NaN;
+    const absolute = result(`${name} at ${rollouts} rollouts`, { value, unit: 'ms' }, null);
+    if (index === 0) return [absolute];
+    const ratio = `${name}, ${rollouts} rollouts to ${stores[0]?.rollouts ?? 0}`;
+    return [absolute, result(ratio, { value: value / smallest, unit: 'x' }, { atMost: 1.2 })];
+  });
+}
+
+/** Times the first page of every kind of list of the largest store: the median of several, of each. */
+async function firstPages({ load, rollouts, someIds }: SizedStore): Promise<readonly BenchmarkResult[]> {
+  const orders = ['start_time', 'end_time', 'status', 'rollout_id', 'mode'].flatMap((field) =>
+    ['asc', 'desc'].map((direction) => `&sort_by=${field}&sort_order=${direction}`),
+  );
+  const filters = [
+    '',
+    '&status_in=succeeded',
+    '&status_in=failed',
+    '&status_in=failed&status_in=cancelled&status_in=succeeded',
+    '&mode_in=val',
+    `&run_id=${filledRunId}`,
+    `&run_id=${filledRunId}&status_in=failed`,
+  ];
+  const lists = ['', ...orders].flatMap((order) => filters.map((filter) => `/rollouts?limit=100${order}${filter}`));
+  const others = ['/workers?limit=100', '/resources?limit=100', '/runs?limit=100', `/spans?rollout_id=${someIds[0]}`];
+  const times = new Map<string, number>();
+  for (const path of [...lists, ...others]) times.set(path, await medianOf(load, path));
+  const slowest = [...times].sort(([, left], [, right]) => right - left);
+  console.log(`The slowest first pages at ${rollouts} rollouts, in ms:`, Object.fromEntries(slowest.slice(0, 5)));
+  const at = `at ${rollouts} rollouts`;
+  const scans = {
+    'by a piece of the id': '/rollouts?limit=100&rollout_id_contains=ff00',
+    'by metadata': `/rollouts?limit=100&metadata=${encodeURIComponent('{"data_id":77}')}`,
+  };
+  return [
+    result(
+      `slowest first page of ${times.size} lists ${at}`,
+      { value: slowest[0]?.[1] ?? 0, unit: 'ms' },
+      { atMost: 20 },
+    ),
+    ...(await Promise.all(
+      Object.entries(scans).map(async ([name, path]) =>
+        result(`first page ${name} ${at}`, { value: await medianOf(load, path), unit: 'ms' }, { atMost: 20 }),
+      ),
+    )),
+  ];
+}
+
+async function medianOf(load: HttpLoad, path: string): Promise<number> {
+  await load.send(get(path));
+  return median((await load.closedLoop(5, 1, () => get(path))).latenciesMs);
+}
+
+function get(path: string): LoadRequest {
+  return { method: 'GET', path: `/v1/agl${path}`, body: null };
+}

@@ -1,0 +1,133 @@
+import path from 'node:path';
+import { type BenchmarkResult, median, result } from '../report.ts';
+import { bareSpansPerSecond } from './bare-database.ts';
+import { HttpLoad, type LoadResult, percentiles } from './http-load.ts';
+import { serve } from './serve.ts';
+import { batchedSpans, claims, singleSpans } from './workload.ts';
+
+/** How often everything is measured: of an odd number, the median is one of them. */
+const rounds = 3;
+/** Batches as a gateway under load sends them. */
+const batches = { batches: 200, perBatch: 500, clients: 4 } as const;
+const workers = 1000;
+const mebibyte = 2 ** 20;
+
+/** Spans and claims a second of one kind of store, over HTTP, each acknowledged when it is durable. */
+export interface Throughput {
+  readonly singleSpans: number;
+  readonly batchedSpans: number;
+  readonly claims: number;
+}
+
+/** A kind of store to measure. */
+export interface MeasuredStore {
+  readonly name: string;
+  /** Where the empty store of a round is. */
+  readonly locationOf: (round: number) => string | Promise<string>;
+  /** What to measure in the same round, right after the batches: spans a second of something to compare them with. */
+  readonly compare?: (round: number) => Promise<number>;
+  /** The claims a second that it should give out; null for as many as they are. */
+  readonly claimsTarget: number | null;
+}
+
+/** Measures a kind of store in several rounds, each with an empty one. */
+export async function measureThroughput(
+  measured: MeasuredStore,
+): Promise<{ readonly throughput: Throughput; readonly results: readonly BenchmarkResult[] }> {
+  const outcomes: Round[] = [];
+  for (let round = 0; round < rounds; round += 1) outcomes.push(await measureRound(measured, round));
+  const medianOf = (value: (round: Round) => number): number => median(outcomes.map(value));
+  const throughput = {
+    singleSpans: medianOf(({ singles }) => singles.perSecond),
+    batchedSpans: medianOf(({ batched }) => batched.perSecond),
+    claims: medianOf(({ claimed }) => claimed.perSecond),
+  };
+  const { name, claimsTarget, compare } = measured;
+  const bound = claimsTarget === null ? null : { atLeast: claimsTarget };
+  const bare = medianOf((round) => round.bare);
+  const share = medianOf((round) => round.batched.perSecond / round.bare);
+  return {
+    throughput,
+    results: [
+      result(`${name}: spans one by one, 64 clients`, { value: throughput.singleSpans, unit: 'spans/s' }, null),
+      result(`${name}: spans in batches of 500`, { value: throughput.batchedSpans, unit: 'spans/s' }, null),
+      ...(compare === undefined
+        ? []
+        : [
+            result('bare SQLite: spans in batches of 500', { value: bare, unit: 'spans/s' }, null),
+            result('batched ingest, of what bare SQLite does', { value: share, unit: 'x' }, { atLeast: 0.7 }),
+          ]),
+      result(`${name}: claims, 1,000 workers`, { value: throughput.claims, unit: 'claims/s' }, bound),
+      ...latencies(
+        `${name}: span, 64 clients`,
+        outcomes.flatMap(({ singles }) => singles.latenciesMs),
+      ),
+      ...latencies(
+        `${name}: batch of 500 spans, 4 clients`,
+        outcomes.flatMap(({ batched }) => batched.latenciesMs),
+      ),
+      ...latencies(
+        `${name}: claim, 1,000 workers`,
+        outcomes.flatMap(({ claimed }) => claimed.latenciesMs),
+      ),
+      result(`${name}: memory of the server`, { value: medianOf((round) => round.startMebibytes), unit: 'MiB' }, null),
+      result(
+        `${name}: growth by 100,000 more spans`,
+        { value: medianOf((round) => round.growthMebibytes), unit: 'MiB' },
+        null,
+      ),
+    ],
+  };
+}
+
+interface Round {
+  readonly singles: LoadResult;
+  readonly batched: LoadResult;
+  readonly bare: number;
+  readonly claimed: LoadResult;
+  readonly startMebibytes: number;
+  readonly growthMebibytes: number;
+}
+
+async function measureRound({ locationOf, compare }: MeasuredStore, round: number): Promise<Round> {
+  const store = await serve(await locationOf(round));
+  const load = new HttpLoad(store.url);
+  try {
+    await singleSpans(load, 2000, 64);
+    const startBytes = await store.memoryBytes();
+    const singles = await singleSpans(load, 10_000, 64);
+    await batchedSpans(load, { ...batches, batches: 60 });
+    const batched = await batchedSpans(load, batches);
+    const bare = compare === undefined ? Number.NaN : await compare(round);
+    const fullBytes = await store.memoryBytes();
+    await batchedSpans(load, batches);
+    const growthBytes = (await store.memoryBytes()) - fullBytes;
+    await claims(load, 2000, workers);
+    const claimed = await claims(load, 10_000, workers);
+    return {
+      singles,
+      batched,
+      bare,
+      claimed,
+      startMebibytes: startBytes / mebibyte,
+      growthMebibytes: growthBytes / mebibyte,
+    };
+  } finally {
+    load.close();
+    await store.close();
+  }
+}
+
+/** Spans a second that the bare database takes, in the same batches. */
+export function measureBare(folder: string, round: number): Promise<number> {
+  return bareSpansPerSecond(path.join(folder, `bare-${round}.db`), batches);
+}
+
+/** The two latencies of a call that people look at. */
+export function latencies(name: string, latenciesMs: readonly number[]): readonly BenchmarkResult[] {
+  const { p50, p99 } = percentiles(latenciesMs);
+  return [
+    result(`${name}: p50`, { value: p50, unit: 'ms' }, null),
+    result(`${name}: p99`, { value: p99, unit: 'ms' }, null),
+  ];
+}
