@@ -184,6 +184,31 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect([asked, added].map((tool) => tool && trace.agentAround(tool))).toEqual(['boss', 'expert']);
     expect(asked?.attributes[genAiAttributes.toolCallResult]).toContain('It is 5.');
   });
+
+  test('agents that work at the same time, as tools of one, keep apart', async (context) => {
+    context.skip(adapter.cannot['sub-agent'] !== undefined, adapter.cannot['sub-agent']);
+    const toolCalls = ['expert', 'critic'].map((name) => ({ name: `ask_${name}`, arguments: { question: 'Well?' } }));
+    // In whichever order the two ask, each is answered as who it is.
+    await using stage = await SceneStage.open(adapter, ({ messages }) => {
+      const instructions = JSON.stringify(messages[0]?.content);
+      if (!instructions.includes('Ask both.')) return answer(`I am the ${instructions.match(/expert|critic/)}.`);
+      return messages.some(({ role }) => role === 'tool') ? answer('Both have spoken.') : answer('', { toolCalls });
+    });
+    const subAgents = ['expert', 'critic'].map((name) => stage.agent({ name, instructions: `You are the ${name}.` }));
+    const boss = stage.agent({ name: 'boss', instructions: 'Ask both.', subAgents });
+    const { reply, trace, rollout } = await stage.play(boss, { prompt: 'What do they say?' });
+    expect(reply).toBe('Both have spoken.');
+    expect(trace.modelCalls).toHaveLength(4);
+    for (const name of ['expert', 'critic']) {
+      const own = trace.modelCalls.filter((call) => textOf(call, 'output') === `I am the ${name}.`);
+      expect(own.map((call) => call.attributes[agentLightningAttributes.agentPath])).toEqual([`boss>${name}`]);
+      expect(own.map((call) => trace.agentAround(call))).toEqual([name]);
+      const tools = own.flatMap((call) => trace.around(call)).filter((span) => trace.toolCalls.includes(span));
+      const isSeen = adapter.cannot['tool-calls'] === undefined;
+      expect(tools.map((tool) => tool.name)).toEqual(isSeen ? [`execute_tool ask_${name}`] : []);
+    }
+    stage.expectAtGateway(rollout, trace);
+  });
 }
 
 function describeAnswers<TModel>(adapter: AdapterUnderTest<TModel>): void {
