@@ -34,6 +34,24 @@ test('says that it is full, keeps what was acknowledged, and half-writes nothing
   }
 });
 
+test('goes on by itself when there is room again', async () => {
+  await using folder = await temporaryFolder();
+  const store = await openStore(join(folder.path, 'agl.db'), { maxSizeBytes: 600_000 });
+  const fill = async (): Promise<never> => {
+    for (;;) await store.enqueueRollouts([{ input: 'x'.repeat(20_000) }]);
+  };
+  const finished = (await store.enqueueRollouts([1, 2, 3].map(() => ({ input: 'x'.repeat(20_000) })))).map(
+    ({ rolloutId }) => rolloutId,
+  );
+  for (const rolloutId of finished) await store.updateRollout(rolloutId, { status: 'cancelled' });
+  await expect(fill()).rejects.toMatchObject({ code: 'STORE_FULL' });
+  await expect(fill()).rejects.toMatchObject({ code: 'STORE_FULL' });
+  await store.deleteRollouts(finished);
+  await store.enqueueRollouts([{ rolloutId: 'ro-fits', input: 'x'.repeat(20_000) }]);
+  expect((await store.claimRollouts({ limit: 1000 })).at(-1)).toMatchObject({ rolloutId: 'ro-fits' });
+  await store.close();
+});
+
 async function idsOf(store: Awaited<ReturnType<typeof openStore>>): Promise<readonly string[]> {
   return (await store.queryRollouts()).items.map((rollout) => rollout.rolloutId);
 }

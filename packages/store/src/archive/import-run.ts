@@ -38,6 +38,7 @@ async function checkArchive(file: string): Promise<void> {
 async function writeRun(context: OperationContext, file: string): Promise<Run> {
   const writing = new WriteArchive(context);
   for await (const record of readArchive(file)) await writing.write(record);
+  await writing.finish();
   if (writing.runId === null) throw archiveError('holds no run');
   return loadRun(context, writing.runId);
 }

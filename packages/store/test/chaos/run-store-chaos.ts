@@ -1,0 +1,98 @@
+import { StoreClient, systemClock } from '@agentlightning/core';
+import { AcknowledgedWork } from './acknowledged-work.ts';
+import { findLosses } from './find-losses.ts';
+import { KillableServer } from './killable-server.ts';
+
+/** How to treat a store badly. */
+export interface StoreChaosOptions {
+  /** The store, new and empty: `sqlite:<file>` or `postgres://…`. */
+  readonly location: string;
+  /** How often its server is killed. */
+  readonly kills: number;
+  /** How many clients are at work meanwhile. */
+  readonly clients: number;
+  /** How many spans it may acknowledge at most before it is killed again. */
+  readonly spansPerLife: number;
+  /** Decides how long each life lasts. */
+  readonly seed: number;
+  /** Told after each kill. @default nobody */
+  readonly onKill?: (kill: number, acknowledged: StoreChaosCounts) => void;
+}
+
+/** How much the store has acknowledged. */
+export interface StoreChaosCounts {
+  readonly rollouts: number;
+  readonly claims: number;
+  readonly spans: number;
+  readonly finished: number;
+  readonly steps: number;
+}
+
+/** How it went. */
+export interface StoreChaosReport {
+  readonly acknowledged: StoreChaosCounts;
+  /** What was acknowledged and is lost, or is there twice: nothing, if all is well. */
+  readonly losses: readonly string[];
+}
+
+/** Kills a store's server again and again while clients are at work, and looks for what was acknowledged. */
+export async function runStoreChaos(options: StoreChaosOptions): Promise<StoreChaosReport> {
+  await using server = new KillableServer(options.location);
+  await server.start();
+  // Patient clients: a server is back within seconds.
+  const clients = Array.from(
+    { length: options.clients },
+    () => new StoreClient({ baseUrl: server.url, maxRetries: 30 }),
+  );
+  const work = clients.map((client, index) => new AcknowledgedWork(client, `run-${index}`));
+  const running = Promise.all(work.map((part) => part.run()));
+  const losses: string[] = [];
+  const random = randomNumbers(options.seed);
+  const killing = (async () => {
+    for (let kill = 1; kill <= options.kills; kill += 1) {
+      // Wait for work that is acknowledged in this life, so that every kill has something to destroy.
+      await untilMoreIsAcknowledged(work, Math.floor(random() * options.spansPerLife));
+      await server.kill();
+      await server.start();
+      options.onKill?.(kill, countAll(work));
+    }
+  })();
+  // Whichever fails ends the other: no waiting for work that nobody does any more.
+  await Promise.race([killing, running]);
+  for (const part of work) part.stop();
+  await running;
+  for (const [index, part] of work.entries()) losses.push(...(await findLosses(clients[index] ?? fail(), part)));
+  for (const client of clients) await client.close();
+  return { acknowledged: countAll(work), losses };
+}
+
+async function untilMoreIsAcknowledged(work: readonly AcknowledgedWork[], more: number): Promise<void> {
+  const before = countAll(work).spans;
+  while (countAll(work).spans <= before + more) await systemClock.sleep(5);
+}
+
+function countAll(work: readonly AcknowledgedWork[]): StoreChaosCounts {
+  const rollouts = work.flatMap((part) => [...part.rollouts.values()]);
+  return {
+    rollouts: rollouts.length,
+    claims: rollouts.filter((rollout) => rollout.attemptId !== null).length,
+    spans: rollouts.reduce((total, rollout) => total + rollout.spanIds.length, 0),
+    finished: rollouts.filter((rollout) => rollout.isFinished).length,
+    steps: work.reduce((total, part) => total + part.steps.length, 0),
+  };
+}
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function fail(): never {
+  throw new Error('there are as many clients as there is work');
+}
