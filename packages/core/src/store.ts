@@ -40,7 +40,8 @@ export interface PageOptions<TSortField extends string> {
 }
 
 /** Which rollouts to list. An empty list of statuses or ids matches nothing. */
-export interface RolloutQuery extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode'> {
+export interface RolloutQuery
+  extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode' | 'resourcesId'> {
   readonly statusIn?: readonly RolloutStatus[];
   readonly rolloutIdIn?: readonly string[];
   readonly rolloutIdContains?: string;
@@ -61,10 +62,15 @@ export interface RolloutQuery extends PageOptions<'startTimeMs' | 'endTimeMs' | 
 }
 
 /** Which attempts of a rollout to list. */
-export type AttemptQuery = PageOptions<'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'status'>;
+export type AttemptQuery = PageOptions<
+  'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'status' | 'attemptId' | 'workerId' | 'lastHeartbeatTimeMs'
+>;
 
 /** Which spans of a rollout to list. */
-export interface SpanQuery extends PageOptions<'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name'> {
+export interface SpanQuery
+  extends PageOptions<
+    'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name' | 'attemptId' | 'traceId' | 'spanId' | 'parentId'
+  > {
   readonly rolloutId: string;
   /** An attempt's id, or `latest`; every attempt by default. */
   readonly attemptId?: string;
@@ -81,7 +87,17 @@ export interface SpanQuery extends PageOptions<'sequenceId' | 'startTimeMs' | 'e
 }
 
 /** Which workers to list. */
-export interface WorkerQuery extends PageOptions<'workerId' | 'status' | 'lastHeartbeatTimeMs'> {
+export interface WorkerQuery
+  extends PageOptions<
+    | 'workerId'
+    | 'status'
+    | 'lastHeartbeatTimeMs'
+    | 'lastDequeueTimeMs'
+    | 'lastBusyTimeMs'
+    | 'lastIdleTimeMs'
+    | 'currentRolloutId'
+    | 'currentAttemptId'
+  > {
   readonly statusIn?: readonly WorkerStatus[];
   readonly workerIdContains?: string;
   /** How the filters combine. @default 'and' */

@@ -21,23 +21,36 @@ const rolloutSortFields = {
   status: 'status',
   rollout_id: 'rolloutId',
   mode: 'mode',
+  resources_id: 'resourcesId',
 } as const;
 const attemptSortFields = {
   sequence_id: 'sequenceId',
   start_time: 'startTimeMs',
   end_time: 'endTimeMs',
   status: 'status',
+  attempt_id: 'attemptId',
+  worker_id: 'workerId',
+  last_heartbeat_time: 'lastHeartbeatTimeMs',
 } as const;
 const spanSortFields = {
   sequence_id: 'sequenceId',
   start_time: 'startTimeMs',
   end_time: 'endTimeMs',
   name: 'name',
+  attempt_id: 'attemptId',
+  trace_id: 'traceId',
+  span_id: 'spanId',
+  parent_id: 'parentId',
 } as const;
 const workerSortFields = {
   worker_id: 'workerId',
   status: 'status',
   last_heartbeat_time: 'lastHeartbeatTimeMs',
+  last_dequeue_time: 'lastDequeueTimeMs',
+  last_busy_time: 'lastBusyTimeMs',
+  last_idle_time: 'lastIdleTimeMs',
+  current_rollout_id: 'currentRolloutId',
+  current_attempt_id: 'currentAttemptId',
 } as const;
 const resourcesSortFields = {
   resources_id: 'resourcesId',

@@ -44,6 +44,7 @@ export async function queryRollouts(
       status: 'r.status',
       rolloutId: 'r.rollout_id',
       mode: 'r.mode',
+      resourcesId: 'r.resources_id',
     },
     tieBreaker: 'r.position',
     query,

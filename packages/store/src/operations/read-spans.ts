@@ -10,7 +10,16 @@ export function querySpans(context: OperationContext, query: SpanQuery): Promise
     columns: '*',
     from: 'spans',
     conditions: [...scopeOf(query), joinFilters(filtersOf(context, query), query.filterLogic)],
-    sortColumns: { sequenceId: 'sequence_id', startTimeMs: 'start_time_ms', endTimeMs: 'end_time_ms', name: 'name' },
+    sortColumns: {
+      sequenceId: 'sequence_id',
+      startTimeMs: 'start_time_ms',
+      endTimeMs: 'end_time_ms',
+      name: 'name',
+      attemptId: 'attempt_id',
+      traceId: 'trace_id',
+      spanId: 'span_id',
+      parentId: 'parent_id',
+    },
     defaultSort: 'sequenceId',
     // Two spans may carry the same explicit sequence id.
     tieBreaker: 'span_id',

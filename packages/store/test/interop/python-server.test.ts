@@ -288,6 +288,35 @@ describeInterop('our client against the Python server of Agent Lightning 0.3', (
       { method: 'POST', path: '/health' },
     ];
 
+    const sortFields = [
+      ['/rollouts', 'rollout_id start_time end_time mode resources_id status'],
+      ['/workers', 'worker_id status last_heartbeat_time last_dequeue_time last_busy_time last_idle_time'],
+      ['/workers', 'current_rollout_id current_attempt_id'],
+      ['/resources', 'resources_id create_time update_time version'],
+      ['/spans?rollout_id=ro-any', 'attempt_id sequence_id trace_id span_id parent_id name start_time end_time'],
+    ].flatMap(([path = '', fields = '']) =>
+      fields.split(' ').map((field) => `${path}${path.includes('?') ? '&' : '?'}sort_by=${field}`),
+    );
+
+    test.each(sortFields)('are sorted alike: %s', async (path) => {
+      expect(await statusFrom(ours.url, { method: 'GET', path })).toBe(200);
+      expect(await statusFrom(server.url, { method: 'GET', path })).toBe(200);
+    });
+
+    test('attempts are sorted alike', async () => {
+      for (const url of [ours.url, server.url]) {
+        const client = new StoreClient({ baseUrl: url });
+        const { rolloutId } = await client.startRollout({ input: 1, workerId: 'b' });
+        await client.startAttempt(rolloutId, 'c');
+        await client.startAttempt(rolloutId, 'a');
+        const page = await client.queryAttempts(rolloutId, { sortBy: 'workerId', sortOrder: 'desc' });
+        expect(page.items.map(({ workerId }) => workerId)).toEqual(['c', 'b', 'a']);
+        for (const sortBy of ['attemptId', 'lastHeartbeatTimeMs', 'status', 'startTimeMs', 'endTimeMs'] as const) {
+          expect(await client.queryAttempts(rolloutId, { sortBy })).toMatchObject({ total: 3 });
+        }
+      }
+    });
+
     async function statusFrom(url: string, { method, path, body }: (typeof cases)[number]): Promise<number> {
       const headers = { 'content-type': 'application/json' };
       const text = typeof body === 'string' ? body : JSON.stringify(body);
