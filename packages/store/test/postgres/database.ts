@@ -30,14 +30,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     url,
     execute,
     empty: async () => {
-      await execute(truncateAll);
+      await execute(deleteAll);
     },
     [Symbol.asyncDispose]: () => client.end(),
   };
 }
 
-const truncateAll = `DO $$ DECLARE tables text; BEGIN
-  SELECT string_agg(quote_ident(tablename), ', ') INTO tables FROM pg_tables
-    WHERE schemaname = 'public' AND tablename <> 'schema_migrations';
-  IF tables IS NOT NULL THEN EXECUTE 'TRUNCATE ' || tables || ' RESTART IDENTITY'; END IF;
+// Deleting few rows takes a hundredth of the time that truncating their tables does. Without triggers, so without an
+// order among the tables.
+const deleteAll = `DO $$ DECLARE name text; BEGIN
+  SET LOCAL session_replication_role = replica;
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_migrations' LOOP
+    EXECUTE 'DELETE FROM ' || quote_ident(name);
+  END LOOP;
 END $$`;

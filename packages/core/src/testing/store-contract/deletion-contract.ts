@@ -44,7 +44,7 @@ export function describeDeletion(test: StoreTest): void {
         store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId })]),
         store.updateAttempt(rolloutId, attempt.attemptId, { status: 'succeeded' }),
       ];
-      for (const call of late) await expect(call).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await Promise.all(late.map((call) => expect(call).rejects.toMatchObject({ code: 'NOT_FOUND' })));
     });
 
     test('ends the wait for a rollout that is deleted, with NOT_FOUND', async ({ store, clock }) => {
