@@ -1,0 +1,121 @@
+import { spanToWire } from '@agentlightning/core/protocol';
+import { aSpan } from '@agentlightning/core/testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
+import { ownRouteDescriptions } from '../src/server/openapi/own-route-descriptions.ts';
+import { protocolRouteDescriptions } from '../src/server/openapi/protocol-route-descriptions.ts';
+
+let store: SqlStore;
+let server: StoreServer;
+let ids: { readonly rolloutId: string; readonly attemptId: string };
+
+beforeAll(async () => {
+  store = await openStore(':memory:');
+  server = await createStoreServer({ store, port: 0 });
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  ids = { rolloutId, attemptId: attempt.attemptId };
+  await store.createRun({ runId: 'run-1', name: 'one', config: {} });
+  await store.enqueueRollouts([{ input: 'first' }, { input: 'second' }]);
+});
+
+afterAll(async () => {
+  await server.close();
+  await store.close();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function post(path: string, body: unknown, key: string): Promise<Answer> {
+  const response = await fetch(server.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+/** All that the store holds, and how far its counters are. */
+async function contents(): Promise<unknown> {
+  const { uptimeMs: _, ...counts } = await store.statistics();
+  const [next] = await store.nextSpanSequenceIds([ids]);
+  const { items: resources } = await store.queryResources();
+  const { items: rollouts } = await store.queryRollouts();
+  return { counts, resources, rollouts, numbered: (next ?? 0) - (await lookedAt()) };
+}
+
+let looks = 0;
+/** Looking at the counter moves it by one, which does not count. */
+async function lookedAt(): Promise<number> {
+  looks += 1;
+  return looks;
+}
+
+const span = (n: number): object =>
+  spanToWire(aSpan({ rolloutId: ids.rolloutId, attemptId: ids.attemptId, spanId: `${n}`.repeat(16), sequenceId: 1 }));
+const attempt = (): object => ({ rollout_id: ids.rolloutId, attempt_id: ids.attemptId });
+
+/** A request for each route that takes a key. */
+const requests: Readonly<Record<string, () => unknown>> = {
+  '/v1/agl/queues/rollouts/enqueue': () => ({ rollouts: [{ input: 'new' }] }),
+  '/v1/agl/queues/rollouts/dequeue': () => ({ limit: 1 }),
+  '/v1/agl/rollouts': () => ({ input: 'new' }),
+  '/v1/agl/rollouts/:rolloutId': () => ({ metadata: { a: 1 } }),
+  '/v1/agl/rollouts/:rolloutId/attempts': () => ({}),
+  '/v1/agl/rollouts/:rolloutId/attempts/:attemptId': () => ({ metadata: { a: 1 } }),
+  '/v1/agl/resources': () => ({}),
+  '/v1/agl/resources/:resourcesId': () => ({}),
+  '/v1/agl/spans': () => span(1),
+  '/v1/agl/spans/batch': () => ({ spans: [span(2), span(3)] }),
+  '/v1/agl/spans/next': attempt,
+  '/v1/agl/spans/next/batch': () => ({ attempts: [attempt(), attempt()] }),
+  '/v1/agl/runs': () => ({ run_id: 'run-2', name: 'two', config: {} }),
+  '/v1/agl/runs/:runId': () => ({ status: 'finished' }),
+  '/v1/agl/deletions/rollouts': () => ({ rollout_ids: [] }),
+};
+
+const routes = [...protocolRouteDescriptions, ...ownRouteDescriptions].filter(({ isOnce = false }) => isOnce);
+
+describe('a request that comes twice with its key has one effect and one answer', () => {
+  test.each(routes)('POST $path', async ({ path }) => {
+    const request = requests[path];
+    if (request === undefined) throw new TypeError(`there is no request for ${path}`);
+    const named: Readonly<Record<string, string>> = { ...ids, resourcesId: 'rs-1', runId: 'run-1' };
+    const address = path.replace(/:(\w+)/g, (_, name: string) => named[name] ?? '');
+    const body = request();
+    const first = await post(address, body, `once ${path}`);
+    expect(first.status).toBeLessThan(300);
+    const after = await contents();
+    expect(await post(address, body, `once ${path}`)).toEqual(first);
+    expect(await contents()).toEqual(after);
+    const other = await post('/v1/agl/queues/rollouts/enqueue', { rollouts: [] }, `once ${path}`);
+    expect(other).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT', remedy: expect.any(String) } } });
+  });
+});
+
+test('tries of one request at the same time have one effect', async () => {
+  const tries = Array.from({ length: 20 }, () => post('/v1/agl/rollouts', { input: 'at once' }, 'at once'));
+  const answers = await Promise.all(tries);
+  expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+});
+
+test('every POST takes a key, or has the same effect when it comes again', () => {
+  const repeatable = [
+    '/search',
+    '/searches/',
+    '/waits/',
+    // A heartbeat says how it is now; spans are known by their ids; what is deleted is gone; a run is there already.
+    '/workers/',
+    '/v1/traces',
+    '/deletions/runs',
+    '/deletions/retention',
+    '/archives/runs',
+  ];
+  const others = [...protocolRouteDescriptions, ...ownRouteDescriptions].filter(
+    ({ method, isOnce = false, status, path }) =>
+      method === 'post' && !isOnce && status !== 501 && !repeatable.some((part) => path.includes(part)),
+  );
+  expect(others.map(({ path }) => path)).toEqual([]);
+});
