@@ -22,6 +22,8 @@ export interface SqliteDriverOptions {
 
 const maxCachedStatements = 300;
 const busyRetryMs = 2;
+/** How long the write-ahead log grows before it is copied into the file: to 32 MiB. */
+const pagesPerCheckpoint = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
 
 /** The embedded database: one connection, used by one piece of work at a time, and one commit for those that come together. */
@@ -110,6 +112,8 @@ export class SqliteDriver implements SqlDriver {
     // hands. Only a power failure may take the newest commits, and it never leaves a half-written one.
     this.#database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
     this.#database.exec('PRAGMA foreign_keys = ON');
+    // Pages that are written again before a checkpoint are copied into the file once: fewer checkpoints, less work.
+    this.#database.exec(`PRAGMA wal_autocheckpoint = ${pagesPerCheckpoint}`);
     if (maxSizeBytes !== null) this.#limitSize(maxSizeBytes);
     this.#dataVersion = this.#readDataVersion();
   }

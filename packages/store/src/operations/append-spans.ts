@@ -20,64 +20,85 @@ export async function appendSpans(
     'rollouts',
     spans.map((span) => span.rolloutId),
   );
-  const attempts = new Map(spans.map((span) => [JSON.stringify([span.rolloutId, span.attemptId]), span]));
-  const known = new Set<string>();
-  for (const { rolloutId, attemptId } of attempts.values()) {
-    await noteSignOfLife(context, rolloutId, attemptId);
-    const ofAttempt = spans.filter((span) => span.rolloutId === rolloutId && span.attemptId === attemptId);
-    for (const span of await findRecorded(context, ofAttempt)) known.add(span);
+  const batches = batchesOf(spans);
+  for (const batch of new Set(batches)) {
+    await noteSignOfLife(context, batch.rolloutId, batch.attemptId);
+    await findRecorded(context, batch);
   }
-  const results = await numberNewSpans(context, spans, known);
+  const results = await numberNewSpans(context, spans, batches);
   await insertSpans(
     context,
     results.filter((span) => span !== null),
   );
+  noteSpans(context, batches);
   return results;
+}
+
+/** The spans of one attempt, of those that are recorded together. */
+interface SpanBatch {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  readonly spanIds: string[];
+  /** Ids of spans that are recorded already, or stand further ahead. */
+  readonly known: Set<string>;
+  /** How many are new. */
+  count: number;
+  lastSequenceId: number;
+}
+
+/** The batch of each of the spans. */
+function batchesOf(spans: readonly SpanInput[]): readonly SpanBatch[] {
+  const byRollout = new Map<string, Map<string, SpanBatch>>();
+  return spans.map(({ rolloutId, attemptId, spanId }) => {
+    const byAttempt = byRollout.get(rolloutId) ?? new Map<string, SpanBatch>();
+    byRollout.set(rolloutId, byAttempt);
+    const batch = byAttempt.get(attemptId) ?? newBatch(rolloutId, attemptId);
+    byAttempt.set(attemptId, batch);
+    batch.spanIds.push(spanId);
+    return batch;
+  });
+}
+
+function newBatch(rolloutId: string, attemptId: string): SpanBatch {
+  return { rolloutId, attemptId, spanIds: [], known: new Set(), count: 0, lastSequenceId: 0 };
 }
 
 /** Gives those spans that are not known their numbers, in order; null stands for one that is, or comes twice. */
 async function numberNewSpans(
   context: OperationContext,
   spans: readonly SpanInput[],
-  known: Set<string>,
+  batches: readonly SpanBatch[],
 ): Promise<readonly (Span | null)[]> {
   const counters = new Map<string, number>();
-  const results: (Span | null)[] = [];
-  for (const span of spans) {
-    if (known.has(spanKey(span))) {
-      results.push(null);
-      continue;
-    }
-    known.add(spanKey(span));
-    const last = counters.get(span.rolloutId) ?? (await lastSequenceId(context, span.rolloutId));
+  for (const { rolloutId } of new Set(batches)) {
+    if (!counters.has(rolloutId)) counters.set(rolloutId, await lastSequenceId(context, rolloutId));
+  }
+  const results = spans.map((span, index): Span | null => {
+    const batch = batches[index];
+    if (batch === undefined || batch.known.has(span.spanId)) return null;
+    batch.known.add(span.spanId);
+    const last = counters.get(span.rolloutId) ?? 0;
     const sequenceId = span.sequenceId ?? last + 1;
     counters.set(span.rolloutId, Math.max(last, sequenceId));
-    const numbered: Span = { ...span, sequenceId };
-    noteSpan(context, numbered);
-    results.push(numbered);
-  }
+    batch.count += 1;
+    batch.lastSequenceId = Math.max(batch.lastSequenceId, sequenceId);
+    return { ...span, sequenceId };
+  });
   for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
   return results;
 }
 
-function spanKey({ rolloutId, attemptId, spanId }: Pick<SpanInput, 'rolloutId' | 'attemptId' | 'spanId'>): string {
-  return JSON.stringify([rolloutId, attemptId, spanId]);
-}
-
-/** The keys of those of an attempt's spans that are recorded already. */
-async function findRecorded(context: OperationContext, ofAttempt: readonly SpanInput[]): Promise<readonly string[]> {
-  const [first] = ofAttempt;
-  if (first === undefined) return [];
-  const { rolloutId, attemptId } = first;
-  const ids = context.dialect.isOneOf(
-    'span_id',
-    ofAttempt.map((span) => span.spanId),
-  );
+/** Notes which spans of a batch are recorded already. */
+async function findRecorded(
+  context: OperationContext,
+  { rolloutId, attemptId, spanIds, known }: SpanBatch,
+): Promise<void> {
+  const ids = context.dialect.isOneOf('span_id', spanIds);
   const rows = await context.db.all(
     `SELECT span_id FROM spans WHERE rollout_id = ? AND attempt_id = ? AND ${ids.sql}`,
     [rolloutId, attemptId, ...ids.parameters],
   );
-  return rows.map((row) => spanKey({ rolloutId, attemptId, spanId: readText(row, 'span_id') }));
+  for (const row of rows) known.add(readText(row, 'span_id'));
 }
 
 /**
@@ -104,9 +125,10 @@ export async function reserveSpanSequenceIds(
   return reserved;
 }
 
-function noteSpan(context: OperationContext, span: Span): void {
-  const { rolloutId, attemptId, sequenceId } = span;
-  context.changes.record({ kind: 'spans', rolloutId, attemptId, count: 1, lastSequenceId: sequenceId });
+function noteSpans(context: OperationContext, batches: readonly SpanBatch[]): void {
+  for (const { rolloutId, attemptId, count, lastSequenceId } of new Set(batches)) {
+    if (count > 0) context.changes.record({ kind: 'spans', rolloutId, attemptId, count, lastSequenceId });
+  }
 }
 
 /** Writes those spans that are not there yet, and nothing else. */
