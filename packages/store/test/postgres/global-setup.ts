@@ -15,7 +15,8 @@ let server: PostgresServer | null = null;
 /** Starts one PostgreSQL server for all tests of the package. Only where nobody can is that no error. */
 export async function setup(project: TestProject): Promise<void> {
   try {
-    server = await startPostgres({ path: process.env.PATH ?? '' });
+    // PostgreSQL looks for deadlocks after a second, which is long for a test that makes some.
+    server = await startPostgres({ path: process.env.PATH ?? '', settings: { deadlock_timeout: '20ms' } });
     project.provide('postgres', { url: server.url });
   } catch (error) {
     if (process.env.CI !== undefined) throw error;

@@ -1,0 +1,99 @@
+import { aSpan } from '@agentlightning/core/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openStore, type SqlStore } from '../src/index.ts';
+import { createTestDatabase, type TestDatabase } from './postgres/database.ts';
+import { describePostgres } from './postgres/describe-postgres.ts';
+
+describePostgres('several stores on one PostgreSQL, at the same time', () => {
+  let database: TestDatabase;
+  let stores: readonly SqlStore[];
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    stores = await Promise.all([1, 2, 3].map(() => openStore(database.url, { poolSize: 5, watchdogIntervalMs: 50 })));
+  });
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await database[Symbol.asyncDispose]();
+  });
+
+  test('number the spans of a rollout without gaps, in whatever order they lock several', async () => {
+    const [first] = stores;
+    const rollouts = await Promise.all([1, 2, 3].map(async (input) => first?.startRollout({ input })));
+    const attempts = rollouts.flatMap((rollout) => (rollout === undefined ? [] : [rollout.attempt]));
+    const batches = Array.from({ length: 60 }, async (_, index) => {
+      // Every store begins with another rollout.
+      const turned = attempts.map((_attempt, place) => attempts[(place + index) % attempts.length] ?? fail());
+      const spans = turned.map(({ rolloutId, attemptId }) => {
+        const { sequenceId: _sequenceId, ...span } = aSpan({ rolloutId, attemptId });
+        return span;
+      });
+      return stores[index % stores.length]?.appendSpans(spans);
+    });
+    expect((await Promise.all(batches)).flat().filter((span) => span === null)).toEqual([]);
+    for (const { rolloutId } of attempts) {
+      const { items } = (await first?.querySpans({ rolloutId })) ?? fail();
+      expect(items.map(({ sequenceId }) => sequenceId)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
+    }
+  });
+
+  test('get over the deadlocks of transactions that hold what the other wants', async () => {
+    const [store] = stores;
+    const ids = await Promise.all(
+      ['a', 'b'].map(async (input) => (await store?.startRollout({ input }))?.rolloutId ?? ''),
+    );
+    const together = Array.from({ length: 12 }, (_, index) => {
+      const [one = '', other = ''] = index % 2 === 0 ? ids : ids.toReversed();
+      const request = { key: `request-${index}`, requestHash: '' };
+      // Two rollouts in one transaction, in the order of whoever asks.
+      return stores[index % stores.length]?.once(request, async (transaction) => {
+        await transaction.updateRollout(one, { metadata: { by: index } });
+        await new Promise((resolve) => setImmediate(resolve));
+        return transaction.updateRollout(other, { metadata: { by: index } });
+      });
+    });
+    await Promise.all(together);
+    const [one, other] = await Promise.all(ids.map((id) => store?.getRollout(id)));
+    expect(one?.metadata).toEqual(other?.metadata);
+  });
+
+  test('give each rollout of the queue to one of them, the first ones first', async () => {
+    const [store] = stores;
+    const enqueued = (await store?.enqueueRollouts(Array.from({ length: 90 }, (_, input) => ({ input })))) ?? fail();
+    const claims = Array.from({ length: 30 }, (_, index) =>
+      stores[index % stores.length]?.claimRollouts({ workerId: `worker-${index % 4}`, limit: 2 }),
+    );
+    const claimed = (await Promise.all(claims)).flatMap((some) => some ?? []);
+    const expected = enqueued.slice(0, 60).map(({ rolloutId }) => rolloutId);
+    expect(claimed.map(({ rolloutId }) => rolloutId).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('leave a worker idle whose last attempts end at once', async () => {
+    const [store] = stores;
+    for (let round = 0; round < 5; round += 1) {
+      await store?.enqueueRollouts([{ input: 1 }, { input: 2 }]);
+      const claimed = (await store?.claimRollouts({ workerId: 'worker-1', limit: 2 })) ?? fail();
+      const ends = claimed.map(({ rolloutId }, index) =>
+        stores[index]?.updateAttempt(rolloutId, 'latest', { status: 'succeeded' }),
+      );
+      await Promise.all(ends);
+      expect(await store?.getWorker('worker-1')).toMatchObject({ status: 'idle', currentRolloutId: null });
+    }
+  });
+
+  test('end an attempt whose time is up once, however many watch', async () => {
+    const [store] = stores;
+    const config = { timeoutMs: 1, maxAttempts: 2, retryCondition: ['timeout' as const] };
+    const [rollout] = (await store?.enqueueRollouts([{ input: 1, config }])) ?? [];
+    const rolloutId = rollout?.rolloutId ?? fail();
+    await store?.claimRollouts();
+    // Every one of them has a watchdog; the rollout comes back to the queue, and there is no third attempt.
+    const again = await Promise.all(stores.map((one) => one.claimRollouts({ waitMs: 3000 })));
+    expect(again.flat()).toHaveLength(1);
+    await store?.waitForRollouts([rolloutId]);
+    expect(await store?.getRollout(rolloutId)).toMatchObject({ status: 'failed', attempt: { sequenceId: 2 } });
+  });
+});
+
+function fail(): never {
+  throw new Error('there is less than expected');
+}
