@@ -1,6 +1,7 @@
 import { newSpanId } from '@agentlightning/core';
+import { type Fields, fieldsOf } from './fields-of.ts';
 import type { Operation } from './operation.ts';
-import { PlacedTools } from './placed-tools.ts';
+import { placeTool } from './place-tool.ts';
 import type { SdkAnswerEvent, SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';
 import { requestOf } from './sdk-messages.ts';
 import { beginOperation, type TelemetryOptions } from './telemetry-options.ts';
@@ -14,7 +15,9 @@ import { beginOperation, type TelemetryOptions } from './telemetry-options.ts';
 export class AiSdk6Call {
   readonly #options: TelemetryOptions;
   #operation: Operation | undefined;
-  #tools: PlacedTools | undefined;
+  /** The user's tools by name. */
+  #tools: Fields = {};
+  readonly #releases: Map<string, () => void> = new Map();
   #maxRetries = 2;
 
   constructor(options: TelemetryOptions) {
@@ -28,7 +31,7 @@ export class AiSdk6Call {
 
   startStep(event: SdkStepStart): void {
     if (this.#operation === undefined) return;
-    this.#tools = new PlacedTools(event.tools);
+    this.#tools = fieldsOf(event.tools);
     this.#operation.beginStep(event.stepNumber);
     const request = requestOf({ ...event, modelId: event.model?.modelId });
     const { operations } = this.#options;
@@ -39,15 +42,13 @@ export class AiSdk6Call {
     const stepId = this.#operation?.beginTool(event);
     if (stepId === undefined) return;
     const { toolCallId, toolName } = event.toolCall;
-    this.#tools?.place(toolName, {
-      toolCallId,
-      messages: event.messages,
-      within: (run) => this.#options.operations.steps.within(stepId, run),
-    });
+    const within = <TResult>(run: () => TResult): TResult => this.#options.operations.steps.within(stepId, run);
+    this.#releases.set(toolCallId, placeTool(this.#tools[toolName], { toolCallId, messages: event.messages, within }));
   }
 
-  endTool({ toolCall: { toolCallId, toolName }, output, error }: SdkToolEvent): void {
-    this.#tools?.release(toolName, toolCallId);
+  endTool({ toolCall: { toolCallId }, output, error }: SdkToolEvent): void {
+    this.#releases.get(toolCallId)?.();
+    this.#releases.delete(toolCallId);
     this.#operation?.endTool(toolCallId, { output, error });
   }
 

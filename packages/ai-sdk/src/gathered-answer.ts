@@ -14,7 +14,14 @@ interface StreamPart {
   readonly error?: unknown;
 }
 
-type Content = { type: 'text' | 'reasoning'; text: string } | { type: 'tool-call'; [name: string]: unknown };
+/** A text, a piece of reasoning, or a tool call, of which as much has come as is here. */
+interface Content {
+  readonly type: string;
+  readonly toolCallId?: string | undefined;
+  readonly toolName?: string | undefined;
+  text?: string;
+  input?: unknown;
+}
 
 /** What has come of a streamed answer so far. */
 export class GatheredAnswer {
@@ -23,7 +30,6 @@ export class GatheredAnswer {
   #finishReason: unknown;
   #usage: unknown;
   readonly #content: Content[] = [];
-  readonly #openInputs: Map<string, { toolName: string; input: string }> = new Map();
   /** What the stream said went wrong; undefined when nothing did. */
   error: unknown;
 
@@ -34,7 +40,7 @@ export class GatheredAnswer {
 
   /** Whether nothing has come. */
   get isEmpty(): boolean {
-    return this.#id === undefined && this.#content.length === 0 && this.#openInputs.size === 0;
+    return this.#id === undefined && this.#content.length === 0;
   }
 
   /** Takes in the next part of a stream. */
@@ -53,14 +59,13 @@ export class GatheredAnswer {
         this.#append('reasoning', fields.delta);
         return;
       case 'tool-input-start':
-        this.#openInputs.set(String(fields.id), { toolName: String(fields.toolName), input: '' });
+        this.#toolCall(fields.id, fields.toolName);
         return;
       case 'tool-input-delta':
-        this.#appendInput(String(fields.id), fields.delta);
+        this.#toolCall(fields.id).input += fields.delta ?? '';
         return;
       case 'tool-call':
-        this.#openInputs.delete(String(fields.toolCallId));
-        this.#content.push({ ...fields, type });
+        this.#toolCall(fields.toolCallId, fields.toolName).input = fields.input;
         return;
       case 'error':
         this.error = fields.error ?? 'the stream told of an error';
@@ -73,24 +78,27 @@ export class GatheredAnswer {
 
   /** The answer so far; tool calls that broke off are in it with the input that came. */
   toAnswer(): SdkAnswer {
-    const unfinished = [...this.#openInputs].map(([toolCallId, open]) => ({ type: 'tool-call', toolCallId, ...open }));
     return {
       responseId: this.#id,
       modelId: this.#modelId,
-      content: [...this.#content, ...unfinished],
+      content: this.#content,
       finishReason: this.#finishReason,
       usage: this.#usage,
     };
   }
 
-  #append(type: 'text' | 'reasoning', delta = ''): void {
+  #append(type: string, delta = ''): void {
     const last = this.#content.at(-1);
     if (last?.type === type) last.text += delta;
     else this.#content.push({ type, text: delta });
   }
 
-  #appendInput(id: string, delta = ''): void {
-    const open = this.#openInputs.get(id);
-    if (open !== undefined) open.input += delta;
+  /** The tool call of an id, which begins when it is first heard of. */
+  #toolCall(toolCallId: string | undefined, toolName?: string): Content {
+    const begun = this.#content.find((content) => content.toolCallId === toolCallId && content.type === 'tool-call');
+    if (begun !== undefined) return begun;
+    const call: Content = { type: 'tool-call', toolCallId, toolName, input: '' };
+    this.#content.push(call);
+    return call;
   }
 }

@@ -1,4 +1,5 @@
 import { readThrough, type StreamTap } from '@agentlightning/core/adapter';
+import { isObject } from './fields-of.ts';
 
 /**
  * Looks at the stream in a provider's result as it passes by.
@@ -9,10 +10,10 @@ import { readThrough, type StreamTap } from '@agentlightning/core/adapter';
  * @returns whether it has a stream
  */
 export function gatherStream(result: unknown, tap: StreamTap<unknown>): boolean {
-  if (typeof result !== 'object' || result === null || !('stream' in result)) return false;
+  if (!isObject(result) || !('stream' in result)) return false;
   const { stream } = result;
   // What is frozen, or read already, is recorded by the framework's events alone.
   const isOurs = stream instanceof ReadableStream && !stream.locked && !Object.isFrozen(result);
-  if (isOurs) result.stream = readThrough(stream, tap);
+  if (isOurs) Reflect.set(result, 'stream', readThrough(stream, tap));
   return true;
 }

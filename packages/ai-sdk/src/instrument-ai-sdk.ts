@@ -1,5 +1,6 @@
 import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
 import type { AgentNaming } from './agent-naming.ts';
+import { isObject } from './fields-of.ts';
 import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
 import { assertSupportedVersion, installedVersion } from './supported-version.ts';
@@ -104,7 +105,7 @@ function letModelsRecord(): () => void {
 }
 
 function isOurs(integration: unknown): boolean {
-  return typeof integration === 'object' && integration !== null && mark in integration;
+  return isObject(integration) && mark in integration;
 }
 
 function warnOnceOfGatewayModels(): (modelId: string) => void {
@@ -113,7 +114,7 @@ function warnOnceOfGatewayModels(): (modelId: string) => void {
     if (hasWarned) return;
     hasWarned = true;
     globalThis.process?.emitWarning?.(
-      `The model ${modelId} comes from Vercel's AI Gateway, past the rollout's endpoint: it is not trained. Give instrumentAiSdk the option stringModels.`,
+      `The model ${modelId} of Vercel's AI Gateway cannot be redirected, nor trained: give instrumentAiSdk the option stringModels.`,
       { code: 'AGENTLIGHTNING_GATEWAY_MODEL' },
     );
   };

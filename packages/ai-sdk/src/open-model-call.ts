@@ -25,9 +25,8 @@ export interface OpenModelCall {
 
 /** What an answer says, as attributes, as far as the user has it recorded. */
 export function answerAttributes(call: OpenModelCall, answer: SdkAnswer): Attributes {
-  const { [genAiAttributes.outputMessages]: messages, ...others } = modelAnswerAttributes(answerOf(answer));
-  const isRecorded = call.areOutputsRecorded && messages !== undefined;
-  return isRecorded ? { ...others, [genAiAttributes.outputMessages]: messages } : others;
+  const attributes = modelAnswerAttributes(answerOf(answer));
+  return call.areOutputsRecorded ? attributes : without(attributes, [genAiAttributes.outputMessages]);
 }
 
 /** What has come of an answer that nobody told the end of. */
@@ -41,11 +40,10 @@ export function brokenOffAttributes(call: OpenModelCall): Attributes {
 
 /** What a request says, as attributes, as far as the user has it recorded. */
 export function requestAttributes(call: OpenModelCall, attributes: Attributes): Attributes {
-  if (call.areInputsRecorded) return attributes;
-  const {
-    [genAiAttributes.inputMessages]: _messages,
-    [genAiAttributes.toolDefinitions]: _tools,
-    ...others
-  } = attributes;
-  return others;
+  const hidden = [genAiAttributes.inputMessages, genAiAttributes.toolDefinitions];
+  return call.areInputsRecorded ? attributes : without(attributes, hidden);
+}
+
+function without(attributes: Attributes, hidden: readonly string[]): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !hidden.includes(name)));
 }

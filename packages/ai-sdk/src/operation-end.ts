@@ -1,4 +1,5 @@
 import type { AgentStepEnd } from '@agentlightning/core/adapter';
+import { fieldsOf } from './fields-of.ts';
 import { plainText } from './sdk-messages.ts';
 
 /** How something ends that ended with this error, or with none. Being stopped is no failure. */
@@ -9,12 +10,10 @@ export function endOf(error: unknown): AgentStepEnd {
 
 /** By their names, as the AI SDK itself tells them. */
 function isAbort(error: unknown): boolean {
-  const name = error instanceof Error ? error.name : '';
-  return name === 'AbortError' || name === 'ResponseAborted' || name === 'TimeoutError';
+  return ['AbortError', 'ResponseAborted', 'TimeoutError'].includes(String(fieldsOf(error).name));
 }
 
 /** Providers pass errors of streams on as they come: as objects. */
 function wordsOf(error: unknown): string {
-  const hasMessage = typeof error === 'object' && error !== null && 'message' in error;
-  return plainText(hasMessage ? error.message : error);
+  return plainText(fieldsOf(error).message ?? error);
 }

@@ -7,6 +7,7 @@ import {
   modelRequestAttributes,
   type StreamTap,
 } from '@agentlightning/core/adapter';
+import { fieldsOf } from './fields-of.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
 import { answerAttributes, brokenOffAttributes, type OpenModelCall, requestAttributes } from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
@@ -32,6 +33,8 @@ export interface ModelCallStart {
 export class Operation {
   readonly id: string;
   readonly steps: AgentSteps;
+  /** Whether only the diagnostics channel tells of it. */
+  isFollowed = false;
   #stepId: string;
   #modelCall: OpenModelCall | null = null;
   #modelCalls = 0;
@@ -109,7 +112,9 @@ export class Operation {
     call.isClaimed = false;
     this.steps.addEvent(call.id, 'request_failed', exceptionAttributes(error, false));
     this.steps.annotate(call.id, { 'http.request.resend_count': call.failures });
-    const isOver = call.maxRetries !== null && (call.failures > call.maxRetries || !isRetryable(error));
+    // As the AI SDK itself decides whether to send a request again.
+    const isOver =
+      call.maxRetries !== null && (call.failures > call.maxRetries || fieldsOf(error).isRetryable !== true);
     if (isOver) this.end(endOf(error));
   }
 
@@ -183,9 +188,4 @@ export class Operation {
     this.#end(call.id, { ...endOf(call.answer.error), ...end });
     this.#modelCall = null;
   }
-}
-
-/** Whether the AI SDK sends a request again that failed with this error. */
-function isRetryable(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'isRetryable' in error && error.isRetryable === true;
 }

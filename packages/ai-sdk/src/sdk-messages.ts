@@ -1,7 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
+import { type Fields, fieldsOf, isObject } from './fields-of.ts';
 import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
-
-type Part = Readonly<Record<string, unknown>>;
 
 /**
  * A prompt of the AI SDK as the body of a Chat Completions request, which is the form that traces have messages in.
@@ -26,15 +25,15 @@ export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined
 /** A model's answer as the body of a Chat Completions answer. */
 export function answerOf({ content, finishReason, usage, ...answer }: SdkAnswer): JsonObject {
   const said = content ?? answer.objectText;
-  const reason = partOf(finishReason).unified ?? finishReason;
+  const reason = fieldsOf(finishReason).unified ?? finishReason;
   return json({
     id: answer.responseId ?? answer.response?.id,
     model: answer.response?.modelId ?? answer.modelId,
     // Reasons are spelled as gateways spell them, which is OpenAI's way.
     choices: said === undefined ? said : [{ finish_reason: String(reason).replace('-', '_'), message: saying(said) }],
     usage: {
-      prompt_tokens: tokenCount(partOf(usage).inputTokens ?? partOf(usage).tokens),
-      completion_tokens: tokenCount(partOf(usage).outputTokens),
+      prompt_tokens: tokenCount(fieldsOf(usage).inputTokens ?? fieldsOf(usage).tokens),
+      completion_tokens: tokenCount(fieldsOf(usage).outputTokens),
     },
   });
 }
@@ -51,22 +50,22 @@ export function plainText(value: unknown): string {
 }
 
 /** Fields that are undefined are as good as absent: whoever reads the body, and JSON, passes them over. */
-function json(body: Part): JsonObject {
+function json(body: Fields): JsonObject {
   return body as JsonObject;
 }
 
-function messageList(messages: unknown): readonly Part[] {
+function messageList(messages: unknown): readonly Fields[] {
   return typeof messages === 'string' ? [{ role: 'user', content: messages }] : partsOf(messages).flatMap(message);
 }
 
-function message({ role, content }: Part): readonly Part[] {
+function message({ role, content }: Fields): readonly Fields[] {
   if (role === 'assistant') return [saying(content)];
   if (role === 'tool') return partsOf(content).filter(isOf('tool-result')).map(toolResult);
   return [{ role, content: typeof content === 'string' ? content : partsOf(content).map(userPart) }];
 }
 
 /** Whatever an assistant said, from a text, or from the parts of a message, an answer or an event. */
-function saying(content: unknown): Part {
+function saying(content: unknown): Fields {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content);
   const textOf = (type: string): string =>
     parts
@@ -82,52 +81,44 @@ function saying(content: unknown): Part {
   };
 }
 
-function toolCall({ toolCallId, toolName, input = '' }: Part): Part {
+function toolCall({ toolCallId, toolName, input = '' }: Fields): Fields {
   return { id: toolCallId, type: 'function', function: { name: toolName, arguments: plainText(input) } };
 }
 
-function toolResult({ toolCallId, output }: Part): Part {
-  return { role: 'tool', tool_call_id: toolCallId, content: plainText(partOf(output).value ?? output) };
+function toolResult({ toolCallId, output }: Fields): Fields {
+  return { role: 'tool', tool_call_id: toolCallId, content: plainText(fieldsOf(output).value ?? output) };
 }
 
-function userPart({ type, text, image, data = image, mediaType }: Part): Part {
+function userPart({ type, text, image, data = image, mediaType }: Fields): Fields {
   if (type === 'text') return { type, text };
-  const address = String(partOf(data).url ?? data);
+  const address = String(fieldsOf(data).url ?? data);
   // The bytes themselves are not repeated.
   const url = /^https?:/.test(address) ? address : `data:${mediaType ?? 'application/octet-stream'}`;
   return { type: 'image_url', image_url: { url } };
 }
 
 /** From a list of definitions, or from the user's tools by name, whose schemas may be only their library's to read. */
-function toolDefinitions(tools: unknown): readonly Part[] {
+function toolDefinitions(tools: unknown): readonly Fields[] {
   if (Array.isArray(tools)) return partsOf(tools).map(toolDefinition);
-  return Object.entries(partOf(tools)).map(([name, tool]) => {
-    const { description, inputSchema } = partOf(tool);
-    return toolDefinition({ name, description, inputSchema: partOf(inputSchema).jsonSchema });
+  return Object.entries(fieldsOf(tools)).map(([name, tool]) => {
+    const { description, inputSchema } = fieldsOf(tool);
+    return toolDefinition({ name, description, inputSchema: fieldsOf(inputSchema).jsonSchema });
   });
 }
 
-function toolDefinition({ name, description, inputSchema }: Part): Part {
+function toolDefinition({ name, description, inputSchema }: Fields): Fields {
   return { type: 'function', function: { name, description, parameters: inputSchema } };
 }
 
 /** A number in events, the details with their total where it comes from the provider. */
 function tokenCount(count: unknown): unknown {
-  return partOf(count).total ?? count;
+  return fieldsOf(count).total ?? count;
 }
 
-function isOf(type: string): (part: Part) => boolean {
+function isOf(type: string): (part: Fields) => boolean {
   return (part) => part.type === type;
 }
 
-function partsOf(value: unknown): readonly Part[] {
-  return (Array.isArray(value) ? value : [value]).filter(isPart);
-}
-
-function partOf(value: unknown): Part {
-  return isPart(value) ? value : {};
-}
-
-function isPart(value: unknown): value is Part {
-  return typeof value === 'object' && value !== null;
+function partsOf(value: unknown): readonly Fields[] {
+  return (Array.isArray(value) ? value : [value]).filter(isObject);
 }

@@ -24,8 +24,8 @@ export function provideStringModels(provider: LanguageModelProvider): () => void
   return () => {
     if (Object.getOwnPropertyDescriptor(globalThis, key)?.get !== get) return;
     Reflect.deleteProperty(globalThis, key);
-    if (before !== undefined) Object.defineProperty(globalThis, key, { ...before, value });
-    else if (value !== undefined) Reflect.set(globalThis, key, value);
+    if (before?.get !== undefined) Object.defineProperty(globalThis, key, before);
+    else if (before !== undefined || value !== undefined) Reflect.set(globalThis, key, value);
   };
 }
 

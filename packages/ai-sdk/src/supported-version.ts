@@ -1,6 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-
-const supported = '6.0.111 or later of version 6, and version 7';
+import { fieldsOf } from './fields-of.ts';
 
 /**
  * Checks that the AI SDK is one that has what this package needs: global telemetry integrations.
@@ -12,9 +11,8 @@ export function assertSupportedVersion(version: string | null): void {
   if (version === null || isSupported(version)) return;
   throw new AgentLightningError({
     code: 'UNSUPPORTED_FRAMEWORK',
-    message: `The AI SDK (package ai) is here in version ${version}. Supported are ${supported}.`,
-    remedy: 'Install a supported version: npm install ai@7.',
-    details: { version },
+    message: `The AI SDK (ai) is installed in version ${version}; supported are 6 from 6.0.111 on, and 7.`,
+    remedy: 'npm install ai@7',
   });
 }
 
@@ -22,8 +20,8 @@ export function assertSupportedVersion(version: string | null): void {
 export function installedVersion(): string | null {
   try {
     const modules = globalThis.process?.getBuiltinModule?.('node:module');
-    const found: unknown = modules?.createRequire(import.meta.url)('ai/package.json');
-    return typeof found === 'object' && found !== null && 'version' in found ? String(found.version) : null;
+    const { version } = fieldsOf(modules?.createRequire(import.meta.url)('ai/package.json'));
+    return typeof version === 'string' ? version : null;
   } catch {
     // Bundled, on the edge, or not installed where this package is: events will tell, or there will be none.
     return null;

@@ -41,8 +41,6 @@ class ChannelFollower {
   readonly #telemetry: AiSdkTelemetry;
   /** Operations that have begun, and that the integration may not be told of. */
   readonly #beginnings: Map<string, SdkStart> = new Map();
-  /** Operations that only the channel tells of. */
-  readonly #followed: Set<string> = new Set();
 
   constructor({ operations, telemetry }: TelemetryChannelOptions) {
     this.#operations = operations;
@@ -88,17 +86,14 @@ class ChannelFollower {
   #end({ type, event, result, error }: ChannelMessage): void {
     const { callId = '' } = event;
     this.#beginnings.delete(callId);
-    const operation = this.#followed.has(callId) ? this.#operations.get(callId) : undefined;
-    if (operation === undefined) this.#followed.delete(callId);
-    else if (type === 'step') operation.endStep(endOf(error));
+    const operation = this.#operations.get(callId);
+    if (operation?.isFollowed !== true) return;
+    if (type === 'step') operation.endStep(endOf(error));
     else if (type === 'languageModelCall') endRequest(operation, result, error);
     else if (type === 'executeTool' && event.toolCall !== undefined) {
       const { output } = (result ?? {}) as { output?: SdkToolEvent['toolOutput'] };
       operation.endTool(event.toolCall.toolCallId, output ?? { error });
-    } else if (isOperation(type)) {
-      this.#followed.delete(callId);
-      operation.end(endOf(error));
-    }
+    } else if (isOperation(type)) operation.end(endOf(error));
   }
 
   /** An operation that only the channel tells of, which shows when the first thing in it happens. */
@@ -107,9 +102,11 @@ class ChannelFollower {
     this.#beginnings.delete(id);
     if (beginning !== undefined && this.#operations.get(id) === undefined) {
       this.#telemetry.onStart(beginning);
-      this.#followed.add(id);
+      const operation = this.#operations.get(id);
+      if (operation !== undefined) operation.isFollowed = true;
     }
-    return this.#followed.has(id) ? this.#operations.get(id) : undefined;
+    const operation = this.#operations.get(id);
+    return operation?.isFollowed === true ? operation : undefined;
   }
 }
 

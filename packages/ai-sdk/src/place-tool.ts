@@ -1,3 +1,5 @@
+import { isObject } from './fields-of.ts';
+
 /** A call of a tool that is about to be made. */
 export interface PlacedToolCall {
   readonly toolCallId: string;
@@ -26,39 +28,24 @@ interface Placing {
 const placings: WeakMap<Tool, Placing> = new WeakMap();
 
 /**
- * The tools of one operation in version 6, which gives no way to run them inside of something.
+ * Runs a call of a tool in its place, in version 6, which gives no way to do that.
  *
  * While a tool is being called, its `execute` is one that runs the call in its place; before and after, the user's tool
  * is as the user made it. Tools that cannot be changed are left alone.
+ *
+ * @param tool - the user's tool
+ * @returns tells that the call is over
  */
-export class PlacedTools {
-  readonly #tools: Readonly<Record<string, Tool>>;
-  readonly #calls: Map<string, PlacedToolCall> = new Map();
-
-  /** @param tools - the user's tools by name */
-  constructor(tools: unknown) {
-    this.#tools = typeof tools === 'object' && tools !== null ? (tools as Readonly<Record<string, Tool>>) : {};
-  }
-
-  place(name: string, call: PlacedToolCall): void {
-    const tool = this.#tools[name];
-    const placing = tool === undefined ? null : (placings.get(tool) ?? place(tool));
-    if (placing === null) return;
-    placing.calls.add(call);
-    this.#calls.set(call.toolCallId, call);
-  }
-
-  release(name: string, toolCallId: string): void {
-    const call = this.#calls.get(toolCallId);
-    const tool = this.#tools[name];
-    const placing = tool === undefined ? undefined : placings.get(tool);
-    if (call === undefined || tool === undefined || placing === undefined) return;
-    placing.calls.delete(call);
-    this.#calls.delete(toolCallId);
-    if (placing.calls.size > 0) return;
+export function placeTool(tool: unknown, call: PlacedToolCall): () => void {
+  if (!isObject(tool)) return () => {};
+  const placing = placings.get(tool) ?? place(tool);
+  placing?.calls.add(call);
+  return () => {
+    placing?.calls.delete(call);
+    if (placing?.calls.size !== 0) return;
     placings.delete(tool);
     placing.restore();
-  }
+  };
 }
 
 function place(tool: Tool): Placing | null {
@@ -89,8 +76,8 @@ function place(tool: Tool): Placing | null {
 
 /** A tool that yields does its work while it is asked for more, which must happen in its place, too. */
 function placedResult(result: unknown, { within }: PlacedToolCall): unknown {
-  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
-  const iterator = (result as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+  if (!isObject(result) || !(Symbol.asyncIterator in result)) return result;
+  const iterator = (result as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator]();
   const placed: AsyncIterableIterator<unknown> = {
     [Symbol.asyncIterator]: () => placed,
     next: () => within(() => iterator.next()),

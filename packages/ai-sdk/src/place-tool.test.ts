@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { PlacedTools } from './placed-tools.ts';
+import { placeTool } from './place-tool.ts';
 
 interface Options {
   readonly toolCallId: string;
@@ -16,25 +16,23 @@ describe('tools that are placed while they are called', () => {
     const { execute } = add;
     const places: string[] = [];
     const operations = ['a', 'b'].map((name) => {
-      const tools = new PlacedTools({ add });
       const messages: unknown[] = [];
       const within = <TResult>(run: () => TResult): TResult => {
         places.push(name);
         return run();
       };
       // Models of different rollouts give the same ids.
-      tools.place('add', { toolCallId: 'call_0', messages, within });
-      return { tools, messages };
+      return { release: placeTool(add, { toolCallId: 'call_0', messages, within }), messages };
     });
     for (const { messages } of operations.toReversed()) {
       expect(add.execute(5, { toolCallId: 'call_0', messages })).toBe(5);
     }
     expect(add.execute(7, { toolCallId: 'call_0', messages: [] }), 'a call of nobody').toBe(7);
     expect(places).toEqual(['b', 'a']);
-    operations[0]?.tools.release('add', 'call_0');
+    operations[0]?.release();
     expect(add.execute).not.toBe(execute);
     expect(vi.isMockFunction(add.execute), 'a spy is still one').toBe(true);
-    operations[1]?.tools.release('add', 'call_0');
+    operations[1]?.release();
     expect(add.execute).toBe(execute);
   });
 
@@ -45,19 +43,16 @@ describe('tools that are placed while they are called', () => {
       }
     }
     const tool = new Tool();
-    const tools = new PlacedTools({ tool });
-    tools.place('tool', { toolCallId: 'c', messages: null, within: (run) => run() });
+    const release = placeTool(tool, { toolCallId: 'c', messages: null, within: (run) => run() });
     expect(Object.hasOwn(tool, 'execute')).toBe(true);
-    tools.release('tool', 'c');
+    release();
     expect(Object.hasOwn(tool, 'execute')).toBe(false);
   });
 
   test('a frozen tool, and one that is not there, is left alone', () => {
     const frozen = Object.freeze(aTool());
-    const tools = new PlacedTools({ frozen });
-    for (const name of ['frozen', 'missing']) {
-      tools.place(name, { toolCallId: 'c', messages: null, within: (run) => run() });
-      tools.release(name, 'c');
+    for (const tool of [frozen, undefined]) {
+      placeTool(tool, { toolCallId: 'c', messages: null, within: (run) => run() })();
     }
     expect(frozen.execute(1, { toolCallId: 'c', messages: null })).toBe(1);
   });
