@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { AttemptedRollout, Span } from '@agentlightning/core';
+import { AgentLightningError, type AttemptedRollout, type Span } from '@agentlightning/core';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -285,6 +285,22 @@ describe('a bad request', () => {
       expect((await fetch(`${server.url}/v1/${path}`, { method: 'POST' })).status).toBe(501);
     }
   });
+});
+
+test('a full disk is something that passes, for exporters to send again', async () => {
+  const full = await openStore(':memory:');
+  const behind = await createStoreServer({ store: full, port: 0 });
+  const rollout = await full.startRollout({ input: 1 });
+  full.appendSpans = () => Promise.reject(new AgentLightningError({ code: 'STORE_FULL', message: 'no room' }));
+  const response = await fetch(`${behind.url}/v1/traces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(requestOf(rollout)),
+  });
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await response.json()).toMatchObject({ code: 14, message: expect.stringContaining('no room') });
+  await behind.close();
+  await full.close();
 });
 
 test('a fault of the server is a status message without its inside', async () => {

@@ -10,8 +10,8 @@ const run = promisify(execFile);
 /** The Python that has the package, or why there is none. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
 
-/** Where the environments are kept: one for each content of the requirements. */
-const cacheFolder = join(import.meta.dirname, '.venv');
+/** Where the environments are kept, one for each content of the requirements: where no tool looks for sources. */
+const cacheFolder = join(import.meta.dirname, '../../node_modules/.cache/interop');
 
 /**
  * Makes a virtual environment with Agent Lightning 0.3 and what its store needs, once for each content of
