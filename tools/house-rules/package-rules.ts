@@ -9,7 +9,7 @@ interface Manifest {
   readonly description?: string;
   readonly license?: string;
   readonly type?: string;
-  readonly sideEffects?: boolean;
+  readonly sideEffects?: boolean | readonly string[];
   readonly files?: readonly string[];
   readonly engines?: { readonly node?: string };
   readonly publishConfig?: { readonly access?: string };
@@ -54,9 +54,15 @@ function manifestProblems(folder: string): readonly string[] {
   return expectations.filter(([holds]) => !holds).map(([, problem]) => `${path}: ${problem}`);
 }
 
+/** Only `/register` is made for doing something when it is imported. */
+function hasQuietImports({ sideEffects }: Manifest): boolean {
+  if (!Array.isArray(sideEffects)) return sideEffects === false;
+  return sideEffects.every((path: string) => /(^|\/)register\.(js|ts)$/.test(path));
+}
+
 function publishExpectations(manifest: Manifest): readonly (readonly [boolean, string])[] {
   return [
-    [manifest.sideEffects === false, 'sideEffects must be false: importing must do nothing'],
+    [hasQuietImports(manifest), 'sideEffects must be false, or name register files only: importing must do nothing'],
     [manifest.files?.includes('dist') === true, 'files must list dist'],
     [manifest.publishConfig?.access === 'public', 'publishConfig.access must be public'],
     [
