@@ -1,15 +1,26 @@
 import { type Attributes, type AttributeValue, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
-import { modelAnswerAttributes } from '@agentlightning/core/adapter';
+import { type AgentStepEnd, modelAnswerAttributes, type StreamTap } from '@agentlightning/core/adapter';
 import type { GatheredAnswer } from './gathered-answer.ts';
-import type { Operation } from './operation.ts';
 import type { SdkAnswer } from './sdk-events.ts';
 import { answerOf } from './sdk-messages.ts';
+
+/** What a model call is made in: it is told what comes of the call. */
+export interface ModelCallOwner {
+  /** Ends the operation itself, with everything in it. */
+  end(end?: AgentStepEnd): void;
+  /** The call has its answer. */
+  answerModelCall(answer: SdkAnswer): void;
+  /** A request of the call has failed; the framework may send it again. */
+  requestFailed(call: OpenModelCall, error: unknown): void;
+  /** Looks at the call's answer as it passes by. */
+  streamTap(call: OpenModelCall): StreamTap<unknown>;
+}
 
 /** A model call that is under way. */
 export interface OpenModelCall {
   readonly id: string;
   /** The operation that it is made in. */
-  readonly operation: Operation;
+  readonly operation: ModelCallOwner;
   /** How often the framework may send it again; null when the framework tells of failures itself. */
   readonly maxRetries: number | null;
   readonly answer: GatheredAnswer;

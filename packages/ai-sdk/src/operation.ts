@@ -9,7 +9,13 @@ import {
 } from '@agentlightning/core/adapter';
 import { fieldsOf } from './fields-of.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
-import { answerAttributes, brokenOffAttributes, type OpenModelCall, requestAttributes } from './open-model-call.ts';
+import {
+  answerAttributes,
+  brokenOffAttributes,
+  type ModelCallOwner,
+  type OpenModelCall,
+  requestAttributes,
+} from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
 import type { SdkAnswer, SdkEmbedEvent, SdkToolEvent } from './sdk-events.ts';
 import { answerOf, plainText } from './sdk-messages.ts';
@@ -30,7 +36,7 @@ export interface ModelCallStart {
  * One call of `generateText`, `streamText`, `generateObject`, `embed`, … that is under way in a rollout, and what it is
  * doing.
  */
-export class Operation {
+export class Operation implements ModelCallOwner {
   readonly id: string;
   readonly steps: AgentSteps;
   /** Whether only the diagnostics channel tells of it. */
