@@ -33,7 +33,7 @@ export async function hasAnythingToDelete(context: OperationContext, policy: Ret
        OR EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NOT NULL)) LIMIT 1`,
     where.parameters,
   );
-  return runs.length > 0 || (await looseRollouts(context, cutoffMs)).length > 0;
+  return runs.length > 0 || (await looseRollouts(context, cutoffMs, '')).length > 0;
 }
 
 /** Deletes some of what a policy gives up: rollouts of old runs, those runs, and old rollouts of no run. */
@@ -52,7 +52,7 @@ export async function applyPartOfRetention(context: OperationContext, policy: Re
     if (deleted.rollouts >= rolloutsPerDeletion) return { deleted, isOver: false };
     if (!(await hasRollouts(context, runId))) deleted = addDeletions(deleted, await removeEmptyRun(context, runId));
   }
-  const loose = await looseRollouts(context, cutoffMs);
+  const loose = await looseRollouts(context, cutoffMs, context.dialect.forUpdate);
   deleted = addDeletions(deleted, await removeRollouts(context, loose));
   return { deleted, isOver: loose.length < rolloutsPerDeletion };
 }
@@ -70,18 +70,24 @@ function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCond
 
 async function finishedRollouts(context: OperationContext, runId: string): Promise<readonly string[]> {
   const rows = await context.db.all(
-    'SELECT rollout_id FROM rollouts WHERE run_id = ? AND end_time_ms IS NOT NULL ORDER BY end_time_ms LIMIT ?',
+    // Held, so that nobody reopens one of them meanwhile.
+    `SELECT rollout_id FROM rollouts WHERE run_id = ? AND end_time_ms IS NOT NULL ORDER BY end_time_ms
+     LIMIT ? ${context.dialect.forUpdate}`,
     [runId, rolloutsPerDeletion],
   );
   return rows.map((row) => readText(row, 'rollout_id'));
 }
 
-async function looseRollouts(context: OperationContext, cutoffMs: number | null): Promise<readonly string[]> {
+async function looseRollouts(
+  context: OperationContext,
+  cutoffMs: number | null,
+  forUpdate: string,
+): Promise<readonly string[]> {
   if (cutoffMs === null) return [];
   const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
   const rows = await context.db.all(
     `SELECT rollout_id FROM rollouts WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}
-     ORDER BY end_time_ms LIMIT ?`,
+     ORDER BY end_time_ms LIMIT ? ${forUpdate}`,
     [cutoffMs, ...isOver.parameters, rolloutsPerDeletion],
   );
   return rows.map((row) => readText(row, 'rollout_id'));

@@ -38,10 +38,10 @@ export async function assertMayBeDeleted(context: OperationContext, runId: strin
  * finished before somebody forced the deletion goes with the others.
  */
 export async function deletePartOfRun(context: OperationContext, runId: string): Promise<DeletionPart> {
-  const rows = await context.db.all('SELECT rollout_id FROM rollouts WHERE run_id = ? ORDER BY position LIMIT ?', [
-    runId,
-    rolloutsPerDeletion,
-  ]);
+  const rows = await context.db.all(
+    `SELECT rollout_id FROM rollouts WHERE run_id = ? ORDER BY position LIMIT ? ${context.dialect.forUpdate}`,
+    [runId, rolloutsPerDeletion],
+  );
   const deleted =
     rows.length === 0
       ? nothingDeleted

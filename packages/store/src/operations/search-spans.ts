@@ -74,8 +74,8 @@ function restOfRollout(scan: Scan, start: SearchCursor, limit: number): Promise<
     ...scan.filters,
   ]);
   return scan.context.db.all(
-    `SELECT s.*, r.position AS rollout_position FROM rollouts AS r JOIN spans AS s ON s.rollout_id = r.rollout_id
-     WHERE ${where.sql} ORDER BY s.sequence_id ${word}, s.span_id ${word} LIMIT ?`,
+    `SELECT s.*, r.position AS rollout_position FROM rollouts AS r CROSS JOIN spans AS s
+     WHERE s.rollout_id = r.rollout_id AND ${where.sql} ORDER BY s.sequence_id ${word}, s.span_id ${word} LIMIT ?`,
     [...where.parameters, limit],
   );
 }
@@ -99,6 +99,7 @@ async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<Rol
   return null;
 }
 
+/** `CROSS JOIN` says in SQLite: rollouts first, few as they are here, and then the spans of each. */
 function spansOf(scan: Scan, window: RolloutWindow, limit: number): Promise<readonly SqlRow[]> {
   const { upTo, word } = scan.direction;
   const where = allOf([
@@ -108,8 +109,8 @@ function spansOf(scan: Scan, window: RolloutWindow, limit: number): Promise<read
     ...scan.filters,
   ]);
   return scan.context.db.all(
-    `SELECT s.*, r.position AS rollout_position FROM rollouts AS r JOIN spans AS s ON s.rollout_id = r.rollout_id
-     WHERE ${where.sql} ORDER BY r.position ${word}, s.sequence_id ${word}, s.span_id ${word} LIMIT ?`,
+    `SELECT s.*, r.position AS rollout_position FROM rollouts AS r CROSS JOIN spans AS s
+     WHERE s.rollout_id = r.rollout_id AND ${where.sql} ORDER BY r.position ${word}, s.sequence_id ${word}, s.span_id ${word} LIMIT ?`,
     [...where.parameters, limit],
   );
 }
