@@ -1,11 +1,18 @@
 import { type Attributes, type AttributeValue, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
-import { type AgentStepEnd, modelAnswerAttributes, type StreamTap } from '@agentlightning/core/adapter';
+import {
+  type AgentStepEnd,
+  type AgentSteps,
+  modelAnswerAttributes,
+  type StreamTap,
+} from '@agentlightning/core/adapter';
 import type { GatheredAnswer } from './gathered-answer.ts';
 import type { SdkAnswer } from './sdk-events.ts';
 import { answerOf } from './sdk-messages.ts';
 
 /** What a model call is made in: it is told what comes of the call. */
 export interface ModelCallOwner {
+  /** Where the call is recorded. */
+  readonly steps: AgentSteps;
   /** Ends the operation itself, with everything in it. */
   end(end?: AgentStepEnd): void;
   /** The call has its answer. */
