@@ -1,10 +1,10 @@
 import type { Attributes } from '@agentlightning/core';
 import type { AgentStepEnd } from '@agentlightning/core/adapter';
-import { fieldsOf, jsonOf, textOf } from './framework-value.ts';
+import { attributeText, fieldsOf, textOf } from './framework-value.ts';
 import { langchainAttributes } from './run-attributes.ts';
 
-const abortNames = new Set(['AbortError', 'ModelAbortError', 'APIUserAbortError']);
-const abortMessages = new Set(['Abort', 'Aborted', 'AbortError', 'Request was aborted.']);
+/** What frameworks and clients call an abort, in the name or the message of the error. */
+const abortWords = /^(Model|APIUser)?Abort(ed|Error)?$|^Request was aborted\.$/;
 const maxCauses = 5;
 
 /** How a run ended that threw: not everything that LangGraph throws is an error. */
@@ -32,7 +32,7 @@ function interruptAttributes(error: unknown): Attributes {
   if (!Array.isArray(interrupts)) return {};
   return {
     [langchainAttributes.isInterrupted]: true,
-    [langchainAttributes.interrupts]: JSON.stringify(jsonOf(interrupts)),
+    [langchainAttributes.interrupts]: attributeText(interrupts),
   };
 }
 
@@ -40,7 +40,7 @@ function interruptAttributes(error: unknown): Attributes {
 function isAbort(error: unknown): boolean {
   let current = error;
   for (let depth = 0; depth < maxCauses && current instanceof Error; depth += 1) {
-    if (abortNames.has(current.name) || abortMessages.has(current.message)) return true;
+    if (abortWords.test(current.name) || abortWords.test(current.message)) return true;
     current = current.cause;
   }
   return false;

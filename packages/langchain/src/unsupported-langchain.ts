@@ -7,7 +7,7 @@ export function unsupportedLangChain(module: unknown, version: string | null): A
   const found = version === null ? `a module with the exports: ${names || 'none'}` : `@langchain/core ${version}`;
   return new AgentLightningError({
     code: 'UNSUPPORTED_FRAMEWORK',
-    message: `Runs cannot be traced of ${found}. Supported is @langchain/core 1.x.`,
-    remedy: "Install it, or pass `await import('@langchain/core/callbacks/manager')` as one of `modules`.",
+    message: `Runs cannot be traced of ${found}. Supported are @langchain/core 0.3.80 and later, and 1.x.`,
+    remedy: "Install one of these, or pass `await import('@langchain/core/callbacks/manager')` as one of `modules`.",
   });
 }

@@ -1,6 +1,4 @@
-import { emitReward } from '@agentlightning/core';
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
-import { tool } from '@langchain/core/tools';
+import { answer, ScriptedModel } from '@agentlightning/core/testing';
 import {
   Annotation,
   Command,
@@ -15,10 +13,7 @@ import {
   task,
 } from '@langchain/langgraph';
 import type { ChatOpenAI } from '@langchain/openai';
-import { createAgent } from 'langchain';
-import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { modelOf, spanNamed, traced } from './traced.ts';
 
 const question = { messages: [{ role: 'user', content: 'What is 2 + 3?' }] };
@@ -193,29 +188,5 @@ describe('graphs', () => {
       await model.waitForDisconnects(1);
     });
     expect(tree).toEqual(['invoke_agent slow [partial]', '  think [partial]', '    chat tiny [partial]']);
-  });
-});
-
-describe('what is not LangChain’s own', () => {
-  test('rewards and calls of other clients within a node or a tool belong to it', async () => {
-    await using model = await ScriptedModel.start([callTool('guess', {}), answer('41'), answer('done')]);
-    const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
-    const guess = tool(
-      async () => {
-        emitReward(0.5);
-        const client = new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'own', maxRetries: 0 });
-        const messages = [{ role: 'user' as const, content: 'Guess.' }];
-        const completion = await client.chat.completions.create({ model: 'tiny', messages });
-        return completion.choices[0]?.message.content ?? '';
-      },
-      { name: 'guess', description: 'Guesses.', schema: z.object({}) },
-    );
-    const agent = createAgent({ model: modelOf(model), tools: [guess], name: 'guesser' });
-    const { spans } = await traced(() => agent.invoke(question), { endpoint });
-    const toolCall = spanNamed(spans, 'execute_tool guess');
-    expect(spanNamed(spans, 'agentlightning.annotation').parentId).toBe(toolCall.spanId);
-    const places = model.requests.map(({ headers }) => headers['x-agl-parent-span-id']);
-    expect(places[1]).toBe(toolCall.spanId);
-    expect(model.requests.map(({ headers }) => headers['x-agl-agent-name'])).toEqual(['guesser', 'guesser', 'guesser']);
   });
 });
