@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core';
-import { StreamedResponseItems } from './streamed-response-items.ts';
+import { readResponseItems } from './streamed-response-items.ts';
 
 /** More bytes than this of an answer are handed on to the agent, but not kept. */
 const maxKeptBytes = 16 * 1024 * 1024;
@@ -8,6 +8,8 @@ const maxKeptBytes = 16 * 1024 * 1024;
 export interface ReadAnswer {
   readonly body: JsonObject;
   readonly isWhole: boolean;
+  /** What a stream says went wrong; null when it says nothing. */
+  readonly failure: string | null;
 }
 
 /**
@@ -55,7 +57,7 @@ export class HttpExchange {
     const text = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
     if (text === '') return null;
     const plain = parseJsonObject(text);
-    if (plain !== null) return { body: plain, isWhole: this.#isEnded };
+    if (plain !== null) return { body: plain, isWhole: this.#isEnded, failure: null };
     return readEvents(text);
   }
 }
@@ -63,14 +65,21 @@ export class HttpExchange {
 function readEvents(text: string): ReadAnswer | null {
   const data = text.split(/\r?\n\r?\n/).flatMap(dataOf);
   const events = data.map(parseJsonObject).filter((event) => event !== null);
+  const failure = events.map(failureOf).find((message) => message !== null) ?? null;
   const isResponses = events.some(({ type }) => typeof type === 'string' && type.startsWith('response.'));
-  if (isResponses) return new StreamedResponseItems(events).read();
+  if (isResponses) return { ...readResponseItems(events), failure };
   const chunks = events.filter(({ choices }) => Array.isArray(choices));
   if (chunks.length === 0) return null;
   const message = new StreamedMessage();
   for (const chunk of chunks) message.add(chunk);
   const isFinished = chunks.some(({ choices }) => hasFinished(choices));
-  return { body: message.toBody(), isWhole: isFinished || data.includes('[DONE]') };
+  return { body: message.toBody(), isWhole: isFinished || data.includes('[DONE]'), failure };
+}
+
+/** An error is an event of its own, with the message in it or in a field of its own. */
+function failureOf({ type, error, message }: JsonObject): string | null {
+  const text = isJsonObject(error) ? error.message : type === 'error' ? message : null;
+  return typeof text === 'string' ? text : null;
 }
 
 function hasFinished(choices: JsonObject[string] | undefined): boolean {

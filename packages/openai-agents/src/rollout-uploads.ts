@@ -2,8 +2,9 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/
 import { markLayer } from '@agentlightning/core/adapter';
 import { fieldsOf } from './framework.ts';
 
-/** So many traces may be waiting to be uploaded at once; the framework's own queue holds a thousand spans. */
-const maxTraces = 10_000;
+/** So many traces and spans may be waiting to be uploaded at once; the framework's own queue holds a thousand. */
+const maxItems = 4096;
+const maxTraces = 4096;
 
 /**
  * Keeps what agents say in rollouts from being uploaded to OpenAI by the framework's exporter. Other exporters, and what
@@ -13,14 +14,19 @@ export class RolloutUploads {
   readonly #traceIds: Set<string> = new Set();
   /** Weakly: what the exporter has sent is of no interest. */
   #waiting: WeakRef<object>[] = [];
+  #added = 0;
 
   /** Notes a trace or a span of a rollout. */
   add(item: { readonly traceId: string }): void {
     this.#traceIds.add(item.traceId);
+    if (this.#traceIds.size > maxTraces) this.#forgetOldest();
+    this.#waiting[this.#added % maxItems] = new WeakRef(item);
+    this.#added += 1;
+  }
+
+  #forgetOldest(): void {
     const [oldest] = this.#traceIds;
-    if (this.#traceIds.size > maxTraces && oldest !== undefined) this.#traceIds.delete(oldest);
-    if (this.#waiting.length >= maxTraces) this.#waiting = this.#waiting.filter((ref) => ref.deref() !== undefined);
-    this.#waiting.push(new WeakRef(item));
+    if (oldest !== undefined) this.#traceIds.delete(oldest);
   }
 
   /** A fetch that leaves traces of rollouts out of what the exporter sends. */

@@ -126,14 +126,13 @@ export class SpanSteps implements SpanListener {
   }
 
   #endModelCall({ span, agentId }: OpenSpan, exchange: HttpExchange): void {
-    const { attributes, answer, isPartial } = modelCallEnd(span.spanData, exchange);
+    const { attributes, answer, isPartial, failure } = modelCallEnd(span.spanData, exchange);
     if (agentId !== null && answer !== null) this.#toolCalls.add(agentId, answer);
-    const partial = isPartial ? { [modelCallAttributes.isPartial]: true } : {};
-    const isAborted = span.error === null ? isPartial : isAbort(span);
+    const error = span.error === null ? failure : messageOf(span.error);
     this.#steps.end(span.spanId, {
-      attributes: { ...attributes, ...partial },
-      isAborted,
-      ...(span.error === null ? {} : { error: messageOf(span.error) }),
+      attributes: { ...attributes, ...(isPartial ? { [modelCallAttributes.isPartial]: true } : {}) },
+      isAborted: error === null ? isPartial : isAbort(error),
+      ...(error === null ? {} : { error }),
     });
   }
 
@@ -164,8 +163,8 @@ function nameOf(data: SpanData, exchange: HttpExchange | null): string {
 }
 
 /** The client's word for it, as the framework passes it on. */
-function isAbort({ error }: FrameworkSpan): boolean {
-  return error !== null && /\babort/i.test(messageOf(error));
+function isAbort(error: string): boolean {
+  return /\babort/i.test(error);
 }
 
 function textOf(value: unknown): string | null {

@@ -69,6 +69,8 @@ export interface ModelCallEnd {
   readonly answer: JsonObject | null;
   /** Whether something of an answer came, but not all of it. */
   readonly isPartial: boolean;
+  /** What the answer itself says went wrong; null when it says nothing. */
+  readonly failure: string | null;
 }
 
 /** A model call from what the framework shows of it, and where it shows nothing, from what went over the wire. */
@@ -85,6 +87,7 @@ export function modelCallEnd(data: SpanData, exchange: HttpExchange): ModelCallE
     attributes: isSensitiveDataOff(data) ? withoutContent(attributes) : attributes,
     answer,
     isPartial: read !== null && !read.isWhole,
+    failure: read?.failure ?? null,
   };
 }
 

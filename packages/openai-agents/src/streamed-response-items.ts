@@ -1,11 +1,17 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
-import type { ReadAnswer } from './http-exchange.ts';
 
 /** Events of the Responses API after which nothing follows. */
 const lastEvents = ['response.completed', 'response.incomplete', 'response.failed'];
 
-/** The events of a stream of the Responses API, put together into the body as far as it came. */
-export class StreamedResponseItems {
+/** Puts the events of a stream of the Responses API together into the body, as far as it came. */
+export function readResponseItems(events: readonly JsonObject[]): {
+  readonly body: JsonObject;
+  readonly isWhole: boolean;
+} {
+  return new StreamedResponseItems(events).read();
+}
+
+class StreamedResponseItems {
   readonly #items: Map<number, Record<string, JsonValue>> = new Map();
   #head: JsonObject = {};
   #isWhole = false;
@@ -15,7 +21,7 @@ export class StreamedResponseItems {
   }
 
   /** The body so far. The last event of a whole stream has it as it is. */
-  read(): ReadAnswer {
+  read(): { readonly body: JsonObject; readonly isWhole: boolean } {
     if (this.#isWhole) return { body: this.#head, isWhole: true };
     const output = [...this.#items].sort(([left], [right]) => left - right).map(([, item]) => item);
     return { body: { ...this.#head, output }, isWhole: false };

@@ -31,18 +31,30 @@ export interface Framework {
   readonly OpenAI: OpenAIClass;
   /** The API of all scenes that do not ask for one. */
   readonly api: SceneModelOptions['api'];
+  /** What the adapter is told of it. @default nothing: it is found */
+  readonly modules?: readonly unknown[];
 }
 
+type Cannot = AdapterUnderTest<SceneModel>['cannot'];
+
+const nowhere: Cannot = {
+  embeddings: 'OpenAI Agents makes no embeddings',
+  'cached-answer': 'OpenAI Agents has no cache of answers',
+};
+
+/** What the framework cannot do, by the API of its models. */
+export const cannot: Readonly<Record<SceneModelOptions['api'], Cannot>> = {
+  'chat-completions': nowhere,
+  responses: { ...nowhere, 'many-choices': 'The Responses API gives one answer' },
+};
+
 /** Agents as the framework's documentation writes them. */
-export function openAIAgentsUnderTest(
-  framework: Framework,
-  cannot: AdapterUnderTest<SceneModel>['cannot'],
-): AdapterUnderTest<SceneModel> {
-  const { agents, OpenAI, name, api } = framework;
+export function openAIAgentsUnderTest(framework: Framework, missing: Cannot): AdapterUnderTest<SceneModel> {
+  const { agents, OpenAI, name, api, modules = [] } = framework;
   return {
     name,
     api,
-    instrument: ({ redirect }) => instrumentOpenAIAgents({ redirect }),
+    instrument: ({ redirect }) => instrumentOpenAIAgents({ redirect, modules }),
     createModel: (options) => {
       const { baseUrl, apiKey, maxRetries, model, choices } = options;
       const client = new OpenAI({ baseURL: baseUrl, apiKey, maxRetries });
@@ -51,7 +63,7 @@ export function openAIAgentsUnderTest(
     },
     ask: (agent, ask) => askAgent(agents, buildAgent(agents, agent), ask),
     footprint: () => footprintOf(agents, OpenAI),
-    cannot,
+    cannot: missing,
   };
 }
 
