@@ -81,6 +81,28 @@ test('applies what is new in order, and nothing of it when one part fails', asyn
   await driver.close();
 });
 
+test('brings a store of the first version up to date with everything that is in it', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const driver = await SqliteDriver.open({ ...driverOptions, path: file });
+  await migrate(driver, { nowMs: 0, migrations: migrations.slice(0, 1) });
+  await driver.close();
+  const statuses = ['queuing', 'cancelled'];
+  for (const [index, status] of statuses.entries()) {
+    execute(
+      file,
+      `INSERT INTO rollouts (rollout_id, status, max_attempts, retry_condition, start_time_ms, end_time_ms, input)
+       VALUES ('ro-${index}', '${status}', 1, '[]', 1, ${status === 'cancelled' ? 2 : 'NULL'}, '1')`,
+    );
+  }
+  execute(file, "INSERT INTO queue (rollout_id) VALUES ('ro-0')");
+  const store = await openStore(file);
+  expect(await store.queryRollouts({ statusIn: ['queuing', 'cancelled'], limit: 1 })).toMatchObject({ total: 2 });
+  expect(await store.claimRollouts()).toMatchObject([{ rolloutId: 'ro-0' }]);
+  expect(await store.applyRetention({ olderThanMs: 0 })).toMatchObject({ rollouts: 1 });
+  await store.close();
+});
+
 function execute(file: string, sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
