@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { runCommand } from './run-command.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
+/** What takes longer than this hangs, in milliseconds: on two busy cores everything may take half an hour. */
+const testTimeoutMs = 45 * 60_000;
+
 /** The parts of vitest's JSON report that are read here. */
 interface TestReport {
   readonly numPassedTests: number;
@@ -25,9 +28,12 @@ async function runTests(context: StepContext): Promise<StepResult> {
   try {
     const { isOk, output } = await runCommand(
       ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`],
-      { timeoutMs: 15 * 60_000, env: { CI: '1' }, onLine: (line) => showLine(line, context) },
+      { timeoutMs: testTimeoutMs, env: { CI: '1' }, onLine: (line) => showLine(line, context) },
     );
-    return countTests(JSON.parse(await readFile(reportFile, 'utf8')) as TestReport, { isOk, output });
+    const report = await readFile(reportFile, 'utf8').catch(() => null);
+    // Without a report vitest was stopped or broke down: what it said last tells why.
+    if (report === null) return { passed: 0, failed: 1, remark: 'no report', output };
+    return countTests(JSON.parse(report) as TestReport, { isOk, output });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
