@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -27,23 +27,19 @@ export async function preparePython(): Promise<PythonEnvironment> {
     .slice(0, 12);
   const environment = join(cacheFolder, fingerprint);
   const python = join(environment, 'bin', 'python');
-  if (existsSync(join(environment, 'complete'))) return { python };
+  if (existsSync(python)) return { python };
   const missing = await whyUnusable('python3');
   if (missing !== null) return { missing };
-  await rm(environment, { recursive: true, force: true });
   await mkdir(cacheFolder, { recursive: true });
-  await run('python3', ['-m', 'venv', environment]);
-  await run(
-    python,
-    ['-m', 'pip', 'install', '--quiet', '--no-deps', '--disable-pip-version-check', '-r', requirements],
-    {
-      timeout: 10 * 60_000,
-      maxBuffer: 2 ** 26,
-    },
-  );
-  // Last, so that an interrupted installation is begun again.
-
-  await writeFile(join(environment, 'complete'), '');
+  // Made aside and moved as a whole: an interrupted installation leaves nothing, and of two at a time the first counts.
+  const made = await mkdtemp(`${environment}-`);
+  await run('python3', ['-m', 'venv', made]);
+  const install = ['install', '--quiet', '--no-deps', '--disable-pip-version-check', '-r', requirements];
+  await run(join(made, 'bin', 'python'), ['-m', 'pip', ...install], { timeout: 10 * 60_000, maxBuffer: 2 ** 26 });
+  await rename(made, environment).catch(async (error: unknown) => {
+    if (!existsSync(python)) throw error;
+    await rm(made, { recursive: true, force: true });
+  });
   return { python };
 }
 
