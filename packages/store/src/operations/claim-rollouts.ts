@@ -3,7 +3,7 @@ import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';
 import { loadAttempt, openAttempt } from './attempt-record.ts';
-import { loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
+import { isQueued, loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
 import { markWorkerDequeued } from './worker-record.ts';
 
 /** What to take from the queue, and for whom. */
@@ -21,13 +21,25 @@ export async function claimRollouts(
   request: ClaimRequest,
 ): Promise<readonly AttemptedRollout[]> {
   const claimed: AttemptedRollout[] = [];
-  for (const rolloutId of await takeFromQueue(context, request)) {
+  let places = await takeFromQueue(context, request);
+  for (let rolloutId = places.shift(); rolloutId !== undefined; rolloutId = places.shift()) {
     const { rollout } = await loadRollout(context, rolloutId);
+    // Somebody cancelled it while we waited for it, and left its place in the queue to us.
+    if (!isQueued(rollout.status)) {
+      if (places.length === 0 && claimed.length === 0) places = await takeFromQueue(context, request);
+      continue;
+    }
     const moved = await moveRollout(context, rollout, 'preparing');
     claimed.push(withAttempt(moved, await openAttempt(context, rolloutId, request)));
   }
   if (claimed.length > 0 && request.workerId !== null) await markWorkerDequeued(context, request.workerId);
   return claimed;
+}
+
+/** Whether anything stands in the queue. */
+export async function isAnythingQueued(context: OperationContext): Promise<boolean> {
+  const rows = await context.db.all('SELECT 1 AS one FROM queue LIMIT 1');
+  return rows.length > 0;
 }
 
 /** What is remembered of a claim, to answer it again. */
@@ -58,17 +70,19 @@ export function assertClaimLimit(limit: number): void {
   ]);
 }
 
-async function takeFromQueue(context: OperationContext, request: ClaimRequest): Promise<readonly string[]> {
+async function takeFromQueue(context: OperationContext, request: ClaimRequest): Promise<string[]> {
+  const { skipLocked } = context.dialect;
   const ofRun = request.runId === null ? '' : 'WHERE q.run_id = ?';
   const parameters: SqlValue[] = request.runId === null ? [request.limit] : [request.runId, request.limit];
+  // Where others write meanwhile, the rollouts are locked with their places in the queue: somebody may be cancelling
+  // one. Materialized, because a selection that locks must run once.
+  const queue = skipLocked === '' ? 'queue AS q' : 'queue AS q JOIN rollouts AS r ON r.rollout_id = q.rollout_id';
+  const next = `SELECT q.position FROM ${queue} ${ofRun} ORDER BY q.position LIMIT ? ${skipLocked}`;
   const rows = await context.db.all(
-    // The rollouts are locked with their places in the queue: somebody may be cancelling one. Materialized, because
-    // a selection that locks must run once.
-    `WITH next AS MATERIALIZED (
-       SELECT q.position FROM queue AS q JOIN rollouts AS r ON r.rollout_id = q.rollout_id
-       ${ofRun} ORDER BY q.position LIMIT ? ${context.dialect.skipLocked}
-     )
-     DELETE FROM queue WHERE position IN (SELECT position FROM next) RETURNING position, rollout_id`,
+    skipLocked === ''
+      ? `DELETE FROM queue WHERE position IN (${next}) RETURNING position, rollout_id`
+      : `WITH next AS MATERIALIZED (${next})
+         DELETE FROM queue WHERE position IN (SELECT position FROM next) RETURNING position, rollout_id`,
     parameters,
   );
   return rows

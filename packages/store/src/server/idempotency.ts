@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ValidationError } from '@agentlightning/core';
 import type { Context } from 'hono';
 import type { IdempotentRequest } from '../operations/answer-once.ts';
@@ -32,9 +32,6 @@ export async function idempotentRequest(context: Context): Promise<IdempotentReq
       { path: 'idempotency-key', message: `must have 1 to ${longestKey} characters, got ${key.length}` },
     ]);
   }
-  const requestHash = createHash('sha256')
-    .update(`${context.req.method} ${context.req.path}\n`)
-    .update(await context.req.text())
-    .digest('base64url');
-  return { key, requestHash };
+  const request = `${context.req.method} ${context.req.path}\n${await context.req.text()}`;
+  return { key, requestHash: hash('sha256', request, 'base64url') };
 }
