@@ -185,11 +185,15 @@ test('an attempt that fails is tried again as often as the rollout says, and the
 test('32 rollouts run at the same time, each in its own context', async () => {
   let running = 0;
   let most = 0;
+  const crowd = Promise.withResolvers<void>();
   await using done = await played(
     Array.from({ length: 96 }, (_, index) => index),
     async (task, { rolloutId }) => {
       running += 1;
       most = Math.max(most, running);
+      // Nobody goes on before all places are taken, which hangs where there are fewer.
+      if (running === 32) crowd.resolve();
+      await crowd.promise;
       for (let step = 0; step < 3; step += 1) {
         await turn();
         expect(currentRollout()?.rolloutId).toBe(rolloutId);
@@ -201,8 +205,7 @@ test('32 rollouts run at the same time, each in its own context', async () => {
     { concurrency: 32 },
   );
   expect(done.summary.succeeded).toBe(96);
-  expect(most).toBeGreaterThan(16);
-  expect(most).toBeLessThanOrEqual(32);
+  expect(most).toBe(32);
   for (const index of done.ids.keys()) {
     const bodies = (await spansOf(done, index)).map((span) => span.attributes['agentlightning.message.body']);
     expect(bodies.filter((body) => body !== undefined)).toEqual(Array(3).fill(`${index}`));
