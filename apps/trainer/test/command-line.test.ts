@@ -103,7 +103,7 @@ test('a store served over http holds a whole run, which runs and show can read',
   expect(runs.output).toContain(`"run":"${String(done['run'])}"`);
   await using show = new AglProcess(['show', String(done['rollout_after']), '--store', url]);
   expect(await show.exitCode()).toBe(0);
-  expect(show.output).toMatch(/agentlightning\.rollout[\s\S]*openai\.chat\.completion[\s\S]*tokens[\s\S]*policy v1/);
+  expect(show.output).toMatch(/rollout[\s\S]*model run-[\s\S]*tokens[\s\S]*policy v1/);
 });
 
 test('standard output of --json is JSON whatever the agent writes, and its carelessness stops nothing', async () => {

@@ -26,8 +26,10 @@ export async function runGateway({ store: storeUrl, upstream, model, host, port 
       log,
     });
     log.info({ url: gateway.url, upstream, model: model ?? null }, 'gateway is up');
+    // Before anybody is told that it is up, and may stop it.
+    const stopped = untilStopped(() => gateway.close());
     process.stdout.write(`${JSON.stringify({ event: 'ready', url: gateway.url })}\n`);
-    await untilStopped(() => gateway.close());
+    await stopped;
   } finally {
     await store.close();
   }

@@ -17,7 +17,9 @@ export async function serveRuntime({ dir, port, inferencePort }: RuntimeFlags): 
   const runtime = await startCpuRuntime(options);
   const { address, inferenceUrl: inference } = runtime;
   log.info({ address, inference, key: apiKey !== undefined }, 'runtime is up');
+  // Before anybody is told that it is up, and may stop it.
+  const stopped = untilStopped(() => runtime.close());
   process.stdout.write(`${JSON.stringify({ event: 'ready', address, inference })}\n`);
-  await untilStopped(() => runtime.close());
+  await stopped;
   log.info('runtime has stopped');
 }

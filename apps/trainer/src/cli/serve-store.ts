@@ -24,8 +24,10 @@ export async function serveStore(flags: StoreFlags): Promise<void> {
     // Without the password of a database.
     const place = db.replace(/\/\/[^@/]*@/, '//');
     log.info({ url: server.url, db: place, key: apiKey !== undefined }, 'store is up');
+    // Before anybody is told that it is up, and may stop it.
+    const stopped = untilStopped(() => server.close());
     process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);
-    await untilStopped(() => server.close());
+    await stopped;
   } finally {
     await store.close();
   }
