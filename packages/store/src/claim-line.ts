@@ -59,6 +59,14 @@ export class ClaimLine {
     });
   }
 
+  /**
+   * Serves those who wait if there is anything, although nobody said so: a claimant that dies in the middle of a
+   * claim leaves its rollout in the queue without a word.
+   */
+  async lookAgain(isAnythingQueued: () => Promise<boolean>): Promise<void> {
+    if (this.#waiting.size > 0 && (await isAnythingQueued())) void this.#serve();
+  }
+
   /** Takes a waiter out of the line, at once: the same pass must not serve it twice. */
   #leave(waiter: Waiter): void {
     this.#waiting.delete(waiter);

@@ -21,7 +21,7 @@ import type { OperationContext } from './operation.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
 import { findAnswer, forgetOldAnswers, type IdempotentRequest, recordAnswer } from './operations/answer-once.ts';
 import { applyPartOfRetention, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
-import { assertClaimLimit, claimedIds, readClaimed } from './operations/claim-rollouts.ts';
+import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/claim-rollouts.ts';
 import { countEverything } from './operations/count-everything.ts';
 import { addDeletions, nothingDeleted } from './operations/delete-rollouts.ts';
 import { assertMayBeDeleted, type DeletionPart, deletePartOfRun } from './operations/delete-run.ts';
@@ -210,6 +210,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     const expired = await this.runner.read((context) => findExpiredAttempts(context, resumedMs));
     const rules = { resumedMs, maxLostClaims: this.#maxLostClaims };
     if (expired.length > 0) await this.runner.write((context) => expireAttempts(context, rules));
+    await this.#claimLine.lookAgain(() => this.runner.read(isAnythingQueued));
     this.#retain(resumedMs);
     if (this.#clock.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;

@@ -67,6 +67,35 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     expect(claimed.map(({ rolloutId }) => rolloutId).toSorted()).toEqual(expected.toSorted());
   });
 
+  test('agree on whether a rollout was cancelled or claimed first', async () => {
+    const [one, two] = stores;
+    for (let round = 0; round < 20; round += 1) {
+      const [rollout] = (await one?.enqueueRollouts([{ input: round }])) ?? [];
+      const rolloutId = rollout?.rolloutId ?? fail();
+      const [claimed] = await Promise.all([
+        two?.claimRollouts(),
+        one?.updateRollout(rolloutId, { status: 'cancelled' }),
+      ]);
+      const attempts = (await one?.queryAttempts(rolloutId))?.items ?? fail();
+      expect(attempts.map(({ status }) => status)).toEqual(claimed?.length === 0 ? [] : ['failed']);
+      expect(await one?.getRollout(rolloutId)).toMatchObject({ status: 'cancelled' });
+    }
+    expect(await two?.claimRollouts()).toEqual([]);
+  });
+
+  test('serve those who wait also when a claimant died in the middle of its claim', async () => {
+    const [one, two] = stores;
+    const [rollout] = (await one?.enqueueRollouts([{ input: 1 }])) ?? [];
+    // Holds the place in the queue as a claimant does, and lets go of it without a word.
+    await database.execute('BEGIN');
+    await database.execute('SELECT position FROM queue FOR UPDATE');
+    expect(await one?.claimRollouts()).toEqual([]);
+    const waiting = two?.claimRollouts({ waitMs: 20_000 });
+    expect(await one?.claimRollouts()).toEqual([]);
+    await database.execute('ROLLBACK');
+    expect(await waiting).toMatchObject([{ rolloutId: rollout?.rolloutId }]);
+  });
+
   test('leave a worker idle whose last attempts end at once', async () => {
     const [store] = stores;
     for (let round = 0; round < 5; round += 1) {
@@ -83,14 +112,22 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
   test('end an attempt whose time is up once, however many watch', async () => {
     const [store] = stores;
     const config = { timeoutMs: 1, maxAttempts: 2, retryCondition: ['timeout' as const] };
-    const [rollout] = (await store?.enqueueRollouts([{ input: 1, config }])) ?? [];
-    const rolloutId = rollout?.rolloutId ?? fail();
-    await store?.claimRollouts();
-    // Every one of them has a watchdog; the rollout comes back to the queue, and there is no third attempt.
-    const again = await Promise.all(stores.map((one) => one.claimRollouts({ waitMs: 3000 })));
-    expect(again.flat()).toHaveLength(1);
-    await store?.waitForRollouts([rolloutId]);
-    expect(await store?.getRollout(rolloutId)).toMatchObject({ status: 'failed', attempt: { sequenceId: 2 } });
+    const rollouts = (await store?.enqueueRollouts([1, 2, 3].map((input) => ({ input, config })))) ?? fail();
+    const ids = rollouts.map(({ rolloutId }) => rolloutId);
+    await store?.claimRollouts({ limit: 3 });
+    // Every one of them has a watchdog; each rollout comes back to the queue once, and there is no third attempt.
+    const again = await Promise.all(stores.map((one) => one.claimRollouts({ waitMs: 20_000 })));
+    expect(
+      again
+        .flat()
+        .map(({ rolloutId }) => rolloutId)
+        .toSorted(),
+    ).toEqual(ids.toSorted());
+    await store?.waitForRollouts(ids);
+    for (const id of ids) {
+      expect((await store?.queryAttempts(id))?.items.map(({ status }) => status)).toEqual(['timeout', 'timeout']);
+      expect(await store?.getRollout(id)).toMatchObject({ status: 'failed' });
+    }
   });
 });
 

@@ -202,9 +202,9 @@ function letGo(client: PoolClient): void {
   client.query('COMMIT').catch(ignore);
 }
 
-/** Longer after every time, and different for each of those who were in each other's way. */
+/** Longer after every time. One of those who are in each other's way always gets through meanwhile. */
 function conflictPauseMs(conflicts: number): number {
-  return Math.min(2 ** conflicts, longestConflictPauseMs) * (0.5 + Math.random());
+  return Math.min(2 ** conflicts, longestConflictPauseMs);
 }
 
 function reconnectPauseMs(losses: number): number {

@@ -72,8 +72,7 @@ export async function moveRollout(context: OperationContext, rollout: Rollout, t
   ]);
   if (isTerminalRolloutStatus(rollout.status)) await forgiveLostClaims(context, rollout.rolloutId);
   if (isQueued(to)) await enterQueue(context, [rollout]);
-  else if (isQueued(rollout.status))
-    await context.db.run('DELETE FROM queue WHERE rollout_id = ?', [rollout.rolloutId]);
+  else if (isQueued(rollout.status)) await leaveQueue(context, rollout.rolloutId);
   noteRollout(context, { ...rollout, status: to });
   return { ...rollout, status: to, endTimeMs };
 }
@@ -97,6 +96,15 @@ export function enterQueue(context: OperationContext, rollouts: readonly Rollout
     unlessKnown: ['rollout_id'],
     rows: rollouts.map(({ rolloutId, runId }) => [rolloutId, runId]),
   });
+}
+
+/** Takes a rollout from the queue. A place that somebody is taking right now is left to whoever takes it. */
+async function leaveQueue(context: OperationContext, rolloutId: string): Promise<void> {
+  await context.db.run(
+    `WITH place AS MATERIALIZED (SELECT position FROM queue WHERE rollout_id = ? ${context.dialect.skipLocked})
+     DELETE FROM queue WHERE position IN (SELECT position FROM place)`,
+    [rolloutId],
+  );
 }
 
 /** Whether a rollout with this status stands in the queue. */

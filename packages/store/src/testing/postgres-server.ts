@@ -99,7 +99,7 @@ class TestServer implements PostgresServer {
 
   async createDatabase(): Promise<string> {
     this.#databases += 1;
-    const name = `test_${process.pid}_${this.#databases}_${Date.now()}`;
+    const name = `test_${process.pid}_${this.#databases}`;
     const client = new pg.Client({ connectionString: this.url });
     await client.connect();
     await client.query(`CREATE DATABASE ${name}`);
