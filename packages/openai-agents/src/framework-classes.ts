@@ -1,6 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
+import { hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
 import { fieldsOf } from './framework.ts';
-import { hasMethod, type Method, patchMethod } from './patch-method.ts';
 
 /** A class of the framework. */
 interface FrameworkClass {

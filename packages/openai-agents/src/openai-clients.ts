@@ -1,5 +1,5 @@
+import { hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
 import { fieldsOf } from './framework.ts';
-import { hasMethod, type Method, patchMethod } from './patch-method.ts';
 
 /** Puts a fetch over another. */
 export type FetchMaker = (inner: typeof fetch) => typeof fetch;

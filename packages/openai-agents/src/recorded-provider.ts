@@ -1,6 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
+import { type Method, patchMethod } from '@agentlightning/core/adapter';
 import { type FrameworkSpan, type FrameworkTrace, noopId, type TraceProvider } from './framework.ts';
-import { type Method, patchMethod } from './patch-method.ts';
 import { quietly } from './warn-once.ts';
 
 /** Who is told of the framework's spans. */
@@ -13,8 +13,8 @@ export interface SpanListener {
   spanEnded(span: FrameworkSpan): void;
 }
 
-/** The methods of a provider that are replaced. */
-type Replaced = Pick<TraceProvider, 'createTrace' | 'createSpan' | 'setDisabled'>;
+/** The provider's methods that are replaced, without their types. */
+type Methods = Record<'createTrace' | 'createSpan' | 'setDisabled' | 'registerProcessor', Method>;
 
 /**
  * Tells a listener of the spans that a provider makes within rollouts, in the order in which they begin and end.
@@ -26,52 +26,45 @@ type Replaced = Pick<TraceProvider, 'createTrace' | 'createSpan' | 'setDisabled'
  * @returns undoes it
  */
 export function listenToProvider(provider: TraceProvider, listener: SpanListener): () => void {
-  const before = ownMethods(provider);
-  const { createTrace, createSpan, setDisabled } = provider;
+  const methods = methodsOf(provider);
+  const setDisabled = provider.setDisabled.bind(provider);
   // The framework has no way to ask; a trace that is only made, and not started, is heard of by nobody.
-  let isActive = true;
-  let isDisabled = createTrace.call(provider, { name: 'probe' }).traceId === noopId;
-  const enabled = <TMade>(make: () => TMade): TMade => {
-    setDisabled.call(provider, false);
+  let isDisabled = provider.createTrace({ name: 'probe' }).traceId === noopId;
+  const made = <TMade>(make: () => unknown): TMade => {
+    if (!isDisabled) return make() as TMade;
+    setDisabled(false);
     try {
-      return make();
+      return make() as TMade;
     } finally {
-      setDisabled.call(provider, true);
+      setDisabled(true);
     }
   };
-  const made = <TMade>(make: () => TMade): TMade => (isDisabled ? enabled(make) : make());
-  const replaced: Replaced = {
-    createTrace: (options) => {
-      if (!isActive || currentRollout() === null) return createTrace.call(provider, options);
-      const trace = made(() => createTrace.call(provider, options));
+  const undos = [
+    patchMethod(methods, 'createTrace', (create) => (...args) => {
+      if (currentRollout() === null) return create.apply(provider, args);
+      const trace = made<FrameworkTrace>(() => create.apply(provider, args));
       quietly('A trace of OpenAI Agents is not recorded', () => listener.traceCreated(trace));
       return isDisabled ? silenced(trace) : trace;
-    },
-    createSpan: (options, parent) => {
-      const isWanted = isActive && (currentRollout() !== null || isWithin(provider, listener));
-      if (!isWanted) return createSpan.call(provider, options, parent);
-      const span = made(() => createSpan.call(provider, options, parent));
+    }),
+    patchMethod(methods, 'createSpan', (create) => (...args) => {
+      const isWanted = currentRollout() !== null || listener.isOpen(provider.getCurrentSpan()?.spanId ?? '');
+      if (!isWanted) return create.apply(provider, args);
+      const span = made<FrameworkSpan>(() => create.apply(provider, args));
       return span.spanId === noopId ? span : heard(span, { provider, listener, isSilent: isDisabled });
-    },
-    setDisabled: (disabled) => {
-      isDisabled = disabled;
-      setDisabled.call(provider, disabled);
-    },
-  };
-  Object.assign(provider, replaced);
+    }),
+    patchMethod(methods, 'setDisabled', (set) => (disabled) => {
+      isDisabled = disabled === true;
+      set.call(provider, disabled);
+    }),
+  ];
   return () => {
-    isActive = false;
-    restore(provider, before, replaced);
+    for (const undo of undos) undo();
   };
 }
 
 /** Runs what may load another copy of the framework, which would add a processor of its own that prints spans. */
 export function withoutNewProcessors<TResult>(provider: TraceProvider, run: () => TResult): TResult {
-  const undo = patchMethod(
-    provider as object as Record<'registerProcessor', Method>,
-    'registerProcessor',
-    () => () => {},
-  );
+  const undo = patchMethod(methodsOf(provider), 'registerProcessor', () => () => {});
   try {
     return run();
   } finally {
@@ -79,9 +72,8 @@ export function withoutNewProcessors<TResult>(provider: TraceProvider, run: () =
   }
 }
 
-function isWithin(provider: TraceProvider, listener: SpanListener): boolean {
-  const current = provider.getCurrentSpan();
-  return current !== null && listener.isOpen(current.spanId);
+function methodsOf(provider: TraceProvider): Methods {
+  return provider as unknown as Methods;
 }
 
 /** How a span is heard of. */
@@ -112,7 +104,8 @@ function heard(span: FrameworkSpan, { provider, listener, isSilent }: Hearing): 
 }
 
 function silenced(trace: FrameworkTrace): FrameworkTrace {
-  replace(trace, { start: () => Promise.resolve(), end: () => Promise.resolve() });
+  const nothing = (): Promise<void> => Promise.resolve();
+  replace(trace, { start: nothing, end: nothing });
   return trace;
 }
 
@@ -120,24 +113,5 @@ function silenced(trace: FrameworkTrace): FrameworkTrace {
 function replace(target: object, methods: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(methods)) {
     Object.defineProperty(target, name, { value, configurable: true, writable: true, enumerable: false });
-  }
-}
-
-function ownMethods(provider: TraceProvider): PropertyDescriptorMap {
-  const own = Object.getOwnPropertyDescriptors(provider) as PropertyDescriptorMap;
-  return Object.fromEntries(
-    Object.entries(own).filter(([name]) => replacedNames.some((replaced) => replaced === name)),
-  );
-}
-
-const replacedNames = ['createTrace', 'createSpan', 'setDisabled'] as const satisfies (keyof Replaced)[];
-
-/** Leaves alone what somebody else has replaced meanwhile: that goes on calling ours, which now only pass on. */
-function restore(provider: TraceProvider, before: PropertyDescriptorMap, replaced: Replaced): void {
-  for (const name of replacedNames) {
-    if (provider[name] !== replaced[name]) continue;
-    const own = before[name];
-    if (own === undefined) delete (provider as Partial<TraceProvider>)[name];
-    else Object.defineProperty(provider, name, own);
   }
 }

@@ -1,7 +1,12 @@
 import { currentRollout } from '@agentlightning/core';
-import { type CallPlace, markLayer, type RedirectedFetchOptions, redirectedFetch } from '@agentlightning/core/adapter';
+import {
+  type CallPlace,
+  markLayer,
+  type RedirectedFetchOptions,
+  readThrough,
+  redirectedFetch,
+} from '@agentlightning/core/adapter';
 import type { HttpExchange } from './http-exchange.ts';
-import { readThrough } from './read-through.ts';
 import { quietly } from './warn-once.ts';
 
 /** What is known of a model call that is made now. */
@@ -32,7 +37,30 @@ export function tracedModelFetch(
     if (exchange === null) return send(input, init);
     exchange.sent(init?.body);
     quietly('A model call of OpenAI Agents has no place in the trace', () => calls.place());
-    return readThrough(await send(input, init), exchange);
+    return noted(await send(input, init), exchange);
   };
   return markLayer(traced, { inner: send, place });
+}
+
+/** Answers that are noted already: a client's own fetch and the global one may both be ours. */
+const notedResponses = new WeakSet<Response>();
+
+/** The same response, whose bytes are noted as they pass by. */
+function noted(response: Response, exchange: HttpExchange): Response {
+  if (response.body === null || notedResponses.has(response)) return response;
+  const ignore = (): void => {};
+  const body = readThrough(response.body, {
+    take: (chunk: Uint8Array) => exchange.take(chunk),
+    ended: () => exchange.ended(),
+    failed: ignore,
+    cancelled: ignore,
+  });
+  const { status, statusText, headers } = response;
+  const same = new Response(body, { status, statusText, headers });
+  // A response that was made here has no address of its own.
+  for (const name of ['url', 'redirected', 'type'] as const) {
+    Object.defineProperty(same, name, { value: response[name] });
+  }
+  notedResponses.add(same);
+  return same;
 }

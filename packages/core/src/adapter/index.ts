@@ -22,6 +22,8 @@ export {
 } from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
 export { isRequest, readFetch } from './model-request.ts';
+export type { Method } from './patch-method.ts';
+export { hasMethod, patchMethod } from './patch-method.ts';
 export type { StreamTap } from './read-through.ts';
 export { readThrough } from './read-through.ts';
 export type { GatewayCall, RedirectedFetchOptions } from './redirected-fetch.ts';

@@ -8,10 +8,19 @@ export function hasMethod<TName extends string>(value: unknown, name: TName): va
 }
 
 /**
- * Puts a method in the place of another.
+ * Puts a method in the place of another, of a class or of one object.
  *
  * @returns puts the old one back, exactly as it was. Where somebody else has replaced ours meanwhile, it stays beneath
  * theirs and only passes on
+ *
+ * @example
+ * ```ts
+ * const undo = patchMethod(Model.prototype, 'ask', (original) =>
+ *   function (this: unknown, ...args) {
+ *     return steps.within(runId, () => original.apply(this, args));
+ *   },
+ * );
+ * ```
  */
 export function patchMethod<TName extends string>(
   holder: Record<TName, Method>,
