@@ -378,7 +378,8 @@ test('a reward that comes after the end is none', async () => {
     emitted.happen();
     return never;
   };
-  const outcome = await runTask({ store: slow, agent, task: { input: 'hang' }, timeoutMs: 1 });
+  // Long enough for the agent to have begun: one that never does emits nothing.
+  const outcome = await runTask({ store: slow, agent, task: { input: 'hang' }, timeoutMs: 1000 });
   expect(outcome).toMatchObject({ ending: 'timeout', reward: null });
 });
 
