@@ -185,15 +185,18 @@ test('an attempt that fails is tried again as often as the rollout says, and the
 test('32 rollouts run at the same time, each in its own context', async () => {
   let running = 0;
   let most = 0;
-  const crowd = Promise.withResolvers<void>();
+  let meet = (): void => {};
+  const crowd = new Promise<void>((resolve) => {
+    meet = resolve;
+  });
   await using done = await played(
     Array.from({ length: 96 }, (_, index) => index),
     async (task, { rolloutId }) => {
       running += 1;
       most = Math.max(most, running);
       // Nobody goes on before all places are taken, which hangs where there are fewer.
-      if (running === 32) crowd.resolve();
-      await crowd.promise;
+      if (running === 32) meet();
+      await crowd;
       for (let step = 0; step < 3; step += 1) {
         await turn();
         expect(currentRollout()?.rolloutId).toBe(rolloutId);
