@@ -1,5 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { fieldsOf, oldestSupported, type TraceProvider } from './framework.ts';
+import { hasMethod } from '@agentlightning/core/adapter';
+import { oldestSupported, type TraceProvider } from './framework.ts';
 
 /** Where every copy of the framework looks for the trace provider. */
 const key = Symbol.for('openai.agents.core.traceProvider');
@@ -35,16 +36,20 @@ export function changeTraceProvider(change: (provider: TraceProvider) => () => v
 
 const methods = ['createTrace', 'createSpan', 'getCurrentSpan', 'getCurrentTrace', 'setDisabled', 'registerProcessor'];
 
+/** The methods that something is without. */
+function missingIn(value: unknown): readonly string[] {
+  return methods.filter((name) => !hasMethod(value, name));
+}
+
 function isProvider(value: unknown): value is TraceProvider {
-  return methods.every((name) => typeof fieldsOf(value)[name] === 'function');
+  return missingIn(value).length === 0;
 }
 
 function asProvider(value: unknown): TraceProvider {
   if (isProvider(value)) return value;
-  const missing = methods.filter((name) => typeof fieldsOf(value)[name] !== 'function');
   throw new AgentLightningError({
     code: 'UNSUPPORTED_FRAMEWORK',
-    message: `The trace provider of @openai/agents has no ${missing.join(', ')}`,
+    message: `The trace provider of @openai/agents has no ${missingIn(value).join(', ')}`,
     remedy: `Install a supported version: @openai/agents ${oldestSupported} or later.`,
   });
 }

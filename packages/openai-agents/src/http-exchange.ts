@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core';
-import { readResponseItems } from './streamed-response-items.ts';
+import { objectsOf, StreamedResponse } from '@agentlightning/core/adapter';
 
 /** More bytes than this of an answer are handed on to the agent, but not kept. */
 const maxKeptBytes = 16 * 1024 * 1024;
@@ -67,13 +67,13 @@ function readEvents(text: string): ReadAnswer | null {
   const events = data.map(parseJsonObject).filter((event) => event !== null);
   const failure = events.map(failureOf).find((message) => message !== null) ?? null;
   const isResponses = events.some(({ type }) => typeof type === 'string' && type.startsWith('response.'));
-  if (isResponses) return { ...readResponseItems(events), failure };
-  const chunks = events.filter(({ choices }) => Array.isArray(choices));
-  if (chunks.length === 0) return null;
-  const message = new StreamedMessage();
-  for (const chunk of chunks) message.add(chunk);
-  const isFinished = chunks.some(({ choices }) => hasFinished(choices));
-  return { body: message.toBody(), isWhole: isFinished || data.includes('[DONE]'), failure };
+  const parts = isResponses ? events : events.filter(({ choices }) => Array.isArray(choices));
+  if (parts.length === 0) return null;
+  const answer = isResponses ? new StreamedResponse() : new StreamedMessage();
+  for (const part of parts) answer.add(part);
+  const isWhole =
+    answer instanceof StreamedResponse ? answer.isWhole : data.includes('[DONE]') || parts.some(hasFinished);
+  return { body: answer.toBody(), isWhole, failure };
 }
 
 /** An error is an event of its own, with the message in it or in a field of its own. */
@@ -82,8 +82,8 @@ function failureOf({ type, error, message }: JsonObject): string | null {
   return typeof text === 'string' ? text : null;
 }
 
-function hasFinished(choices: JsonObject[string] | undefined): boolean {
-  return Array.isArray(choices) && choices.some((choice) => isJsonObject(choice) && Boolean(choice.finish_reason));
+function hasFinished({ choices }: JsonObject): boolean {
+  return objectsOf(choices).some((choice) => Boolean(choice.finish_reason));
 }
 
 /** The data of one event of a stream; the last one may be torn. */

@@ -1,6 +1,6 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { layGlobalFetch, type RedirectedFetchOptions } from '@agentlightning/core/adapter';
-import { oldestSupported, type TraceProvider } from './framework.ts';
+import { fieldsOf, oldestSupported, type TraceProvider } from './framework.ts';
 import { askOtherwise, isFrameworkModule } from './framework-classes.ts';
 import { changeTraceProvider } from './global-trace-provider.ts';
 import { installedVersion, loadedCopies } from './loaded-copies.ts';
@@ -140,8 +140,8 @@ function changerOfCopies(
 /** The framework is at work: what of it is loaded is what counts. */
 function changeLoadedCopies(provider: TraceProvider | null, change: ChangeCopy): void {
   quietly('Copies of OpenAI Agents are not found', () => {
-    const { frameworks, clients } = provider === null ? loadedCopies() : withoutNewProcessors(provider, loadedCopies);
-    for (const module of [...frameworks, ...clients]) change(module);
+    const modules = provider === null ? loadedCopies() : withoutNewProcessors(provider, loadedCopies);
+    for (const module of modules) change(module);
   });
 }
 
@@ -164,9 +164,8 @@ function assertKnown(module: unknown): void {
 }
 
 function namesIn(module: unknown): string {
-  const isObject = (typeof module === 'object' && module !== null) || typeof module === 'function';
-  const names = isObject ? Object.keys(module) : [];
-  return names.length === 0 ? 'no exports' : names.slice(0, 5).join(', ');
+  const names = Object.keys(fieldsOf(module)).slice(0, 5);
+  return names.length === 0 ? 'no exports' : names.join(', ');
 }
 
 function undoAll(undos: (() => void)[]): void {

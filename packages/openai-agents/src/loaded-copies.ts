@@ -9,32 +9,19 @@ type Require = ReturnType<typeof createRequire>;
 /** The part of the framework that talks to OpenAI. Loading the whole would set its trace processors anew. */
 const openAiPart = '@openai/agents-openai';
 
-/** Copies of the framework and of the client, as far as they were found. */
-export interface LoadedCopies {
-  /** Modules of the framework. */
-  readonly frameworks: readonly unknown[];
-  /** Modules of `openai`. */
-  readonly clients: readonly unknown[];
-}
-
 /**
- * The copies of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
+ * The modules of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
  * ES modules those that are installed beside the program and beside this package. To be called when the framework is at
  * work: then asking for a module mostly gives the one that is loaded. In a bundle nothing is found: pass the modules there.
  */
-export function loadedCopies(): LoadedCopies {
+export function loadedCopies(): readonly unknown[] {
   const places = requires();
-  const parts = places.flatMap((place) => frameworkParts(place));
-  const esClients = [...places, ...parts.map((part) => createRequire(part))].flatMap((place) =>
-    esModule(place, 'openai'),
-  );
-  return {
-    frameworks: distinct([
-      ...parts.flatMap((part) => esModule(createRequire(part), part)),
-      ...cached(/@openai.agents-openai.dist.index\.js$/),
-    ]),
-    clients: distinct([...esClients, ...cached(/[\\/]openai[\\/]index\.js$/)]),
-  };
+  const parts = places.flatMap(frameworkParts);
+  return [
+    ...parts.flatMap((part) => esModule(createRequire(part), part)),
+    ...[...places, ...parts.map((part) => createRequire(part))].flatMap((place) => esModule(place, 'openai')),
+    ...cached(/[\\/](@openai[\\/]agents-openai[\\/]dist|openai)[\\/]index\.js$/),
+  ];
 }
 
 /** The version of the framework that is installed for the program, or else for this package; null when neither is known. */
@@ -83,8 +70,4 @@ function resolved(place: Require, name: string): string | null {
     // Not installed where this looks.
     return null;
   }
-}
-
-function distinct(values: readonly unknown[]): readonly unknown[] {
-  return [...new Set(values)];
 }

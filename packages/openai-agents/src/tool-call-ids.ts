@@ -1,4 +1,5 @@
 import { type Attributes, genAiAttributes, isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import { objectsOf, textOf } from '@agentlightning/core/adapter';
 import type { SpanData } from './framework.ts';
 
 /** A tool call that a model asked for. */
@@ -46,9 +47,5 @@ function responseCalls({ output }: JsonObject): readonly AskedCall[] {
 
 function askedCall(id: JsonValue | undefined, { name, arguments: args }: JsonObject): readonly AskedCall[] {
   if (typeof id !== 'string' || typeof name !== 'string') return [];
-  return [{ id, name, arguments: typeof args === 'string' ? args : '' }];
-}
-
-function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return [{ id, name, arguments: textOf(args) ?? '' }];
 }

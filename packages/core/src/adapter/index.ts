@@ -4,7 +4,7 @@
  * @module
  */
 
-export { numberOf, textOf } from '../json-access.ts';
+export { numberOf, objectsOf, textOf } from '../json-access.ts';
 export { rolloutStorage } from '../rollout-context.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
@@ -36,3 +36,4 @@ export {
   signalOf,
   throughGateway,
 } from './redirected-fetch.ts';
+export { StreamedResponse } from './streamed-response.ts';

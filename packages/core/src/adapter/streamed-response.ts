@@ -1,0 +1,55 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
+
+/** Events after which nothing follows; they have the whole body. */
+const lastEvents = ['response.completed', 'response.incomplete', 'response.failed'];
+
+/**
+ * Puts the events of a stream of the Responses API together into the body that would have come without streaming, as far
+ * as it came: texts and arguments of tool calls grow, and the last event has it all.
+ *
+ * @example
+ * ```ts
+ * const response = new StreamedResponse();
+ * for (const event of events) response.add(event);
+ * response.toBody(); // { id, model, output: [{ type: 'message', content: [{ type: 'output_text', text: 'one t' }] }] }
+ * ```
+ */
+export class StreamedResponse {
+  readonly #items: Map<number, Record<string, JsonValue>> = new Map();
+  #head: JsonObject = {};
+  #isWhole = false;
+
+  /** Whether an event said that the answer ends here. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** Takes the next event. */
+  add(event: JsonObject): void {
+    const { type, response, item, delta } = event;
+    const index = numberOf(event.output_index) ?? 0;
+    if (isObject(response)) this.#head = response;
+    if (lastEvents.includes(textOf(type) ?? '')) this.#isWhole = true;
+    if (isObject(item)) this.#items.set(index, { ...item });
+    if (typeof delta === 'string') this.#append(index, type, delta);
+  }
+
+  /** The body so far. */
+  toBody(): JsonObject {
+    if (this.#isWhole) return this.#head;
+    const output = [...this.#items].sort(([left], [right]) => left - right).map(([, item]) => item);
+    return { ...this.#head, output };
+  }
+
+  #append(index: number, type: JsonValue | undefined, delta: string): void {
+    const item = this.#items.get(index) ?? { type: 'message', role: 'assistant' };
+    this.#items.set(index, item);
+    if (type === 'response.output_text.delta') {
+      const [part] = objectsOf(item.content);
+      item.content = [{ type: 'output_text', text: (textOf(part?.text) ?? '') + delta }];
+    } else if (type === 'response.function_call_arguments.delta') {
+      item.arguments = (textOf(item.arguments) ?? '') + delta;
+    }
+  }
+}
