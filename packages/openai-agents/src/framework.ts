@@ -50,9 +50,6 @@ export interface TraceProvider {
 /** The id of traces and spans that the framework does not record. */
 export const noopId = 'no-op';
 
-/** The version from which on an agent's runs are told of turn by turn. */
-export const oldestSupported = '0.14.0';
-
 /** Takes something apart that the framework, or the application, hands over. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   const hasFields = (typeof value === 'object' && value !== null) || typeof value === 'function';

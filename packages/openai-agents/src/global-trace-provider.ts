@@ -1,6 +1,6 @@
-import { AgentLightningError } from '@agentlightning/core';
 import { hasMethod } from '@agentlightning/core/adapter';
-import { oldestSupported, type TraceProvider } from './framework.ts';
+import type { TraceProvider } from './framework.ts';
+import { unsupported } from './supported-version.ts';
 
 /** Where every copy of the framework looks for the trace provider. */
 const key = Symbol.for('openai.agents.core.traceProvider');
@@ -47,9 +47,5 @@ function isProvider(value: unknown): value is TraceProvider {
 
 function asProvider(value: unknown): TraceProvider {
   if (isProvider(value)) return value;
-  throw new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `The trace provider of @openai/agents has no ${missingIn(value).join(', ')}`,
-    remedy: `Install a supported version: @openai/agents ${oldestSupported} or later.`,
-  });
+  throw unsupported(`The trace provider of OpenAI Agents has no ${missingIn(value).join(', ')}`);
 }

@@ -1,6 +1,6 @@
-import { AgentLightningError, type Clock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
 import { layGlobalFetch, type RedirectedFetchOptions } from '@agentlightning/core/adapter';
-import { fieldsOf, oldestSupported, type TraceProvider } from './framework.ts';
+import { fieldsOf, type TraceProvider } from './framework.ts';
 import { askOtherwise, isFrameworkModule } from './framework-classes.ts';
 import { changeTraceProvider } from './global-trace-provider.ts';
 import { installedVersion, loadedCopies } from './loaded-copies.ts';
@@ -8,7 +8,7 @@ import { clientPrototype, layOverClients } from './openai-clients.ts';
 import { listenToProvider, withoutNewProcessors } from './recorded-provider.ts';
 import { RolloutUploads } from './rollout-uploads.ts';
 import { SpanSteps } from './span-steps.ts';
-import { assertSupportedVersion } from './supported-version.ts';
+import { assertSupportedVersion, unsupported } from './supported-version.ts';
 import { tracedModelFetch } from './traced-model-fetch.ts';
 import { quietly } from './warn-once.ts';
 
@@ -156,11 +156,9 @@ function once(run: () => void): () => void {
 
 function assertKnown(module: unknown): void {
   if (isFrameworkModule(module) || clientPrototype(module) !== null) return;
-  throw new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `A module that was passed is neither @openai/agents ${oldestSupported} or later, nor openai 5 or later: it has ${namesIn(module)}`,
-    remedy: "Pass what `import * as agents from '@openai/agents'` gives, or leave `modules` out.",
-  });
+  throw unsupported(
+    `A module that was passed is neither OpenAI Agents nor openai 5 or later: it has ${namesIn(module)}`,
+  );
 }
 
 function namesIn(module: unknown): string {

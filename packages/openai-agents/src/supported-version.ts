@@ -1,5 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { oldestSupported } from './framework.ts';
+
+/** From here on, an agent's runs are told of turn by turn. */
+const oldestSupported = '0.14.0';
 
 /**
  * Checks that the framework is one whose spans we know.
@@ -9,16 +11,19 @@ import { oldestSupported } from './framework.ts';
  */
 export function assertSupportedVersion(version: string | null): void {
   if (version === null || isSupported(version)) return;
-  throw new AgentLightningError({
+  throw unsupported(`@openai/agents is here in version ${version}`);
+}
+
+/** The error that says what is here, what is supported, and what to do. */
+export function unsupported(message: string): AgentLightningError {
+  return new AgentLightningError({
     code: 'UNSUPPORTED_FRAMEWORK',
-    message: `@openai/agents is here in version ${version}. Supported are ${oldestSupported} and later, before 1.0.`,
-    remedy: 'Install a supported version: npm install @openai/agents@latest.',
-    details: { version },
+    message: `${message}. Supported are @openai/agents from ${oldestSupported} on, before 1.0.`,
+    remedy: "Install a supported version. For `modules`, pass what `import * as agents from '@openai/agents'` gives.",
   });
 }
 
 function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [, oldestMinor = 0] = oldestSupported.split('.').map(Number);
-  return major === 0 && minor >= oldestMinor;
+  return major === 0 && minor >= 14;
 }

@@ -36,8 +36,10 @@ export async function waitForFinish(source: FinishWaitSource, wait: FinishWait):
   try {
     for (;;) {
       missing.startReading();
+      // A wait that ends during this reading reads once more: what ended until then belongs to its answer.
+      const isLast = isOver;
       const finished = await source.readFinished(rolloutIds);
-      if (finished.length === rolloutIds.length || isOver) return finished;
+      if (finished.length === rolloutIds.length || isLast) return finished;
       await missing.wait(rolloutIds, finished);
     }
   } finally {
