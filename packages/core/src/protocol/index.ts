@@ -1,3 +1,5 @@
+export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
+export { AttemptTokens } from './attempt-token.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
 export type { WireAttempt, WireAttemptPatch } from './wire-attempt.ts';
