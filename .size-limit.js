@@ -1,5 +1,5 @@
 /**
- * How big what an agent installs may be: bundled, minified and gzipped, without the framework, zod and `node:`.
+ * How big what an agent installs may be: bundled, minified and gzipped, without the framework and `node:`.
  *
  * Checked by `pnpm verify sizes`, on the built packages. An adapter does not count core: it is the same for all.
  */
@@ -25,7 +25,6 @@ export default [
     name: '@agentlightning/core',
     path: 'packages/core/dist/index.js',
     limit: `${15 * kilobyte} B`,
-    ignore: ['zod'],
     gzip: true,
     modifyEsbuildConfig,
   },

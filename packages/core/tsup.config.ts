@@ -1,3 +1,9 @@
 import { libraryConfig } from '../../tools/tsup-library.ts';
 
-export default libraryConfig(['src/index.ts', 'src/testing/index.ts', 'src/protocol/index.ts', 'src/adapter/index.ts']);
+export default libraryConfig([
+  'src/index.ts',
+  'src/store-client/index.ts',
+  'src/testing/index.ts',
+  'src/protocol/index.ts',
+  'src/adapter/index.ts',
+]);

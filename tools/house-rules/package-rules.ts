@@ -17,10 +17,19 @@ interface Manifest {
 }
 
 /**
- * What may be reached from outside a package. `./protocol` is for who builds a store server or client, not for agents;
- * `./main` is a program to start, not to import.
+ * What may be reached from outside a package. `./protocol` is for who builds a store server or client, and
+ * `./store-client` for who runs rollouts, not for agents; `./main` is a program to start, not to import.
  */
-const publicEntries = new Set(['.', './testing', './protocol', './adapter', './register', './main', './package.json']);
+const publicEntries = new Set([
+  '.',
+  './testing',
+  './protocol',
+  './adapter',
+  './store-client',
+  './register',
+  './main',
+  './package.json',
+]);
 
 const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
 
@@ -76,7 +85,9 @@ const indexesOnlyList: HouseRule = {
   name: 'an index.ts lists names and holds no code',
   findProblems: () =>
     listPackageFolders()
-      .flatMap((folder) => ['', 'testing/', 'protocol/'].map((entry) => `${folder}/src/${entry}index.ts`))
+      .flatMap((folder) =>
+        ['', 'testing/', 'protocol/', 'adapter/', 'store-client/'].map((entry) => `${folder}/src/${entry}index.ts`),
+      )
       .filter(exists)
       .flatMap((path) => {
         const code = readText(path)

@@ -107,8 +107,6 @@ export type {
   WorkerQuery,
 } from './store.ts';
 export type { StoreChange, WatchOptions } from './store-change.ts';
-export { StoreClient } from './store-client.ts';
-export type { StoreClientOptions } from './store-client-options.ts';
 export type { SpanSinkCounts, SpanSinkFailure, StoreSpanSinkOptions } from './store-span-sink.ts';
 export { StoreSpanSink } from './store-span-sink.ts';
 export type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';

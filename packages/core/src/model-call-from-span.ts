@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { agentPathFromText } from './agent-path.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { isObject, numberOf, numbersOf } from './json-access.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
 import {
@@ -80,25 +80,9 @@ function trainability(
       };
 }
 
-const choicesSchema = z.array(
-  z.object({
-    index: z.number(),
-    response_token_ids: z.array(z.number()),
-    response_logprobs: z.array(z.number()),
-    finish_reason: z.string().nullable(),
-  }),
-);
-
 function choicesOf(attributes: Attributes): readonly ModelCallChoice[] {
-  const recorded = choicesSchema.safeParse(json(attributes[modelCallAttributes.choices]));
-  if (recorded.success) {
-    return recorded.data.map((choice) => ({
-      index: choice.index,
-      responseTokenIds: choice.response_token_ids,
-      responseLogprobs: choice.response_logprobs,
-      finishReason: choice.finish_reason,
-    }));
-  }
+  const recorded = everyOf(json(attributes[modelCallAttributes.choices]), choiceFrom);
+  if (recorded !== null) return recorded;
   const finishReasons = attributes[genAiAttributes.responseFinishReasons];
   return [
     {
@@ -110,11 +94,28 @@ function choicesOf(attributes: Attributes): readonly ModelCallChoice[] {
   ];
 }
 
-const pythonLogprobsSchema = z.array(z.object({ logprob: z.number() }));
+/** One choice as `modelCallToSpan` writes it; null when it is anything else. */
+function choiceFrom(choice: JsonObject): ModelCallChoice | null {
+  const { index, response_token_ids: tokenIds, response_logprobs: logprobs, finish_reason: finishReason } = choice;
+  const responseTokenIds = numbersOf(tokenIds);
+  const responseLogprobs = numbersOf(logprobs);
+  if (typeof index !== 'number' || responseTokenIds === null || responseLogprobs === null) return null;
+  if (typeof finishReason !== 'string' && finishReason !== null) return null;
+  return { index, responseTokenIds, responseLogprobs, finishReason };
+}
 
 function pythonLogprobs(attributes: Attributes): readonly number[] {
-  const recorded = pythonLogprobsSchema.safeParse(json(attributes[pythonReaderAttributes.logprobs]));
-  return recorded.success ? recorded.data.map((entry) => entry.logprob) : [];
+  return everyOf(json(attributes[pythonReaderAttributes.logprobs]), (entry) => numberOf(entry.logprob)) ?? [];
+}
+
+/** What was read of every entry of a list; null when it is no list, or when one entry could not be read. */
+function everyOf<TRead>(
+  list: JsonValue | undefined,
+  read: (entry: JsonObject) => TRead | null,
+): readonly TRead[] | null {
+  if (!Array.isArray(list)) return null;
+  const entries = list.map((entry: JsonValue) => (isObject(entry) ? read(entry) : null));
+  return entries.every((entry) => entry !== null) ? entries : null;
 }
 
 function text(value: AttributeValue | undefined): string | null {
@@ -132,15 +133,10 @@ function numbers(value: AttributeValue | undefined): readonly number[] | null {
 
 function jsonObject(value: AttributeValue | undefined): JsonObject | null {
   const parsed = json(value);
-  return isJsonObject(parsed) ? parsed : null;
+  return isObject(parsed) ? parsed : null;
 }
 
-/** Only for what `JSON.parse` gave: whatever it gives is JSON all the way down. */
-function isJsonObject(parsed: unknown): parsed is JsonObject {
-  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-}
-
-function json(value: AttributeValue | undefined): unknown {
+function json(value: AttributeValue | undefined): JsonValue | undefined {
   if (typeof value !== 'string') return undefined;
   try {
     return JSON.parse(value);

@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { StoreClient } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
 import { ManualClock } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';

@@ -1,4 +1,4 @@
-import { StoreClient } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
 import { describeStoreContract } from '@agentlightning/core/testing';
 import { afterAll, beforeAll } from 'vitest';
 import { createStoreServer, openStore } from '../src/index.ts';

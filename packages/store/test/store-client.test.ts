@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { StoreClient } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
 import { ManualClock } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { createStoreServer, openStore } from '../src/index.ts';

@@ -1,4 +1,5 @@
-import { type Store, StoreClient } from '@agentlightning/core';
+import type { Store } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
 import { type OpenStoreOptions, openStore } from '@agentlightning/store';
 
 /** Opens a store by its address: `sqlite:<file>` in this process, `http(s)://…` at a store server. */

@@ -43,7 +43,7 @@ export interface StoreServer {
  * ```ts
  * const store = await openStore('sqlite:./run/agl.db');
  * const server = await createStoreServer({ store, port: 0 });
- * const client = new StoreClient({ baseUrl: server.url });
+ * const client = new StoreClient({ baseUrl: server.url }); // from @agentlightning/core/store-client
  * ```
  */
 export async function createStoreServer(options: StoreServerOptions): Promise<StoreServer> {

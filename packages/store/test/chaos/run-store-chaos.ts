@@ -1,4 +1,5 @@
-import { StoreClient, systemClock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
 import { AcknowledgedWork } from './acknowledged-work.ts';
 import { findLosses } from './find-losses.ts';
 import { KillableServer } from './killable-server.ts';

@@ -1,4 +1,4 @@
-import { StoreClient } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../../src/index.ts';

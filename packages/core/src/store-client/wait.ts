@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import type { Clock } from './clock.ts';
-import { AgentLightningError } from './errors/agent-lightning-error.ts';
-import { parse } from './parse.ts';
-import { errorFromWire } from './protocol/wire-error.ts';
+import type { Clock } from '../clock.ts';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { parse } from '../parse.ts';
+import { errorFromWire } from '../protocol/wire-error.ts';
 import {
   attemptedRolloutFromWire,
   rolloutFromWire,
   wireAttemptedRolloutSchema,
   wireRolloutSchema,
-} from './protocol/wire-rollout.ts';
-import type { WireClaimRequest, WireWaitRequest } from './protocol/wire-wait.ts';
-import type { AttemptedRollout, Rollout } from './rollout.ts';
-import type { ClaimOptions, WaitOptions } from './store.ts';
-import { eventStreamType, isEventStream, readEvents } from './store-client-events.ts';
-import type { StoreTransport } from './store-client-transport.ts';
+} from '../protocol/wire-rollout.ts';
+import type { WireClaimRequest, WireWaitRequest } from '../protocol/wire-wait.ts';
+import type { AttemptedRollout, Rollout } from '../rollout.ts';
+import type { ClaimOptions, WaitOptions } from '../store.ts';
+import { eventStreamType, isEventStream, readEvents } from './events.ts';
+import type { StoreTransport } from './transport.ts';
 
 /** The longest that one request asks the server to wait, in milliseconds: proxies cut off longer silences. */
 const longestPollMs = 20_000;

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Clock } from './clock.ts';
-import { AgentLightningError } from './errors/agent-lightning-error.ts';
-import { parse } from './parse.ts';
-import { errorFromWire } from './protocol/wire-error.ts';
-import { isFinalPythonFault } from './protocol/wire-python-fault.ts';
+import type { Clock } from '../clock.ts';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { parse } from '../parse.ts';
+import { errorFromWire } from '../protocol/wire-error.ts';
+import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
 
 /** What reaches a store's server. */
 export interface StoreTransportOptions {

@@ -3,16 +3,16 @@ import {
   type WireRolloutDeletion,
   type WireRunDeletion,
   wireDeletionCountsSchema,
-} from './protocol/wire-deletion.ts';
-import { runStatisticsFromWire, wireRunStatisticsSchema } from './protocol/wire-run-statistics.ts';
-import { spanSearchPageFromWire, spanSearchToWire, wireSpanSearchPageSchema } from './protocol/wire-span-search.ts';
-import type { DeletionCounts, RetentionPolicy } from './retention.ts';
-import type { Run } from './run.ts';
-import type { RunStatistics } from './run-statistics.ts';
-import type { SpanSearch, SpanSearchPage } from './span-search.ts';
-import { exportOverHttp, importOverHttp } from './store-client-archive.ts';
-import type { StoreClientOptions } from './store-client-options.ts';
-import type { StoreTransport } from './store-client-transport.ts';
+} from '../protocol/wire-deletion.ts';
+import { runStatisticsFromWire, wireRunStatisticsSchema } from '../protocol/wire-run-statistics.ts';
+import { spanSearchPageFromWire, spanSearchToWire, wireSpanSearchPageSchema } from '../protocol/wire-span-search.ts';
+import type { DeletionCounts, RetentionPolicy } from '../retention.ts';
+import type { Run } from '../run.ts';
+import type { RunStatistics } from '../run-statistics.ts';
+import type { SpanSearch, SpanSearchPage } from '../span-search.ts';
+import { exportOverHttp, importOverHttp } from './archive.ts';
+import type { StoreClientOptions } from './options.ts';
+import type { StoreTransport } from './transport.ts';
 
 /** How long a deletion in many parts may take beyond an ordinary request, in milliseconds. */
 const deletionWaitMs = 600_000;

@@ -1,10 +1,10 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { Clock } from './clock.ts';
-import { AgentLightningError } from './errors/agent-lightning-error.ts';
-import { parse } from './parse.ts';
-import { changeFromWire, watchQueryToWire, wireChangeSchema } from './protocol/wire-change.ts';
-import type { StoreChange, WatchOptions } from './store-change.ts';
-import type { StoreTransport } from './store-client-transport.ts';
+import type { Clock } from '../clock.ts';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { parse } from '../parse.ts';
+import { changeFromWire, watchQueryToWire, wireChangeSchema } from '../protocol/wire-change.ts';
+import type { StoreChange, WatchOptions } from '../store-change.ts';
+import type { StoreTransport } from './transport.ts';
 
 /** A server that is there says something every fifteen seconds; after this silence the connection is dead, in milliseconds. */
 const longestSilenceMs = 45_000;

@@ -1,9 +1,9 @@
-import { AgentLightningError } from './errors/agent-lightning-error.ts';
-import { parse } from './parse.ts';
-import { errorFromWire } from './protocol/wire-error.ts';
-import { runFromWire, wireRunSchema } from './protocol/wire-run.ts';
-import type { Run } from './run.ts';
-import type { StoreClientOptions } from './store-client-options.ts';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { parse } from '../parse.ts';
+import { errorFromWire } from '../protocol/wire-error.ts';
+import { runFromWire, wireRunSchema } from '../protocol/wire-run.ts';
+import type { Run } from '../run.ts';
+import type { StoreClientOptions } from './options.ts';
 
 /** What an archive of a run is, over HTTP. */
 const archiveType = 'application/gzip';

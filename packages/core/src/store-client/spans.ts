@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AgentLightningError } from './errors/agent-lightning-error.ts';
-import { spanToWire, wireSpanSchema } from './protocol/wire-span.ts';
-import type { Span, SpanInput } from './span.ts';
-import type { StoreTransport } from './store-client-transport.ts';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { spanToWire, wireSpanSchema } from '../protocol/wire-span.ts';
+import type { Span, SpanInput } from '../span.ts';
+import type { StoreTransport } from './transport.ts';
 
 /** An attempt whose spans are numbered. */
 export interface NumberedAttempt {

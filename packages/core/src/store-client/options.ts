@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** How to reach a store's server. */
 export interface StoreClientOptions {

@@ -1,39 +1,39 @@
 import { z } from 'zod';
-import type { Attempt } from './attempt.ts';
-import { systemClock } from './clock.ts';
-import { AgentLightningError } from './errors/agent-lightning-error.ts';
-import { NotFoundError } from './errors/not-found-error.ts';
-import { newId } from './id.ts';
-import type { JsonObject } from './json.ts';
-import { attemptFromWire, attemptPatchToWire, wireAttemptSchema } from './protocol/wire-attempt.ts';
-import { pageFromWire, wirePageSchema } from './protocol/wire-page.ts';
-import * as queries from './protocol/wire-query.ts';
+import type { Attempt } from '../attempt.ts';
+import { systemClock } from '../clock.ts';
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { NotFoundError } from '../errors/not-found-error.ts';
+import { newId } from '../id.ts';
+import type { JsonObject } from '../json.ts';
+import { attemptFromWire, attemptPatchToWire, wireAttemptSchema } from '../protocol/wire-attempt.ts';
+import { pageFromWire, wirePageSchema } from '../protocol/wire-page.ts';
+import * as queries from '../protocol/wire-query.ts';
 import {
   namedResourcesToWire,
   resourcesSnapshotFromWire,
   wireResourcesSnapshotSchema,
-} from './protocol/wire-resources.ts';
+} from '../protocol/wire-resources.ts';
 import {
   attemptedRolloutFromWire,
   rolloutFromWire,
   wireAttemptedRolloutSchema,
   wireRolloutSchema,
-} from './protocol/wire-rollout.ts';
-import { rolloutPatchToWire, rolloutRequestToWire } from './protocol/wire-rollout-request.ts';
+} from '../protocol/wire-rollout.ts';
+import { rolloutPatchToWire, rolloutRequestToWire } from '../protocol/wire-rollout-request.ts';
 import {
   metricPointFromWire,
   metricPointToWire,
   runFromWire,
   wireMetricPointSchema,
   wireRunSchema,
-} from './protocol/wire-run.ts';
-import { spanFromWire, wireSpanSchema } from './protocol/wire-span.ts';
-import { statisticsFromWire, wireStatisticsSchema } from './protocol/wire-statistics.ts';
-import { wireWorkerSchema, workerFromWire } from './protocol/wire-worker.ts';
-import type { NamedResources, ResourcesSnapshot } from './resource.ts';
-import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from './rollout.ts';
-import type { MetricPoint, Run } from './run.ts';
-import type { Span, SpanInput } from './span.ts';
+} from '../protocol/wire-run.ts';
+import { spanFromWire, wireSpanSchema } from '../protocol/wire-span.ts';
+import { statisticsFromWire, wireStatisticsSchema } from '../protocol/wire-statistics.ts';
+import { wireWorkerSchema, workerFromWire } from '../protocol/wire-worker.ts';
+import type { NamedResources, ResourcesSnapshot } from '../resource.ts';
+import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from '../rollout.ts';
+import type { MetricPoint, Run } from '../run.ts';
+import type { Span, SpanInput } from '../span.ts';
 import type {
   AttemptPatch,
   AttemptQuery,
@@ -48,15 +48,15 @@ import type {
   StoreStatistics,
   WaitOptions,
   WorkerQuery,
-} from './store.ts';
-import type { StoreChange, WatchOptions } from './store-change.ts';
-import { watchOverHttp } from './store-client-events.ts';
-import { StoreMaintenanceClient } from './store-client-maintenance.ts';
-import type { StoreClientOptions } from './store-client-options.ts';
-import { SpanWriting } from './store-client-spans.ts';
-import { StoreTransport } from './store-client-transport.ts';
-import { claimOverHttp, waitOverHttp } from './store-client-wait.ts';
-import type { Worker } from './worker.ts';
+} from '../store.ts';
+import type { StoreChange, WatchOptions } from '../store-change.ts';
+import type { Worker } from '../worker.ts';
+import { watchOverHttp } from './events.ts';
+import { StoreMaintenanceClient } from './maintenance.ts';
+import type { StoreClientOptions } from './options.ts';
+import { SpanWriting } from './spans.ts';
+import { StoreTransport } from './transport.ts';
+import { claimOverHttp, waitOverHttp } from './wait.ts';
 
 /**
  * A store behind HTTP: ours, or one of Agent Lightning 0.3 as far as its protocol goes.
