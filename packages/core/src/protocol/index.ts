@@ -1,5 +1,6 @@
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
+export { isWireSpan } from './is-wire-span.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
 export type { WireAttempt, WireAttemptPatch } from './wire-attempt.ts';

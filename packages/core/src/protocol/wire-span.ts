@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
+import { isAttributes } from './is-wire-span.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
 
 /** Where a span stands, as the store protocol has it. */
@@ -156,13 +157,22 @@ const spanFields = new Set([
 ]);
 
 /** What a span has no field for: those that the protocol lets it have beyond its own, and contexts that say more than ids. */
-function extraFromWire(wire: WireSpan): { readonly extra?: JsonObject } {
-  const entries = Object.entries(wire).filter(([name, value]) => {
-    if (name !== 'context' && name !== 'parent') return !spanFields.has(name) && value !== undefined;
-    return saysMore(value, wire.trace_id, name === 'context' ? wire.span_id : wire.parent_id);
-  });
+function extraFromWire(wire: WireSpan): { readonly extra?: JsonObject } | null {
+  const extra: [string, unknown][] = [];
+  // Most spans have none, and a list of their fields would cost more than all the rest.
+  for (const name in wire) {
+    if (spanFields.has(name) || !Object.hasOwn(wire, name)) continue;
+    const value: unknown = wire[name as keyof WireSpan];
+    const isExtra =
+      name === 'context'
+        ? saysMore(wire.context, wire.trace_id, wire.span_id)
+        : name === 'parent'
+          ? saysMore(wire.parent, wire.trace_id, wire.parent_id)
+          : value !== undefined;
+    if (isExtra) extra.push([name, value]);
+  }
   // Trusted: it was parsed from JSON.
-  return entries.length === 0 ? {} : { extra: Object.fromEntries(entries) as JsonObject };
+  return extra.length === 0 ? null : { extra: Object.fromEntries(extra) as JsonObject };
 }
 
 function saysMore(
@@ -192,15 +202,4 @@ function contextOf(traceId: string, spanId: string): WireSpanContext {
 function spanTimeFromWire(time: number | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   return msFromSeconds(time > 1e12 ? time / 1e9 : time);
-}
-
-function isAttributes(value: unknown): value is Attributes {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every(
-    (entry) => isPrimitive(entry) || (Array.isArray(entry) && entry.every(isPrimitive)),
-  );
-}
-
-function isPrimitive(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
