@@ -1,8 +1,14 @@
-export type { AdvantageOptions } from './advantage/advantage-options.ts';
+export type { AdvantageOptions, AdvantageType } from './advantage/advantage-options.ts';
 export { advantageEstimator } from './advantage/advantage-options.ts';
+export { batchStdAdvantage } from './advantage/batch-std-advantage.ts';
 export { estimateByGroup } from './advantage/estimate-by-group.ts';
 export { grpoAdvantage } from './advantage/grpo-advantage.ts';
+export { maxRlAdvantage } from './advantage/maxrl-advantage.ts';
 export { meanCentredAdvantage } from './advantage/mean-centred-advantage.ts';
+export { opoAdvantage } from './advantage/opo-advantage.ts';
+export { reinforcePlusPlusAdvantage } from './advantage/reinforce-plus-plus-advantage.ts';
+export { reinforcePlusPlusBaselineAdvantage } from './advantage/reinforce-plus-plus-baseline-advantage.ts';
+export { rlooAdvantage } from './advantage/rloo-advantage.ts';
 export type { ScoredTrajectories, ScoredTrajectory } from './advantage/score-trajectories.ts';
 export { scoreTrajectories } from './advantage/score-trajectories.ts';
 export type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';

@@ -37,7 +37,7 @@ describe('wrong options are refused with the name and the value', () => {
     [{ type: 'grpo', loss: 'cispo', dualClip: 3 }, /dualClip: the loss cispo does not have it/],
     [{ type: 'grpo', loss: 'importance_sampling', clipLow: 0.1 }, /clipLow: the loss importance_sampling does not/],
     [{ type: 'grpo', dualClip: 0.5 }, /dualClip: .*>1, not 0.5/],
-    [{ type: 'grpo', advantage: { type: 'rloo' } }, /advantage: must be .*dr-grpo.*, not {"type":"rloo"}/],
+    [{ type: 'grpo', advantage: { type: 'unknown' } }, /advantage: must be .*dr-grpo.*, not {"type":"unknown"}/],
     [{ type: 'grpo', creditAssignment: { type: 'per-turn', discount: 2 } }, /creditAssignment\.discount: .*<=1, not 2/],
     [{ type: 'grpo', learningRateSchedule: { type: 'step' } }, /learningRateSchedule/],
   ])('%j', (options, message) => {

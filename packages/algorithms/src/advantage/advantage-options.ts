@@ -1,23 +1,52 @@
 import type { AdvantageEstimator } from '@agentlightning/core';
 import { z } from 'zod';
+import { batchStdAdvantage } from './batch-std-advantage.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
+import { maxRlAdvantage } from './maxrl-advantage.ts';
 import { meanCentredAdvantage } from './mean-centred-advantage.ts';
+import { opoAdvantage } from './opo-advantage.ts';
+import { reinforcePlusPlusAdvantage } from './reinforce-plus-plus-advantage.ts';
+import { reinforcePlusPlusBaselineAdvantage } from './reinforce-plus-plus-baseline-advantage.ts';
+import { rlooAdvantage } from './rloo-advantage.ts';
+
+/** The names of the advantage estimators. */
+export type AdvantageType =
+  | 'grpo'
+  | 'dr-grpo'
+  | 'batch-std'
+  | 'rloo'
+  | 'opo'
+  | 'maxrl'
+  | 'reinforce++'
+  | 'reinforce++-baseline';
+
+const estimators: Readonly<Record<AdvantageType, () => AdvantageEstimator>> = {
+  grpo: grpoAdvantage,
+  'dr-grpo': meanCentredAdvantage,
+  'batch-std': batchStdAdvantage,
+  rloo: rlooAdvantage,
+  opo: opoAdvantage,
+  maxrl: maxRlAdvantage,
+  'reinforce++': reinforcePlusPlusAdvantage,
+  'reinforce++-baseline': reinforcePlusPlusBaselineAdvantage,
+};
+
+/** All names of advantage estimators. */
+export const advantageTypes: readonly AdvantageType[] = Object.keys(estimators).filter(isAdvantageType);
 
 /** An advantage estimator by name: what a configuration file says. */
-export type AdvantageOptions = { readonly type: 'grpo' } | { readonly type: 'dr-grpo' };
+export interface AdvantageOptions {
+  readonly type: AdvantageType;
+}
 
 /** The shape of {@link AdvantageOptions}. */
-export const advantageOptionsSchema: z.ZodType<AdvantageOptions> = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('grpo') }),
-  z.strictObject({ type: z.literal('dr-grpo') }),
-]);
+export const advantageOptionsSchema: z.ZodType<AdvantageOptions> = z.strictObject({ type: z.enum(advantageTypes) });
 
 /** Makes the advantage estimator that the options name. */
 export function advantageEstimator(options: AdvantageOptions): AdvantageEstimator {
-  switch (options.type) {
-    case 'grpo':
-      return grpoAdvantage();
-    case 'dr-grpo':
-      return meanCentredAdvantage();
-  }
+  return estimators[options.type]();
+}
+
+function isAdvantageType(name: string): name is AdvantageType {
+  return Object.hasOwn(estimators, name);
 }

@@ -2,12 +2,16 @@ import type { AdvantageEstimator, RolloutReturn } from '@agentlightning/core';
 import { describeAdvantageEstimatorContract } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { advantageEstimator } from './advantage-options.ts';
+import { advantageEstimator, advantageTypes } from './advantage-options.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
 import { meanCentredAdvantage } from './mean-centred-advantage.ts';
 
-describeAdvantageEstimatorContract({ name: 'grpo', create: grpoAdvantage });
-describeAdvantageEstimatorContract({ name: 'dr-grpo', create: meanCentredAdvantage });
+for (const type of advantageTypes)
+  describeAdvantageEstimatorContract({
+    name: type,
+    create: () => advantageEstimator({ type }),
+    compares: type === 'reinforce++' ? 'batch' : 'group',
+  });
 
 /** Two groups of four, as in the published comparison of estimators. */
 const reference = [1, 0, 0, 1, 0.2, 0.4, 0.9, 0.5];
@@ -59,7 +63,7 @@ test('grpo agrees with a derivation by pairwise differences', () => {
   );
 });
 
-describe.each(['grpo', 'dr-grpo'] as const)('%s', (type) => {
+describe.each(['grpo', 'dr-grpo', 'rloo'] as const)('%s', (type) => {
   const estimator = advantageEstimator({ type });
   const rewards = fc.array(
     fc.integer({ min: -20, max: 20 }).map((value) => value / 8),

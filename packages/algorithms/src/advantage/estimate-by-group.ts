@@ -9,12 +9,13 @@ import { AgentLightningError } from '@agentlightning/core';
  * - a group of equal returns gets exactly 0, whatever rounding does to its mean.
  *
  * @param returns - in any order; groups need not be contiguous
- * @param advantagesOf - the advantages of a group of two returns or more that are not all equal
+ * @param advantagesOf - the advantages of a group of two returns or more that are not all equal, given the returns and
+ *   the number of trained tokens of each
  * @throws AgentLightningError with code `INVALID_REWARD` when a return is not finite
  */
 export function estimateByGroup(
   returns: readonly RolloutReturn[],
-  advantagesOf: (values: readonly number[]) => readonly number[],
+  advantagesOf: (values: readonly number[], trainedTokens: readonly number[]) => readonly number[],
 ): AdvantageEstimate {
   const advantages = returns.map(() => 0);
   let singletonGroups = 0;
@@ -23,9 +24,11 @@ export function estimateByGroup(
     const values = members.map((member) => member.value);
     if (members.length === 1) singletonGroups += 1;
     else if (values.every((value) => value === values[0])) constantGroups += 1;
-    else
-      for (const [rank, advantage] of advantagesOf(values).entries())
+    else {
+      const trainedTokens = members.map((member) => member.trainedTokens);
+      for (const [rank, advantage] of advantagesOf(values, trainedTokens).entries())
         advantages[members[rank]?.position ?? 0] = advantage;
+    }
   }
   return { advantages, singletonGroups, constantGroups };
 }
@@ -34,11 +37,12 @@ interface Member {
   /** Its place among all returns. */
   readonly position: number;
   readonly value: number;
+  readonly trainedTokens: number;
 }
 
 function membersByGroup(returns: readonly RolloutReturn[]): ReadonlyMap<string, readonly Member[]> {
   const groups = new Map<string, Member[]>();
-  for (const [position, { rolloutId, groupId, value }] of returns.entries()) {
+  for (const [position, { rolloutId, groupId, value, trainedTokens }] of returns.entries()) {
     if (value === null) continue;
     if (!Number.isFinite(value)) {
       throw new AgentLightningError({
@@ -48,7 +52,7 @@ function membersByGroup(returns: readonly RolloutReturn[]): ReadonlyMap<string, 
       });
     }
     const members = groups.get(groupId) ?? [];
-    members.push({ position, value });
+    members.push({ position, value, trainedTokens });
     groups.set(groupId, members);
   }
   return groups;

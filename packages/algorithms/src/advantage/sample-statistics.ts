@@ -10,3 +10,10 @@ export function standardDeviation(values: readonly number[]): number {
   const centre = mean(values);
   return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
 }
+
+/** The mean with weights of at least 0; the plain mean when all of them are 0. */
+export function weightedMean(values: readonly number[], weights: readonly number[]): number {
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (total === 0) return mean(values);
+  return values.reduce((sum, value, index) => sum + value * (weights[index] ?? 0), 0) / total;
+}

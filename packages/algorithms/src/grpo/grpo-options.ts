@@ -1,6 +1,6 @@
 import type { AdamParameters, AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
 import { z } from 'zod';
-import { type AdvantageOptions, advantageOptionsSchema } from '../advantage/advantage-options.ts';
+import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';
 import {
   type CreditAssignmentOptions,
   creditAssignmentOptionsSchema,
@@ -73,7 +73,7 @@ const grpoOptionsObject = z.strictObject({
     .exactOptional(),
   advantage: z
     .union([z.custom<AdvantageEstimator>(hasMethod('estimate')), advantageOptionsSchema], {
-      error: 'must be { type: "grpo" }, { type: "dr-grpo" }, or an object with a method `estimate`',
+      error: `must be { type: "grpo" }, with one of ${advantageTypes.join(', ')} as type, or an object with a method \`estimate\``,
     })
     .exactOptional(),
   aggregation: z.enum(aggregations).exactOptional(),

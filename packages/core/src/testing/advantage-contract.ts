@@ -7,6 +7,8 @@ export interface AdvantageEstimatorContractOptions {
   /** The implementation's name in the test report. */
   readonly name: string;
   readonly create: () => AdvantageEstimator;
+  /** What a return is compared with: those of its group, or those of the whole batch. @default 'group' */
+  readonly compares?: 'group' | 'batch';
 }
 
 /**
@@ -61,7 +63,7 @@ function describeComparisons({ create }: AdvantageEstimatorContractOptions): voi
   });
 }
 
-function describeNothingToLearn({ create }: AdvantageEstimatorContractOptions): void {
+function describeNothingToLearn({ create, compares = 'group' }: AdvantageEstimatorContractOptions): void {
   test('no returns give no advantages', () => {
     expect(create().estimate([])).toEqual({ advantages: [], singletonGroups: 0, constantGroups: 0 });
   });
@@ -74,9 +76,16 @@ function describeNothingToLearn({ create }: AdvantageEstimatorContractOptions): 
     expect(advantages.filter((_, index) => isKnown[index])).toEqual(without.advantages);
   });
 
-  test('a group of one gets exactly 0 and is counted', () => {
-    const alone = [aReturn('a', 5), aReturn('a', null), aReturn('b', -2)];
-    expect(create().estimate(alone)).toEqual({ advantages: [0, 0, 0], singletonGroups: 2, constantGroups: 0 });
+  test('a return that has none to be compared with gets exactly 0 and is counted', () => {
+    const alone = [aReturn('a', 5), aReturn('a', null)];
+    expect(create().estimate(alone)).toEqual({ advantages: [0, 0], singletonGroups: 1, constantGroups: 0 });
+  });
+
+  test(`a return is compared with those of its ${compares}`, () => {
+    const { advantages, singletonGroups } = create().estimate([aReturn('a', 5), aReturn('b', -2)]);
+    if (compares === 'group')
+      expect({ advantages, singletonGroups }).toEqual({ advantages: [0, 0], singletonGroups: 2 });
+    else expect([...advantages.map(Math.sign), singletonGroups]).toEqual([1, -1, 0]);
   });
 
   test('a group of equal returns gets exactly 0, whatever the rounding of its mean, and is counted', () => {

@@ -1,0 +1,42 @@
+import type { AdvantageEstimator } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { estimateByGroup } from './estimate-by-group.ts';
+import { mean } from './sample-statistics.ts';
+
+const epsilon = 1e-6;
+
+/**
+ * Relative to how often the task succeeds: `A_i = (R_i - mean(R)) / (mean(R) + 1e-6)`. For rewards of 0 and 1 it follows
+ * the gradient of the log-probability of success rather than of the probability, so rare successes weigh more.
+ *
+ * Maximum likelihood reinforcement learning, arXiv 2602.02710. Rewards must be at least 0: with a mean below
+ * it the sign would turn round, and what went worse would be learnt.
+ *
+ * @example
+ * ```ts
+ * maxRlAdvantage().estimate(returns).advantages; // [3, -1, -1, -1] for returns 1, 0, 0, 0
+ * ```
+ */
+export function maxRlAdvantage(): AdvantageEstimator {
+  return {
+    name: 'maxrl',
+    estimate: (returns) =>
+      estimateByGroup(returns, (values) => {
+        assertNotNegative(values);
+        const centre = mean(values);
+        return values.map((value) => (value - centre) / (centre + epsilon));
+      }),
+  };
+}
+
+function assertNotNegative(values: readonly number[]): void {
+  const lowest = Math.min(...values);
+  if (lowest >= 0) return;
+  throw new AgentLightningError({
+    code: 'INVALID_REWARD',
+    message: `The advantage maxrl needs returns of at least 0, and one is ${lowest}`,
+    remedy:
+      'Shift the reward so that it is never below 0, such as 0 for failure and 1 for success, or choose another advantage.',
+    details: { lowest },
+  });
+}

@@ -1,0 +1,30 @@
+import { weightedMean } from './sample-statistics.ts';
+
+/** Below it, the variance counts as this: the value of the reference implementations. */
+const epsilon = 1e-8;
+
+/** A number that holds for every trained token of a rollout. */
+export interface TiledValue {
+  readonly value: number;
+  readonly trainedTokens: number;
+}
+
+/**
+ * Centres and scales values to mean 0 and variance 1 over all trained tokens, as if every value were written once for
+ * each token: `(x - μ) / sqrt(σ² + 1e-8)` with the sample variance (`n - 1`, `n` tokens). Where there are fewer than two
+ * tokens to count, every value counts once.
+ *
+ * @returns the function that whitens a value
+ */
+export function whiteningByTokens(tiled: readonly TiledValue[]): (value: number) => number {
+  const values = tiled.map(({ value }) => value);
+  const tokens = tiled.map(({ trainedTokens }) => trainedTokens);
+  const isCounted = tokens.reduce((sum, count) => sum + count, 0) >= 2;
+  const counts = isCounted ? tokens : values.map(() => 1);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const centre = weightedMean(values, counts);
+  const squares = values.map((value) => (value - centre) ** 2);
+  const variance = (weightedMean(squares, counts) * total) / (total - 1);
+  const scale = 1 / Math.sqrt(variance + epsilon);
+  return (value) => (value - centre) * scale;
+}
