@@ -7,6 +7,7 @@ import {
   type Store,
 } from '@agentlightning/core';
 import { GatewayError, storeUnavailable } from './gateway-error.ts';
+import type { AttemptAddress } from './gateway-parts.ts';
 
 /** An attempt that may call models. */
 export interface CallingAttempt {
@@ -43,7 +44,7 @@ export class AttemptDirectory {
   }
 
   /** @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails */
-  async find(rolloutId: string, attemptId: string): Promise<CallingAttempt> {
+  async find({ rolloutId, attemptId, mode }: AttemptAddress): Promise<CallingAttempt> {
     const [rollout, attempt] = await this.#read(rolloutId, attemptId);
     if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
     if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
@@ -53,7 +54,7 @@ export class AttemptDirectory {
       rolloutId,
       attemptId,
       attemptNumber: attempt.sequenceId,
-      mode: rollout.mode,
+      mode: rollout.mode ?? mode,
       traceId: createHash('sha256').update(`${rolloutId}/${attemptId}`).digest('hex').slice(0, 32),
       callIndex,
     };

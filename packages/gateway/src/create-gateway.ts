@@ -1,11 +1,15 @@
 import { type Clock, systemClock } from '@agentlightning/core';
 import { Hono } from 'hono';
 import { AttemptDirectory } from './attempt-directory.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
 import { CallRecorder } from './capture/call-recorder.ts';
 import { SpanWriter } from './capture/span-writer.ts';
 import type { GatewayLog, GatewayOptions, GatewayState, PauseOptions, Upstream } from './gateway-options.ts';
 import type { GatewayParts } from './gateway-parts.ts';
+import { Access } from './http/access.ts';
+import type { GatewayEnv } from './http/route-options.ts';
 import { addRoutes } from './http/routes.ts';
+import { CallObserver } from './observe/call-observer.ts';
 import { PauseGate } from './pause-gate.ts';
 import { defaultRetry } from './upstream/retry.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
@@ -13,8 +17,8 @@ import { UpstreamPool } from './upstream/upstream-pool.ts';
 
 /** The capturing model proxy. */
 export interface Gateway {
-  /** The Hono application, to be mounted or served; `serveGateway` serves it. */
-  readonly app: Hono;
+  /** What answers requests, to be served, or mounted: `hono.mount('/models', gateway.app.fetch)`. */
+  readonly app: Pick<Hono, 'fetch' | 'request'>;
   /** Sends calls elsewhere from now on; those under way stay where they are. */
   setUpstream(upstream: Upstream | readonly Upstream[]): void;
   /** Turns model calls away, with 429 and `Retry-After`, until `resume`. Those under way go on. */
@@ -48,6 +52,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const client = new UpstreamClient(options.upstreamTimeoutMs ?? 600_000);
   const writer = new SpanWriter({ store: options.store, clock, log });
   const gate = new PauseGate(clock);
+  const calls = new CallsInFlight(options.maxCallsInFlight ?? 4096);
   const closing = new AbortController();
   const parts: GatewayParts = {
     pool: new UpstreamPool(options.upstream),
@@ -63,12 +68,19 @@ export function createGateway(options: GatewayOptions): Gateway {
     recorder: new CallRecorder(writer, options.durability ?? 'before-response'),
     sampling: options.sampling ?? {},
   };
-  const app = new Hono();
+  const app = new Hono<GatewayEnv>();
   addRoutes(app, {
     parts,
     gate,
+    calls,
+    observer: new CallObserver({ clock, log }),
+    access: new Access({
+      apiKey: options.apiKey ?? null,
+      adminKey: options.adminKey ?? null,
+      attemptTokens: options.attemptTokens ?? null,
+    }),
     log,
-    apiKey: options.apiKey ?? null,
+    forwardedNames: (options.forwardHeaders ?? []).map((name) => name.toLowerCase()),
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
   });
   const drain = (timeoutMs?: number): Promise<void> => gate.drain(() => writer.flush(), timeoutMs);

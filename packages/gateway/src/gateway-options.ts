@@ -1,4 +1,5 @@
 import type { Clock, RolloutMode, Store } from '@agentlightning/core';
+import type { AttemptClaims } from '@agentlightning/core/protocol';
 
 /** An OpenAI-compatible model endpoint that the gateway may send calls to. */
 export interface Upstream {
@@ -44,8 +45,16 @@ export interface RetryOptions {
   readonly maxRetryAfterMs: number;
 }
 
+/** Knows what the token of an attempt lets its bearer do. `AttemptTokens` of `@agentlightning/core/protocol` is one. */
+export interface AttemptTokenVerifier {
+  /** @throws AgentLightningError UNAUTHENTICATED for a token that is worth nothing */
+  verify(token: string): Promise<AttemptClaims>;
+}
+
 /** Where the gateway tells what its callers do not see. A pino logger is one. */
 export interface GatewayLog {
+  /** One line for every model call. @default not told */
+  debug?(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
@@ -72,8 +81,27 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number;
   /** How long an upstream may be silent, before the answer or within it, in milliseconds. @default 600000 */
   readonly upstreamTimeoutMs?: number;
-  /** What callers must send as `Authorization: Bearer`. @default null nothing */
+  /**
+   * Names of headers of agents that also go on to upstreams. Those of the model APIs go on anyway; keys, cookies and
+   * what is meant for the gateway never do. @default none
+   */
+  readonly forwardHeaders?: readonly string[];
+  /** How many model calls may be in flight; those beyond are answered 429. @default 4096 */
+  readonly maxCallsInFlight?: number;
+  /** How long one model call may take from its arrival to its record, in milliseconds. @default 3600000 an hour */
+  readonly maxCallMs?: number;
+  /**
+   * What lets its bearer call models, for any attempt and for none: sent as `Authorization: Bearer`, `x-api-key` or
+   * `api-key`. @default null no such key
+   */
   readonly apiKey?: string | null;
+  /** What lets its bearer also pause the gateway and change its upstreams over HTTP. @default null nobody may */
+  readonly adminKey?: string | null;
+  /**
+   * What knows the tokens of attempts: with one in the place of a key, an agent speaks for its own attempt and for no
+   * other. Without this, `apiKey` and `adminKey`, everybody is let in. @default null there are none
+   */
+  readonly attemptTokens?: AttemptTokenVerifier | null;
   /** @default the clock on the wall */
   readonly clock?: Clock;
   /** A number in [0, 1) for the jitter of retries. @default Math.random */

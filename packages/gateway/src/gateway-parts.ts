@@ -2,6 +2,7 @@ import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptDirectory } from './attempt-directory.ts';
 import type { CallRecorder } from './capture/call-recorder.ts';
 import type { SamplingOverrides } from './gateway-options.ts';
+import type { CallObservation } from './observe/call-observation.ts';
 import type { UpstreamCaller } from './upstream/call-upstream.ts';
 import type { UpstreamPool } from './upstream/upstream-pool.ts';
 
@@ -14,15 +15,28 @@ export interface GatewayParts {
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
 }
 
+/** The attempt that a call says it belongs to. */
+export interface AttemptAddress {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  /** What the address says; the mode of the rollout itself goes before it. */
+  readonly mode: RolloutMode | null;
+}
+
 /** A model call as it came in. */
 export interface IncomingCall {
-  /** The attempt that its address names; null when it names none: such a call is passed on and not recorded. */
-  readonly attempt: { readonly rolloutId: string; readonly attemptId: string } | null;
+  /** Null when neither its address, its headers nor its key names one: such a call is passed on. */
+  readonly attempt: AttemptAddress | null;
+  /** All headers, for what is meant for the gateway. */
   readonly headers: Headers;
+  /** The few headers that go on to the upstream. */
+  readonly forwardedHeaders: Readonly<Record<string, string>>;
   /** The body, not longer than allowed. */
   readonly text: string;
-  /** Aborts when the caller has gone. */
+  /** Aborts when the caller has gone; and with a `GatewayError` as reason, which the caller is owed, when the gateway ends the call. */
   readonly signal: AbortSignal;
+  /** What is known of the call; those who learn more write it down here. */
+  readonly observation: CallObservation;
   /** To be called once, when the call is answered and recorded. */
   readonly leave: () => void;
 }

@@ -1,6 +1,7 @@
 export type { Gateway } from './create-gateway.ts';
 export { createGateway } from './create-gateway.ts';
 export type {
+  AttemptTokenVerifier,
   GatewayLog,
   GatewayOptions,
   GatewayState,

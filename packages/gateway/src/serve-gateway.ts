@@ -37,7 +37,7 @@ export interface ServedGateway extends Gateway {
  */
 export async function serveGateway(options: ServeGatewayOptions): Promise<ServedGateway> {
   const host = options.host ?? '127.0.0.1';
-  if (!isLoopback(host) && !options.apiKey) throw keyNeeded(host);
+  if (!isLoopback(host) && !options.apiKey && !options.adminKey && !options.attemptTokens) throw keyNeeded(host);
   const gateway = createGateway(options);
   // The global Request and Response stay as they are: the agent may run in this process.
   const server = createAdaptorServer({

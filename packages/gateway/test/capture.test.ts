@@ -184,7 +184,7 @@ describe('sampling by mode', () => {
 
 describe('headers', () => {
   it('place the call under the span of the agent that made it, and go no further', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [answer('5')], forwardHeaders: ['X-Mine', 'cookie'] });
     const attempt = await fixture.attempt();
     const headers = {
       'x-agl-parent-span-id': '00f067aa0ba902b7',
@@ -192,6 +192,9 @@ describe('headers', () => {
       'x-agl-agent-name': encodeURIComponent('größer'),
       'x-agl-agent-path': `${encodeURIComponent('boss > all')}>${encodeURIComponent('größer')}`,
       'x-mine': 'kept',
+      'x-other': 'dropped',
+      'x-goog-api-key': 'AIza-secret',
+      cookie: 'session=secret',
     };
     const { response } = await fixture
       .client(attempt)
@@ -206,7 +209,8 @@ describe('headers', () => {
     });
     const sent = fixture.model.requests[0]?.headers ?? {};
     expect(Object.keys(sent).filter((name) => name.startsWith('x-agl-'))).toEqual([]);
-    expect(sent['x-mine']).toBe('kept');
+    expect([sent['x-mine'], sent['x-other']]).toEqual(['kept', undefined]);
+    expect(JSON.stringify(sent)).not.toContain('secret');
   });
 
   it('carry the upstream’s key instead of the caller’s, and the key is in no span', async () => {

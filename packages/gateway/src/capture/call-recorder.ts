@@ -8,6 +8,7 @@ import {
 } from '@agentlightning/core';
 import type { CallingAttempt } from '../attempt-directory.ts';
 import { storeUnavailable } from '../gateway-error.ts';
+import type { Upstream } from '../gateway-options.ts';
 import type { SpanWriter } from './span-writer.ts';
 
 /** A call of an attempt, as far as it is known before it is sent. */
@@ -52,6 +53,8 @@ export interface EndedCall {
   readonly httpStatus: number | null;
   /** Why the answer is missing or broke off; null when it is whole. */
   readonly failure: string | null;
+  /** Who answered; null when nobody did. */
+  readonly upstream: Upstream | null;
 }
 
 /** Headers that adapters send along with a call; they go no further than the gateway. */

@@ -2,7 +2,6 @@ import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '
 import { callHeaders, type EndedCall, type StartedCall, startCall } from '../capture/call-recorder.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
-import { forwardedHeaders } from '../http/forwarded-headers.ts';
 import { textOf } from '../http/json-access.ts';
 import { PassedStream } from '../http/passed-stream.ts';
 import { pulledStream } from '../http/pulled-stream.ts';
@@ -31,13 +30,13 @@ export async function answerChatCompletion(parts: GatewayParts, call: IncomingCa
   const startTimeMs = parts.caller.clock.now();
   const request = parseJsonObject(call.text);
   if (request === null) throw badBody();
-  const attempt =
-    call.attempt === null ? null : await parts.directory.find(call.attempt.rolloutId, call.attempt.attemptId);
+  const attempt = call.attempt === null ? null : await parts.directory.find(call.attempt);
   const upstreams = parts.pool.choose(textOf(request.model), attempt?.rolloutId ?? null);
   const [upstream] = upstreams;
   if (upstream === undefined) throw badBody();
   const sampling = (attempt?.mode && parts.sampling[attempt.mode]) || {};
   const prepared = prepareRequest(request, { upstream, attempt, sampling });
+  call.observation.model = prepared.model;
   const started =
     attempt === null ? null : startCall({ attempt, request, requestText: call.text, startTimeMs }, call.headers);
   const upstreamAbort = new AbortController();
@@ -48,9 +47,10 @@ export async function answerChatCompletion(parts: GatewayParts, call: IncomingCa
     const result = await callUpstream(parts.caller, upstreams, {
       path: '/chat/completions',
       method: 'POST',
-      headers: forwardedHeaders(call.headers),
+      headers: call.forwardedHeaders,
       body: prepared.body,
       signal: upstreamAbort.signal,
+      observation: call.observation,
     });
     return await answer(passage, result);
   } catch (error) {
@@ -91,6 +91,7 @@ async function whole(
     endTimeMs: parts.caller.clock.now(),
     httpStatus: status,
     failure: null,
+    upstream: result.upstream,
   });
   call.leave();
   return new Response(visibleText, { status, headers: { ...headers, [callHeaders.spanId]: started.spanId } });
@@ -124,6 +125,7 @@ function capturedStream(passage: Passage, started: StartedCall, result: Upstream
     endTimeMs: parts.caller.clock.now(),
     httpStatus: result.answer.status,
     failure,
+    upstream: result.upstream,
   });
   return new CapturedStream({
     body: result.answer.body,
@@ -172,6 +174,7 @@ function recordFailure({ parts, started, prepared }: Passage, failure: string, h
     endTimeMs: parts.caller.clock.now(),
     httpStatus,
     failure,
+    upstream: null,
   });
 }
 

@@ -1,80 +1,50 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Context, Hono, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
-import { answerChatCompletion } from '../chat-completions/answer-chat-completion.ts';
+import type { Hono } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
-import type { GatewayLog } from '../gateway-options.ts';
-import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { PauseGate } from '../pause-gate.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
+import { answerCall } from './answer-call.ts';
+import { roots } from './attempt-address.ts';
+import { limitedBody } from './body-limit.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
-
-/** What the routes work with. */
-export interface RouteOptions {
-  readonly parts: GatewayParts;
-  readonly gate: PauseGate;
-  readonly log: GatewayLog;
-  readonly apiKey: string | null;
-  readonly maxBodyBytes: number;
-}
-
-/** Where the calls of an attempt go. */
-const attemptPath = '/rollout/:rolloutId/attempt/:attemptId';
-
-/** Base URLs, the last two of a plain proxy. Python clients may leave `/v1` out. */
-const roots: readonly string[] = [`${attemptPath}/v1`, attemptPath, '/v1', ''];
-
-type AnswerCall = (parts: GatewayParts, call: IncomingCall) => Promise<Response>;
+import { modelApis, refusal } from './model-apis.ts';
+import { requestIdHeader, requestIdOf } from './request-id.ts';
+import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
 /** Adds what the gateway answers to an application. */
-export function addRoutes(app: Hono, options: RouteOptions): void {
-  const { gate, parts, log } = options;
+export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
+  const { gate, log, access } = options;
+  app.use(async (c, next) => {
+    c.set('requestId', requestIdOf(c.req.raw.headers));
+    await next();
+    c.res.headers.set(requestIdHeader, c.var.requestId);
+  });
   app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(gate) }));
-  if (options.apiKey !== null) app.use(keyRequired(options.apiKey));
+  app.use(async (c, next) => {
+    c.set('caller', await access.callerOf(c.req.raw.headers));
+    await next();
+  });
   app.use(limitedBody(options.maxBodyBytes));
-  const chatCompletion = answered(options, answerChatCompletion);
+  const modelCalls = modelApis.map((api) => ({ path: api.path, handle: answerCall(options, api) }));
   for (const root of roots) {
-    app.post(`${root}/chat/completions`, chatCompletion);
-    app.get(`${root}/models`, (c) => models(parts, c));
+    for (const { path, handle } of modelCalls) app.post(root + path, handle);
+    app.get(`${root}/models`, (c) => models(options, c));
   }
   app.notFound((c) => noSuchAddress(c).toResponse());
-  app.onError((error) => {
+  app.onError((error, c) => {
     const known = GatewayError.from(error);
-    if (known.code === 'INTERNAL') log.error({ err: error }, 'a request failed');
-    return known.toResponse();
+    if (known.code === 'INTERNAL') log.error({ requestId: c.var.requestId, err: error }, 'a request failed');
+    return refusal(c.req.path, known);
   });
 }
 
-/** A model call is let in by the gate, read, and answered; it leaves when it is recorded too. */
-function answered({ gate, parts }: RouteOptions, answer: AnswerCall): (c: Context) => Promise<Response> {
-  return async (c) => {
-    const leave = await gate.enter();
-    try {
-      const rolloutId = c.req.param('rolloutId');
-      const attemptId = c.req.param('attemptId');
-      return await answer(parts, {
-        attempt: rolloutId === undefined || attemptId === undefined ? null : { rolloutId, attemptId },
-        headers: c.req.raw.headers,
-        text: await c.req.text(),
-        signal: c.req.raw.signal,
-        leave,
-      });
-    } catch (error) {
-      leave();
-      // Nobody reads this answer; a body that broke off is no fault of the gateway.
-      if (c.req.raw.signal.aborted) return new Response(null, { status: 499 });
-      throw error;
-    }
-  };
-}
-
-async function models(parts: GatewayParts, c: Context): Promise<Response> {
+async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext): Promise<Response> {
   const { answer, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
     path: '/models',
     method: 'GET',
-    headers: forwardedHeaders(c.req.raw.headers),
+    headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
     body: null,
     signal: c.req.raw.signal,
+    observation: null,
   });
   return new Response(text, { status: answer.status, headers: answer.headers });
 }
@@ -84,56 +54,7 @@ function healthOf(gate: PauseGate): object {
   return { paused: isPaused, reason, in_flight: inFlight };
 }
 
-function keyRequired(apiKey: string): MiddlewareHandler {
-  const expected = digest(`Bearer ${apiKey}`);
-  return async (c, next) => {
-    const given = digest(c.req.header('authorization') ?? '');
-    if (!timingSafeEqual(given, expected)) throw wrongKey();
-    return await next();
-  };
-}
-
-/** Of equal length whatever the text is, so that comparing tells nothing of it. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-/** A body of known length is judged by that, and is not touched: reading it stays on the server's fast path. */
-function limitedBody(maxBytes: number): MiddlewareHandler {
-  const limitUnknownLength = bodyLimit({
-    maxSize: maxBytes,
-    onError: () => {
-      throw tooLarge(maxBytes);
-    },
-  });
-  return async (c, next) => {
-    const length = c.req.header('content-length');
-    if (length === undefined) return await limitUnknownLength(c, next);
-    if (Number(length) > maxBytes) throw tooLarge(maxBytes);
-    return await next();
-  };
-}
-
-function tooLarge(maxBytes: number): GatewayError {
-  return new GatewayError({
-    code: 'PAYLOAD_TOO_LARGE',
-    httpStatus: 413,
-    type: 'invalid_request_error',
-    message: `the request body is larger than ${maxBytes} bytes`,
-    remedy: 'Send less, or raise the gateway option `maxBodyBytes`.',
-  });
-}
-
-function wrongKey(): GatewayError {
-  return new GatewayError({
-    code: 'UNAUTHENTICATED',
-    httpStatus: 401,
-    type: 'authentication_error',
-    message: 'the request carries no key of this gateway',
-  });
-}
-
-function noSuchAddress(c: Context): GatewayError {
+function noSuchAddress(c: GatewayContext): GatewayError {
   return new GatewayError({
     code: 'NOT_FOUND',
     httpStatus: 404,

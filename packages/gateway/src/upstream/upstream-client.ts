@@ -1,5 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import type { Upstream } from '../gateway-options.ts';
+import { isAnsweredHeader } from '../http/forwarded-headers.ts';
+import type { CallObservation } from '../observe/call-observation.ts';
 
 /** One HTTP request to an upstream. */
 export interface UpstreamRequest {
@@ -8,30 +10,19 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Ends the request when the caller has gone. */
+  /** Ends the request when the caller has gone, or the gateway ends the call. */
   readonly signal: AbortSignal;
+  /** The call that it is for; null for the gateway's own requests. */
+  readonly observation: CallObservation | null;
 }
 
 /** An upstream's answer, its body not yet read. */
 export interface UpstreamAnswer {
   readonly status: number;
-  /** By lower-case name, the hop-by-hop ones left out. */
+  /** By lower-case name; only those that the caller may have use for. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Dispatcher.ResponseData['body'];
 }
-
-/** Headers that are about one connection, or that the gateway answers anew. */
-const notForwarded: ReadonlySet<string> = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'keep-alive',
-  'proxy-authenticate',
-  'set-cookie',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** Sends requests to upstreams over connections that are kept open. */
 export class UpstreamClient {
@@ -69,7 +60,7 @@ function authorization(upstream: Upstream): Record<string, string> {
 function forwardedHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
   const forwarded: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || notForwarded.has(name)) continue;
+    if (value === undefined || !isAnsweredHeader(name)) continue;
     forwarded[name] = Array.isArray(value) ? value.join(', ') : value;
   }
   return forwarded;

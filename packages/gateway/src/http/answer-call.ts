@@ -1,0 +1,66 @@
+import { GatewayError } from '../gateway-error.ts';
+import { CallObservation } from '../observe/call-observation.ts';
+import { attemptAddressOf } from './attempt-address.ts';
+import { forwardedHeaders } from './forwarded-headers.ts';
+import type { ModelApi } from './model-apis.ts';
+import type { GatewayContext, RouteOptions } from './route-options.ts';
+
+/** A model call is let in by the gate, read, and answered; it leaves when it is recorded too. */
+export function answerCall(options: RouteOptions, api: ModelApi): (c: GatewayContext) => Promise<Response> {
+  return async (c) => {
+    const { clock } = options.parts.caller;
+    const observation = new CallObservation({ requestId: c.var.requestId, api: api.name, startTimeMs: clock.now() });
+    const report = options.observer.follow(observation);
+    try {
+      const response = await letIn(options, { c, api, observation, onLeft: report.left });
+      report.answered(response.status);
+      return response;
+    } catch (error) {
+      report.left();
+      // Nobody reads this answer; a body that broke off is no fault of the gateway.
+      if (c.req.raw.signal.aborted) {
+        report.answered(499);
+        return new Response(null, { status: 499 });
+      }
+      report.answered(GatewayError.from(error).httpStatus);
+      throw error;
+    }
+  };
+}
+
+interface ArrivedCall {
+  readonly c: GatewayContext;
+  readonly api: ModelApi;
+  readonly observation: CallObservation;
+  readonly onLeft: () => void;
+}
+
+async function letIn(options: RouteOptions, { c, api, observation, onLeft }: ArrivedCall): Promise<Response> {
+  const { parts, gate, calls } = options;
+  const { headers } = c.req.raw;
+  const attempt = attemptAddressOf({ param: (name) => c.req.param(name), headers, caller: c.var.caller });
+  observation.attempt = attempt;
+  const passGate = await gate.enter();
+  let endCall: () => void = () => undefined;
+  const leave = (): void => {
+    endCall();
+    passGate();
+    onLeft();
+  };
+  try {
+    const { signal, end } = calls.begin(attempt, c.req.raw.signal, observation.startTimeMs);
+    endCall = end;
+    return await api.answer(parts, {
+      attempt,
+      headers,
+      forwardedHeaders: forwardedHeaders(headers, { requestId: observation.requestId, names: options.forwardedNames }),
+      text: await c.req.text(),
+      signal,
+      observation,
+      leave,
+    });
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}

@@ -1,0 +1,10 @@
+import { randomUUID } from 'node:crypto';
+
+/** Where the id of a request travels, in requests and answers. */
+export const requestIdHeader = 'x-request-id';
+
+/** The caller's own id of its request, when it is fit for logs and headers; else a new one. */
+export function requestIdOf(headers: Headers): string {
+  const given = headers.get(requestIdHeader);
+  return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : `req-${randomUUID()}`;
+}

@@ -1,0 +1,145 @@
+import type { AttemptedRollout } from '@agentlightning/core';
+import { AttemptTokens } from '@agentlightning/core/protocol';
+import { answer } from '@agentlightning/core/testing';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { type GatewayFixture, simpleRequest, startGateway } from './gateway-fixture.ts';
+
+const tokens = new AttemptTokens({ secrets: ['a secret of thirty-two bytes, or more'] });
+
+/** Makes a call at an address below the gateway, and returns its status. */
+async function statusOf(call: {
+  readonly fixture: GatewayFixture;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly apiKey?: string;
+}): Promise<number> {
+  const { fixture, path, headers = {}, apiKey = 'unused' } = call;
+  const client = new OpenAI({ baseURL: fixture.gateway.url + path, apiKey, maxRetries: 0, defaultHeaders: headers });
+  try {
+    const { response } = await client.chat.completions.create(simpleRequest).withResponse();
+    return response.status;
+  } catch (error) {
+    if (error instanceof OpenAI.APIError && typeof error.status === 'number') return error.status;
+    throw error;
+  }
+}
+
+function tokenOf({ rolloutId, attempt }: AttemptedRollout): Promise<string> {
+  return tokens.create({ rolloutId, attemptId: attempt.attemptId });
+}
+
+const script = (): ReturnType<typeof answer> => answer('5');
+
+describe('an attempt', () => {
+  const places: readonly (readonly [string, (r: string, a: string) => string, boolean])[] = [
+    ['the address of Agent Lightning 0.3', (r, a) => `/rollout/${r}/attempt/${a}/v1`, false],
+    ['that address without /v1', (r, a) => `/rollout/${r}/attempt/${a}`, false],
+    ['the address of 1.0', (r, a) => `/proxy/rollout/${r}/attempt/${a}/mode/val/openai/v1`, false],
+    ['headers', () => '/v1', true],
+  ];
+
+  it.each(places)('is named by %s', async (_, pathOf, byHeaders) => {
+    await using fixture = await startGateway({ script });
+    const attempt = await fixture.attempt();
+    const {
+      rolloutId,
+      attempt: { attemptId },
+    } = attempt;
+    const headers: Record<string, string> = byHeaders ? { 'x-rollout-id': rolloutId, 'x-attempt-id': attemptId } : {};
+    expect(await statusOf({ fixture, path: pathOf(rolloutId, attemptId), headers })).toBe(200);
+    expect(await fixture.calls(attempt)).toHaveLength(1);
+  });
+
+  it('is named by its token alone', async () => {
+    await using fixture = await startGateway({ script, attemptTokens: tokens });
+    const attempt = await fixture.attempt();
+    expect(await statusOf({ fixture, path: '/v1', apiKey: await tokenOf(attempt) })).toBe(200);
+    expect(await fixture.calls(attempt)).toHaveLength(1);
+  });
+
+  it('that headers name by half is refused with 400', async () => {
+    await using fixture = await startGateway({ script });
+    const { rolloutId } = await fixture.attempt();
+    expect(await statusOf({ fixture, path: '/v1', headers: { 'x-rollout-id': rolloutId } })).toBe(400);
+  });
+
+  it('whose rollout has no mode takes the one of its address, and no other does', async () => {
+    const sampling = { train: { temperature: 1 }, val: { temperature: 0 } };
+    await using fixture = await startGateway({ script, sampling });
+    for (const [own, temperature] of [
+      [undefined, 0],
+      ['train', 1],
+    ] as const) {
+      const { rolloutId, attempt } = await fixture.attempt(own);
+      await statusOf({ fixture, path: `/proxy/rollout/${rolloutId}/attempt/${attempt.attemptId}/mode/val/openai/v1` });
+      expect(fixture.model.requests.at(-1)?.body).toMatchObject({ temperature });
+    }
+  });
+});
+
+describe('the token of an attempt', () => {
+  it('speaks for that attempt and for no other', async () => {
+    await using fixture = await startGateway({ script, attemptTokens: tokens });
+    const [own, other] = [await fixture.attempt(), await fixture.attempt()];
+    const apiKey = await tokenOf(own);
+    const pathOf = ({ rolloutId, attempt }: AttemptedRollout): string =>
+      `/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1`;
+    expect(await statusOf({ fixture, path: pathOf(own), apiKey })).toBe(200);
+    expect(await statusOf({ fixture, path: pathOf(other), apiKey })).toBe(403);
+    const headers = { 'x-rollout-id': other.rolloutId, 'x-attempt-id': other.attempt.attemptId };
+    expect(await statusOf({ fixture, path: '/v1', apiKey, headers })).toBe(403);
+    expect(await fixture.calls(other)).toEqual([]);
+  });
+
+  it('is taken where clients of other APIs put their key', async () => {
+    await using fixture = await startGateway({ script, attemptTokens: tokens });
+    const token = await tokenOf(await fixture.attempt());
+    for (const name of ['x-api-key', 'api-key']) {
+      expect(await statusOf({ fixture, path: '/v1', headers: { [name]: token } })).toBe(200);
+    }
+  });
+
+  it('that is not one, was changed, or has expired is refused with 401', async () => {
+    await using fixture = await startGateway({ script, attemptTokens: tokens });
+    const attempt = await fixture.attempt();
+    const {
+      rolloutId,
+      attempt: { attemptId },
+    } = attempt;
+    const expired = await tokens.create({ rolloutId, attemptId, lifetimeMs: -2000 });
+    const forged = await new AttemptTokens({ secrets: ['another secret of thirty-two bytes, too'] }).create({
+      rolloutId,
+      attemptId,
+    });
+    for (const apiKey of ['none', 'aglat.', expired, forged, `${await tokenOf(attempt)}x`]) {
+      expect(await statusOf({ fixture, path: '/v1', apiKey })).toBe(401);
+    }
+  });
+
+  it('leaves the key of the gateway as good as it was', async () => {
+    await using fixture = await startGateway({ script, attemptTokens: tokens, apiKey: 'right' });
+    const { rolloutId, attempt } = await fixture.attempt();
+    const path = `/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1`;
+    expect(await statusOf({ fixture, path, apiKey: 'right' })).toBe(200);
+    expect(await statusOf({ fixture, path, apiKey: 'wrong' })).toBe(401);
+  });
+});
+
+describe('the id of a request', () => {
+  it('joins the caller with the upstream', async () => {
+    await using fixture = await startGateway({ script });
+    const { _request_id: requestId } = await fixture
+      .client()
+      .chat.completions.create(simpleRequest, { headers: { 'x-request-id': 'mine-1' } });
+    expect(requestId).toBe('mine-1');
+    expect(fixture.model.requests[0]?.headers['x-request-id']).toBe('mine-1');
+  });
+
+  it.each([undefined, 'with spaces', 'x'.repeat(200)])('is a new one for a caller that sends %j', async (given) => {
+    await using fixture = await startGateway();
+    const headers = given === undefined ? {} : { 'x-request-id': given };
+    const response = await fetch(`${fixture.gateway.url}/v1/nothing`, { headers });
+    expect(response.headers.get('x-request-id')).toMatch(/^req-[0-9a-f-]{36}$/);
+  });
+});
