@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
-import { onConflict, type SqlConnection, type SqlDriver } from '../sql-driver.ts';
+import { onConflict, type SqlConnection, type SqlDriver, type SqlInsert } from '../sql-driver.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -22,6 +22,8 @@ export interface SqliteDriverOptions {
 
 const maxCachedStatements = 300;
 const busyRetryMs = 2;
+/** How many rows go into a table with one statement: calls cost, and more rows than these save nothing more. */
+const rowsPerInsert = 16;
 /** How long the write-ahead log grows before it is copied into the file: to 32 MiB. */
 const pagesPerCheckpoint = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
@@ -46,12 +48,7 @@ export class SqliteDriver implements SqlDriver {
     this.#connection = {
       all: async (sql, parameters = []) => this.#statement(sql).all(...parameters),
       run: async (sql, parameters = []) => Number(this.#statement(sql).run(...parameters).changes),
-      insert: async (insert) => {
-        const names = Object.keys(insert.columns);
-        const values = `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-        const statement = this.#statement(`INSERT INTO ${insert.table} ${values}${onConflict(insert)}`);
-        for (const row of insert.rows) statement.run(...row);
-      },
+      insert: async (insert) => this.#insert(insert),
     };
     this.#groups = new GroupCommit({
       connection: this.#connection,
@@ -146,6 +143,18 @@ export class SqliteDriver implements SqlDriver {
     }
   }
 
+  #insert(insert: SqlInsert): void {
+    const { rows } = insert;
+    const inBlocks = rows.length - (rows.length % rowsPerInsert);
+    const block = inBlocks === 0 ? null : this.#statement(insertStatement(insert, rowsPerInsert));
+    for (let index = 0; index < inBlocks; index += rowsPerInsert) {
+      block?.run(...rows.slice(index, index + rowsPerInsert).flat());
+    }
+    if (inBlocks === rows.length) return;
+    const single = this.#statement(insertStatement(insert, 1));
+    for (const row of rows.slice(inBlocks)) single.run(...row);
+  }
+
   #statement(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -180,4 +189,11 @@ export class SqliteDriver implements SqlDriver {
       remedy: 'Open it again with openStore, or close it later.',
     });
   }
+}
+
+function insertStatement(insert: SqlInsert, rows: number): string {
+  const names = Object.keys(insert.columns);
+  const row = `(${names.map(() => '?').join(', ')})`;
+  const values = Array.from({ length: rows }, () => row).join(', ');
+  return `INSERT INTO ${insert.table} (${names.join(', ')}) VALUES ${values}${onConflict(insert)}`;
 }

@@ -1,7 +1,8 @@
 import type { Attempt, Span, SpanInput } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { type RolloutRecord, spanBody } from '../row.ts';
-import { readInteger, readText, toJson } from '../row-value.ts';
+import type { RolloutRecord } from '../row.ts';
+import { readInteger, readText } from '../row-value.ts';
+import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
@@ -15,23 +16,40 @@ export async function appendSpans(
   context: OperationContext,
   spans: readonly SpanInput[],
 ): Promise<readonly (Span | null)[]> {
+  const sequenceIds = await appendSpanRows(context, spans.map(spanRow));
+  return spans.map((span, index) => {
+    const sequenceId = sequenceIds[index] ?? null;
+    return sequenceId === null ? null : { ...span, sequenceId };
+  });
+}
+
+/**
+ * As {@link appendSpans}, for those who have the rows and need the sequence ids alone.
+ *
+ * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
+ */
+export async function appendSpanRows(
+  context: OperationContext,
+  rows: readonly SpanRow[],
+): Promise<readonly (number | null)[]> {
   await lockRows(
     context,
     'rollouts',
-    spans.map((span) => span.rolloutId),
+    rows.map((row) => row[0]),
   );
-  const batches = batchesOf(spans);
-  for (const batch of new Set(batches)) {
+  const batches = batchesOf(rows);
+  const different = new Set(batches);
+  for (const batch of different) {
     await noteSignOfLife(context, batch.rolloutId, batch.attemptId);
     await findRecorded(context, batch);
   }
-  const results = await numberNewSpans(context, spans, batches);
-  await insertSpans(
+  const newSpans = await numberNewSpans(context, rows, batches);
+  await insertSpanRows(
     context,
-    results.filter((span) => span !== null),
+    newSpans.filter((row) => row !== null),
   );
-  noteSpans(context, batches);
-  return results;
+  noteSpans(context, different);
+  return newSpans.map((row) => row?.[3] ?? null);
 }
 
 /** The spans of one attempt, of those that are recorded together. */
@@ -47,15 +65,19 @@ interface SpanBatch {
 }
 
 /** The batch of each of the spans. */
-function batchesOf(spans: readonly SpanInput[]): readonly SpanBatch[] {
+function batchesOf(rows: readonly SpanRow[]): readonly SpanBatch[] {
   const byRollout = new Map<string, Map<string, SpanBatch>>();
-  return spans.map(({ rolloutId, attemptId, spanId }) => {
-    const byAttempt = byRollout.get(rolloutId) ?? new Map<string, SpanBatch>();
-    byRollout.set(rolloutId, byAttempt);
-    const batch = byAttempt.get(attemptId) ?? newBatch(rolloutId, attemptId);
-    byAttempt.set(attemptId, batch);
-    batch.spanIds.push(spanId);
-    return batch;
+  let last: SpanBatch | null = null;
+  return rows.map(([rolloutId, attemptId, spanId]) => {
+    // Spans that come together are mostly of one attempt.
+    if (last === null || last.attemptId !== attemptId || last.rolloutId !== rolloutId) {
+      const byAttempt = byRollout.get(rolloutId) ?? new Map<string, SpanBatch>();
+      byRollout.set(rolloutId, byAttempt);
+      last = byAttempt.get(attemptId) ?? newBatch(rolloutId, attemptId);
+      byAttempt.set(attemptId, last);
+    }
+    last.spanIds.push(spanId);
+    return last;
   });
 }
 
@@ -63,29 +85,33 @@ function newBatch(rolloutId: string, attemptId: string): SpanBatch {
   return { rolloutId, attemptId, spanIds: [], known: new Set(), count: 0, lastSequenceId: 0 };
 }
 
-/** Gives those spans that are not known their numbers, in order; null stands for one that is, or comes twice. */
+/** A span that was not there, with its number; null stands for one that was, or comes twice. */
+type NewSpans = readonly (SpanRow | null)[];
+
+/** Gives those spans that are not known their numbers, in order. */
 async function numberNewSpans(
   context: OperationContext,
-  spans: readonly SpanInput[],
+  rows: readonly SpanRow[],
   batches: readonly SpanBatch[],
-): Promise<readonly (Span | null)[]> {
+): Promise<NewSpans> {
   const counters = new Map<string, number>();
   for (const { rolloutId } of new Set(batches)) {
     if (!counters.has(rolloutId)) counters.set(rolloutId, await lastSequenceId(context, rolloutId));
   }
-  const results = spans.map((span, index): Span | null => {
+  const newSpans = rows.map((row, index): SpanRow | null => {
+    const [rolloutId, , spanId, given] = row;
     const batch = batches[index];
-    if (batch === undefined || batch.known.has(span.spanId)) return null;
-    batch.known.add(span.spanId);
-    const last = counters.get(span.rolloutId) ?? 0;
-    const sequenceId = span.sequenceId ?? last + 1;
-    counters.set(span.rolloutId, Math.max(last, sequenceId));
+    if (batch === undefined || batch.known.has(spanId)) return null;
+    batch.known.add(spanId);
+    const last = counters.get(rolloutId) ?? 0;
+    const sequenceId = given ?? last + 1;
+    if (sequenceId > last) counters.set(rolloutId, sequenceId);
     batch.count += 1;
     batch.lastSequenceId = Math.max(batch.lastSequenceId, sequenceId);
-    return { ...span, sequenceId };
+    return numbered(row, sequenceId);
   });
   for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
-  return results;
+  return newSpans;
 }
 
 /** Notes which spans of a batch are recorded already. */
@@ -125,45 +151,25 @@ export async function reserveSpanSequenceIds(
   return reserved;
 }
 
-function noteSpans(context: OperationContext, batches: readonly SpanBatch[]): void {
-  for (const { rolloutId, attemptId, count, lastSequenceId } of new Set(batches)) {
+function noteSpans(context: OperationContext, batches: Iterable<SpanBatch>): void {
+  for (const { rolloutId, attemptId, count, lastSequenceId } of batches) {
     if (count > 0) context.changes.record({ kind: 'spans', rolloutId, attemptId, count, lastSequenceId });
   }
 }
 
 /** Writes those spans that are not there yet, and nothing else. */
 export function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
+  return insertSpanRows(context, spans.map(spanRow));
+}
+
+function insertSpanRows(context: OperationContext, rows: readonly SpanRow[]): Promise<void> {
   return context.db.insert({
     table: 'spans',
     columns: spanColumns,
     unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
-    rows: spans.map((span) => [
-      span.rolloutId,
-      span.attemptId,
-      span.spanId,
-      span.sequenceId,
-      span.traceId,
-      span.parentId,
-      span.name,
-      span.startTimeMs,
-      span.endTimeMs,
-      toJson(spanBody(span), `Span ${span.spanId}`),
-    ]),
+    rows,
   });
 }
-
-const spanColumns = {
-  rollout_id: 'text',
-  attempt_id: 'text',
-  span_id: 'text',
-  sequence_id: 'integer',
-  trace_id: 'text',
-  parent_id: 'text',
-  name: 'text',
-  start_time_ms: 'real',
-  end_time_ms: 'real',
-  body: 'text',
-} as const;
 
 /**
  * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An

@@ -1,0 +1,61 @@
+import type { SpanInput } from '@agentlightning/core';
+import { spanBody } from './row.ts';
+import { toJson } from './row-value.ts';
+
+/**
+ * A span as its table takes it, ready to be written; the sequence id is null where the store gives one out. A list
+ * and no object, because that is what crosses from thread to thread, and goes into a statement, at the least cost.
+ */
+export type SpanRow = readonly [
+  rolloutId: string,
+  attemptId: string,
+  spanId: string,
+  sequenceId: number | null,
+  traceId: string,
+  parentId: string | null,
+  name: string,
+  startTimeMs: number | null,
+  endTimeMs: number | null,
+  body: string,
+];
+
+/** The columns of a {@link SpanRow}, in its order. */
+export const spanColumns = {
+  rollout_id: 'text',
+  attempt_id: 'text',
+  span_id: 'text',
+  sequence_id: 'integer',
+  trace_id: 'text',
+  parent_id: 'text',
+  name: 'text',
+  start_time_ms: 'real',
+  end_time_ms: 'real',
+  body: 'text',
+} as const;
+
+/**
+ * The row of a span.
+ *
+ * @throws ValidationError when it holds what JSON cannot
+ */
+export function spanRow(span: SpanInput): SpanRow {
+  return [
+    span.rolloutId,
+    span.attemptId,
+    span.spanId,
+    span.sequenceId ?? null,
+    span.traceId,
+    span.parentId,
+    span.name,
+    span.startTimeMs,
+    span.endTimeMs,
+    toJson(spanBody(span), `Span ${span.spanId}`),
+  ];
+}
+
+/** The same row with this sequence id. */
+export function numbered(row: SpanRow, sequenceId: number): SpanRow {
+  if (row[3] === sequenceId) return row;
+  const [rolloutId, attemptId, spanId, , traceId, parentId, name, startTimeMs, endTimeMs, body] = row;
+  return [rolloutId, attemptId, spanId, sequenceId, traceId, parentId, name, startTimeMs, endTimeMs, body];
+}
