@@ -1,0 +1,62 @@
+import { frameworks, type MatrixFramework } from './frameworks.ts';
+import { type MatrixRuntime, type ModuleFormat, moduleFormats, runtimes } from './runtimes.ts';
+
+/** One field of the matrix: a framework in one version, on one runtime, in one module format. */
+export interface Cell {
+  readonly framework: MatrixFramework;
+  readonly runtime: MatrixRuntime;
+  readonly format: ModuleFormat;
+}
+
+/** What a run is confined to; empty lists mean everything. */
+export interface CellFilter {
+  /** Adapters or frameworks: the start of their name, whatever the case: `langchain`, `ai sdk 6`, `openai 7`. */
+  readonly only: readonly string[];
+  /** Columns: runtimes (`bun`), module formats (`cjs`), or both (`bun-cjs`). */
+  readonly on: readonly string[];
+}
+
+/** The column that `verify` plays, with the current version of each framework. */
+export const mainColumn = 'node24-esm';
+
+/** The name of a column. */
+export function columnOf({ runtime, format }: Pick<Cell, 'runtime' | 'format'>): string {
+  return `${runtime.name}-${format}`;
+}
+
+/** All columns, in the order of the table. */
+export const columns: readonly string[] = runtimes.flatMap((runtime) =>
+  moduleFormats.map((format) => columnOf({ runtime, format })),
+);
+
+/** The fields of the matrix that a filter lets through. */
+export function cellsOf(filter: CellFilter): readonly Cell[] {
+  return frameworks
+    .filter(({ adapter, name }) => isWanted(filter.only, (only) => adapter === only || startsWith(name, only)))
+    .flatMap((framework) =>
+      runtimes.flatMap((runtime) => moduleFormats.map((format): Cell => ({ framework, runtime, format }))),
+    )
+    .filter((cell) => cell.framework.age !== 'lowest' || columnOf(cell) === mainColumn)
+    .filter((cell) => isWanted(filter.on, (on) => [cell.runtime.name, cell.format, columnOf(cell)].includes(on)));
+}
+
+/** The fields that `verify` plays. */
+export function mainCells(): readonly Cell[] {
+  return cellsOf({ only: [], on: [mainColumn] }).filter(({ framework }) => framework.age === 'current');
+}
+
+/** What of a filter names nothing at all. */
+export function unknownNames({ only, on }: CellFilter): readonly string[] {
+  return [
+    ...only.filter((name) => cellsOf({ only: [name], on: [] }).length === 0),
+    ...on.filter((name) => cellsOf({ only: [], on: [name] }).length === 0),
+  ];
+}
+
+function isWanted(names: readonly string[], matches: (name: string) => boolean): boolean {
+  return names.length === 0 || names.some(matches);
+}
+
+function startsWith(name: string, start: string): boolean {
+  return name.toLowerCase().startsWith(start.toLowerCase());
+}

@@ -1,0 +1,131 @@
+/** A version of a framework that an adapter supports, and the tests that play the adapter contract on it. */
+export interface MatrixFramework {
+  /** The folder under `packages`. */
+  readonly adapter: string;
+  /** The framework with its version, as people say it. */
+  readonly name: string;
+  /**
+   * `current` and `previous` major are played on every runtime; `lowest`, the first version that the adapter's
+   * `peerDependencies` allow, only on the main one.
+   */
+  readonly age: 'current' | 'previous' | 'lowest';
+  /** What a user installs beside the adapter: names and exact versions, so that a run can be repeated. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Test files in the adapter's `test` folder. They are played as they are, bundled into one program. */
+  readonly programs: readonly string[];
+  /** Names by which the workspace has the packages of this version, where another one has theirs. */
+  readonly workspaceNames?: Readonly<Record<string, string>>;
+}
+
+const langchainTests = ['contract.test.ts', 'contract-langgraph.test.ts'];
+const openaiAgents14 = {
+  programs: ['contract-0.14.test.ts'],
+  workspaceNames: { 'openai-agents-v0.14': '@openai/agents', 'openai-v6': 'openai' },
+};
+const ai6 = {
+  programs: ['contract-ai-6.test.ts'],
+  workspaceNames: {
+    'ai-v6': 'ai',
+    '@ai-sdk/openai-v3': '@ai-sdk/openai',
+    '@ai-sdk/openai-compatible-v2': '@ai-sdk/openai-compatible',
+  },
+};
+const openai6 = { programs: ['adapter-contract-openai-6.test.ts'], workspaceNames: { 'openai-v6': 'openai' } };
+
+/** What is played. A version that is added here shows up in the tables of the READMEs, which are checked against it. */
+export const frameworks: readonly MatrixFramework[] = [
+  {
+    adapter: 'langchain',
+    name: 'LangChain 1',
+    age: 'current',
+    packages: {
+      '@langchain/core': '1.4.0',
+      '@langchain/langgraph': '1.7.3',
+      '@langchain/openai': '1.6.0',
+      langchain: '1.5.14',
+    },
+    programs: langchainTests,
+  },
+  {
+    adapter: 'langchain',
+    name: 'LangChain 0.3',
+    age: 'previous',
+    packages: { '@langchain/core': '0.3.80', '@langchain/langgraph': '0.4.9', '@langchain/openai': '0.6.17' },
+    programs: ['contract-langgraph.test.ts'],
+  },
+  {
+    adapter: 'langchain',
+    name: 'LangChain 1.0.1',
+    age: 'lowest',
+    packages: {
+      '@langchain/core': '1.0.1',
+      '@langchain/langgraph': '1.0.0',
+      '@langchain/openai': '1.0.0',
+      langchain: '1.0.1',
+    },
+    programs: langchainTests,
+  },
+  {
+    adapter: 'openai-agents',
+    name: 'OpenAI Agents 0.20',
+    age: 'current',
+    packages: { '@openai/agents': '0.20.0' },
+    programs: ['contract.test.ts'],
+  },
+  {
+    adapter: 'openai-agents',
+    name: 'OpenAI Agents 0.14',
+    age: 'previous',
+    packages: { '@openai/agents': '0.14.3' },
+    ...openaiAgents14,
+  },
+  {
+    adapter: 'openai-agents',
+    name: 'OpenAI Agents 0.14.0',
+    age: 'lowest',
+    packages: { '@openai/agents': '0.14.0' },
+    ...openaiAgents14,
+  },
+  {
+    adapter: 'ai-sdk',
+    name: 'AI SDK 7',
+    age: 'current',
+    packages: { ai: '7.0.173', '@ai-sdk/openai': '4.0.118', '@ai-sdk/openai-compatible': '3.0.92' },
+    programs: ['contract.test.ts'],
+  },
+  {
+    adapter: 'ai-sdk',
+    name: 'AI SDK 6',
+    age: 'previous',
+    packages: { ai: '6.0.326', '@ai-sdk/openai': '3.0.141', '@ai-sdk/openai-compatible': '2.0.87' },
+    ...ai6,
+  },
+  {
+    adapter: 'ai-sdk',
+    name: 'AI SDK 6.0.111',
+    age: 'lowest',
+    packages: { ai: '6.0.111', '@ai-sdk/openai': '3.0.41', '@ai-sdk/openai-compatible': '2.0.35' },
+    ...ai6,
+  },
+  {
+    adapter: 'fetch',
+    name: 'openai 7',
+    age: 'current',
+    packages: { openai: '7.55.0' },
+    programs: ['adapter-contract.test.ts'],
+  },
+  {
+    adapter: 'fetch',
+    name: 'openai 6',
+    age: 'previous',
+    packages: { openai: '6.49.0' },
+    ...openai6,
+  },
+  {
+    adapter: 'fetch',
+    name: 'openai 6.0',
+    age: 'lowest',
+    packages: { openai: '6.0.0' },
+    ...openai6,
+  },
+];

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runCommand } from '../verify/run-command.ts';
+import { type Cell, columnOf } from './cell.ts';
+import { contractProgram } from './contract-program.ts';
+import type { ContractReport } from './stand-in/contract-report.ts';
+import type { UserProject } from './user-project.ts';
+
+/** What came of a field of the matrix. */
+export interface CellResult extends ContractReport {
+  readonly cell: Cell;
+  readonly seconds: number;
+  /** Whether it is the result of an earlier run with the very same files. */
+  readonly isRemembered: boolean;
+}
+
+/** What a field is played with. */
+export interface CellStage {
+  readonly project: UserProject;
+  /** The start of the command that runs a program. */
+  readonly command: readonly string[];
+  /** The package `vitest` of the matrix. */
+  readonly standIn: string;
+  /** Whether an earlier result may stand. */
+  readonly mayRemember: boolean;
+}
+
+/** A program that takes longer than this hangs, in milliseconds. */
+const programTimeoutMs = 240_000;
+
+/**
+ * Plays the adapter contract in one field of the matrix, as a process of its own on that runtime.
+ *
+ * What passed once with the same archives, packages, program and runtime passes again: it is not played a second time.
+ */
+export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult> {
+  const { project, command, standIn } = stage;
+  const source = await contractProgram(cell.framework, cell.format);
+  const { version } = cell.runtime.package;
+  const key = createHash('sha256').update([project.digest, version, standIn, source].join('\0')).digest('hex');
+  const memory = join(project.folder, 'results', `${columnOf(cell)}.json`);
+  if (stage.mayRemember) {
+    const remembered = await readRemembered(memory, key);
+    if (remembered !== null) return { ...remembered, cell, seconds: 0, isRemembered: true };
+  }
+  await rm(memory, { force: true });
+  const startedAt = performance.now();
+  const report = await runProgram(cell, { folder: project.folder, command, source });
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (report.failed.length === 0) {
+    await mkdir(join(project.folder, 'results'), { recursive: true });
+    await writeFile(memory, JSON.stringify({ key, report }));
+  }
+  return { ...report, cell, seconds, isRemembered: false };
+}
+
+async function runProgram(
+  cell: Cell,
+  options: { readonly folder: string; readonly command: readonly string[]; readonly source: string },
+): Promise<ContractReport> {
+  const column = columnOf(cell);
+  const program = join(options.folder, `${column}.${cell.format === 'esm' ? 'mjs' : 'cjs'}`);
+  const reportFile = join(options.folder, `${column}.report.json`);
+  await writeFile(program, options.source);
+  await rm(reportFile, { force: true });
+  const { isOk, output } = await runCommand([...options.command, program, reportFile], {
+    cwd: options.folder,
+    timeoutMs: programTimeoutMs,
+    env: { NODE_ENV: 'test' },
+  });
+  const report = await readFile(reportFile, 'utf8').catch(() => null);
+  if (report !== null && isOk) return JSON.parse(report) as ContractReport;
+  return { passed: [], failed: [{ name: 'the program', reason: output || 'It ended without a word.' }], skipped: [] };
+}
+
+async function readRemembered(file: string, key: string): Promise<ContractReport | null> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  if (text === null) return null;
+  const remembered = JSON.parse(text) as { readonly key: string; readonly report: ContractReport };
+  return remembered.key === key ? remembered.report : null;
+}

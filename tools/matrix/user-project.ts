@@ -1,0 +1,104 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { runCommand } from '../verify/run-command.ts';
+import type { MatrixFramework } from './frameworks.ts';
+
+/** A project outside of the workspace, as a user has one: a framework, and an adapter from its packed archive. */
+export interface UserProject {
+  readonly folder: string;
+  /** Names what is installed: the same text, the same files. */
+  readonly digest: string;
+  /** What is wrong with the installation itself; empty when nothing is. */
+  readonly problems: readonly string[];
+}
+
+/** What an adapter may bring along, beside what the framework brought already. */
+const welcome: ReadonlySet<string> = new Set(['@agentlightning/core', 'eventsource-parser', 'zod']);
+
+/** What is remembered of an installation, so that the next run need not do it again. */
+interface Installed {
+  readonly digest: string;
+  readonly problems: readonly string[];
+}
+
+/**
+ * Installs a framework with plain npm, then the adapter and core from their archives, and looks at what came along.
+ *
+ * @param folder where the project is; what is there from an earlier run is used again
+ * @param archives by the name of the package's folder
+ */
+export async function installUserProject(
+  framework: MatrixFramework,
+  { folder, archives }: { readonly folder: string; readonly archives: ReadonlyMap<string, string> },
+): Promise<UserProject> {
+  const ours = ['core', framework.adapter].map((name) => archives.get(name) ?? '');
+  const wantedBase = JSON.stringify(framework.packages);
+  const digest = JSON.stringify({ packages: framework.packages, ours: ours.map((archive) => basename(archive)) });
+  const seen = await readInstalled(join(folder, 'installed.json'));
+  if (seen?.digest === digest) return { folder, ...seen };
+
+  const before = await readInstalled(join(folder, 'framework.json'));
+  if (before?.digest !== wantedBase) {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    const manifest = { name: 'a-users-project', private: true, dependencies: framework.packages };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+    const warnings = await npm(folder, ['install']);
+    await writeFile(join(folder, 'framework.json'), JSON.stringify({ digest: wantedBase, problems: warnings }));
+    await writeFile(join(folder, 'framework-tree.json'), JSON.stringify(await installedPackages(folder)));
+  }
+  await rm(join(folder, 'installed.json'), { force: true });
+  const known = JSON.parse(await readFile(join(folder, 'framework-tree.json'), 'utf8')) as readonly InstalledPackage[];
+  const problems = await addOurs(folder, { ours, adapter: framework.adapter, known });
+  await writeFile(join(folder, 'installed.json'), JSON.stringify({ digest, problems }));
+  return { folder, digest, problems };
+}
+
+interface InstalledPackage {
+  readonly name: string;
+  readonly version: string;
+}
+
+async function addOurs(
+  folder: string,
+  options: { readonly ours: readonly string[]; readonly adapter: string; readonly known: readonly InstalledPackage[] },
+): Promise<readonly string[]> {
+  const adapter = `@agentlightning/${options.adapter}`;
+  const warnings = await npm(folder, ['install', ...options.ours]);
+  const known = new Set(options.known.map(({ name, version }) => `${name}@${version}`));
+  const added = (await installedPackages(folder)).filter(({ name, version }) => !known.has(`${name}@${version}`));
+  const copies = added.filter(({ name }) => name === '@agentlightning/core').length;
+  const tree = await runCommand(['npm', 'ls', '--all'], { cwd: folder });
+  return [
+    ...warnings.filter((line) => /peer|ERESOLVE/i.test(line)),
+    ...added
+      .filter(({ name }) => name !== adapter && !welcome.has(name))
+      .map(({ name, version }) => `${adapter} brings along ${name} ${version}, which it does not need.`),
+    ...(copies === 1 ? [] : [`There are ${copies} copies of core, and must be one.`]),
+    ...(tree.isOk ? [] : [`npm finds fault with what it installed:\n${tree.output}`]),
+  ];
+}
+
+/** Runs npm, and gives the warnings that it printed. */
+async function npm(folder: string, args: readonly string[]): Promise<readonly string[]> {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=warn', '--prefer-offline'];
+  const { isOk, output } = await runCommand(['npm', ...args, ...quiet], { cwd: folder });
+  if (!isOk) throw new Error(`npm ${args.join(' ')} failed in ${folder}:\n${output}`);
+  return output.split('\n').filter((line) => line.startsWith('npm warn'));
+}
+
+/** Every installed package; one that is there twice, nested, is in the list twice. */
+async function installedPackages(folder: string): Promise<readonly InstalledPackage[]> {
+  const text = await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8');
+  const { packages } = JSON.parse(text) as {
+    readonly packages: Readonly<Record<string, { readonly version: string }>>;
+  };
+  return Object.entries(packages).map(([path, { version }]) => {
+    return { name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), version };
+  });
+}
+
+async function readInstalled(file: string): Promise<Installed | null> {
+  const text = await readFile(file, 'utf8').catch(() => null);
+  return text === null ? null : (JSON.parse(text) as Installed);
+}
