@@ -28,7 +28,15 @@ import type {
   Worker,
   WorkerQuery,
 } from '@agentlightning/core';
+import type { AccessKey, AccessKeyRequest, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
 import type { OperationRunner } from './operation-runner.ts';
+import {
+  createAccessKey,
+  findAccessKey,
+  hasAccessKeys,
+  listAccessKeys,
+  revokeAccessKey,
+} from './operations/access-keys.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/append-spans.ts';
 import { assertClaimLimit, claimRollouts } from './operations/claim-rollouts.ts';
 import { type CreateRunRequest, createRun } from './operations/create-run.ts';
@@ -195,5 +203,41 @@ export class SqlStoreOperations implements StoreTransaction {
 
   async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
     return this.runner.write((context) => deleteRollouts(context, rolloutIds));
+  }
+  /**
+   * Makes a key for clients of the store's server. It is told this once; the store keeps its digest.
+   *
+   * @throws ValidationError when there is no such scope, no name, or no time to live
+   * @example
+   * ```ts
+   * const { key } = await store.createAccessKey({ name: 'runners in Frankfurt', scope: 'runner' });
+   * ```
+   */
+  createAccessKey(request: AccessKeyRequest): Promise<NewAccessKey> {
+    return this.runner.write((context) => createAccessKey(context, request));
+  }
+
+  /** Every key there has been, the oldest first, without the keys themselves. */
+  listAccessKeys(): Promise<readonly AccessKey[]> {
+    return this.runner.read(listAccessKeys);
+  }
+
+  /**
+   * Makes a key worth nothing; servers know within five seconds.
+   *
+   * @throws NotFoundError when there is no such key
+   */
+  revokeAccessKey(keyId: string): Promise<AccessKey> {
+    return this.runner.write((context) => revokeAccessKey(context, keyId));
+  }
+
+  /** A key with its digest; null when there is none. */
+  findAccessKey(keyId: string): Promise<StoredAccessKey | null> {
+    return this.runner.read((context) => findAccessKey(context, keyId));
+  }
+
+  /** Whether a key was ever made: a server then asks for one, also when all were revoked. */
+  hasAccessKeys(): Promise<boolean> {
+    return this.runner.read(hasAccessKeys);
   }
 }

@@ -3,6 +3,7 @@ export { AttemptTokens } from './attempt-token.ts';
 export { isWireSpan } from './is-wire-span.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
+export { isRewardedByEvaluator, rewardSourceKey } from './reward-source.ts';
 export type { WireAttempt, WireAttemptPatch } from './wire-attempt.ts';
 export {
   attemptFromWire,
@@ -14,6 +15,8 @@ export {
   wireAttemptStartSchema,
   wireAttemptStatusSchema,
 } from './wire-attempt.ts';
+export type { WireAttemptToken, WireAttemptTokenRequest } from './wire-attempt-token.ts';
+export { attemptTokenToWire, wireAttemptTokenRequestSchema, wireAttemptTokenSchema } from './wire-attempt-token.ts';
 export type { WireChange, WireWatchQuery } from './wire-change.ts';
 export {
   changeFromWire,

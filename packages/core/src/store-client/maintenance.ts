@@ -1,3 +1,5 @@
+import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
+import { type WireAttemptTokenRequest, wireAttemptTokenSchema } from '../protocol/wire-attempt-token.ts';
 import {
   retentionPolicyToWire,
   type WireRolloutDeletion,
@@ -17,7 +19,7 @@ import type { StoreTransport } from './transport.ts';
 /** How long a deletion in many parts may take beyond an ordinary request, in milliseconds. */
 const deletionWaitMs = 600_000;
 
-/** What a store's client can do with runs as a whole: search, count, delete, carry to another store. */
+/** What a store's client can do beside the daily work: search, count, delete, carry runs to another store, give out keys. */
 export class StoreMaintenanceClient {
   readonly #transport: StoreTransport;
   readonly #options: StoreClientOptions;
@@ -60,6 +62,23 @@ export class StoreMaintenanceClient {
 
   importRun(archive: AsyncIterable<Uint8Array>): Promise<Run> {
     return importOverHttp(this.#options, archive);
+  }
+
+  /**
+   * A key for the agent of an attempt: with it one can record the attempt's spans and call models in its name, and
+   * nothing else. Needs a key with the scope `runner`, and a server with a secret for tokens.
+   *
+   * @throws AgentLightningError NOT_FOUND for an attempt that is not there, PERMISSION_DENIED where there is no secret
+   */
+  async createAttemptToken(request: AttemptTokenRequest): Promise<string> {
+    const { rolloutId, attemptId, mayReward, lifetimeMs } = request;
+    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/${encodeURIComponent(attemptId)}/token`;
+    const body: WireAttemptTokenRequest = {
+      may_reward: mayReward,
+      lifetime_seconds: lifetimeMs === undefined ? undefined : lifetimeMs / 1000,
+    };
+    const { token } = await this.#transport.send({ method: 'POST', path, body, answer: wireAttemptTokenSchema });
+    return token;
   }
 
   #delete(path: string, body: unknown): Promise<DeletionCounts> {

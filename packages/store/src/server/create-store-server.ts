@@ -1,8 +1,9 @@
 import type { Server } from 'node:http';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import type { AttemptTokens } from '@agentlightning/core/protocol';
 import { createAdaptorServer } from '@hono/node-server';
 import type { SqlStore } from '../sql-store.ts';
-import { assertMayListen } from './access-control.ts';
+import { assertMayListen } from './access/access-control.ts';
 import { OpenConnections } from './open-connections.ts';
 import { createStoreApp } from './store-app.ts';
 
@@ -10,8 +11,15 @@ import { createStoreApp } from './store-app.ts';
 export interface StoreServerOptions {
   /** The store; who opened it closes it, after the server. */
   readonly store: SqlStore;
-  /** The key that requests must carry. @default null none: then only this machine may call */
+  /**
+   * A key that may do everything, beside those of `store.createAccessKey`. Without it, and without any of those, only
+   * this machine may call. @default null none
+   */
   readonly apiKey?: string | null;
+  /** Makes and checks the tokens that agents carry; share its secret with the gateway. @default null none are made */
+  readonly attemptTokens?: AttemptTokens | null;
+  /** What keys expire by. @default the clock on the wall */
+  readonly clock?: Clock;
   /** The address to listen on. @default '127.0.0.1' */
   readonly host?: string;
   /** The port to listen on; 0 for any free one. @default 4747 */
@@ -48,11 +56,13 @@ export interface StoreServer {
  */
 export async function createStoreServer(options: StoreServerOptions): Promise<StoreServer> {
   const { store, apiKey = null, host = '127.0.0.1', port = 4747 } = options;
-  assertMayListen(host, apiKey);
+  assertMayListen(host, apiKey, await store.hasAccessKeys());
   const closing = new AbortController();
   const app = createStoreApp({
     store,
     apiKey,
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+    attemptTokens: options.attemptTokens ?? null,
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: closing.signal,

@@ -1,6 +1,9 @@
+import { type Clock, systemClock } from '@agentlightning/core';
+import type { AttemptTokens } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import type { SqlStore } from '../sql-store.ts';
-import { requireKey, requireLoopbackHost } from './access-control.ts';
+import { guardRoutes } from './access/access-control.ts';
+import { Gatekeeper } from './access/gatekeeper.ts';
 import { answerJson } from './answer.ts';
 import { limitBody } from './body-limit.ts';
 import { answerError } from './error-answer.ts';
@@ -17,6 +20,7 @@ import { addRunRoutes } from './routes/run-routes.ts';
 import { addSearchRoutes } from './routes/search-routes.ts';
 import { addSpanRoutes } from './routes/span-routes.ts';
 import { addStatisticsRoutes } from './routes/statistics-routes.ts';
+import { addTokenRoutes } from './routes/token-routes.ts';
 import { addWaitRoutes } from './routes/wait-routes.ts';
 import { addWorkerRoutes } from './routes/worker-routes.ts';
 import type { StoreRouteOptions } from './store-route.ts';
@@ -37,12 +41,15 @@ const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)
   addRunRoutes,
   addSearchRoutes,
   addDeletionRoutes,
+  addTokenRoutes,
 ];
 
 /** What the application is made of. */
 export interface StoreAppOptions {
   readonly store: SqlStore;
   readonly apiKey: string | null;
+  readonly attemptTokens?: AttemptTokens | null;
+  readonly clock?: Clock;
   readonly maxBodyBytes: number;
   readonly heartbeatMs: number;
   readonly closing: AbortSignal;
@@ -51,15 +58,14 @@ export interface StoreAppOptions {
 
 /** The store protocol of Agent Lightning 0.3, and our additions to it, as an application of requests and answers. */
 export function createStoreApp(options: StoreAppOptions): Hono {
-  const { store, apiKey, maxBodyBytes, heartbeatMs, onFault } = options;
+  const { store, apiKey, maxBodyBytes, heartbeatMs, onFault, attemptTokens = null, clock = systemClock } = options;
   const app = new Hono();
   app.onError((error, context) => answerError(context, error, onFault));
   app.notFound((context) => answerUnknownRoute(app, context));
-  if (apiKey === null) app.use(requireLoopbackHost);
+  app.use(guardRoutes(new Gatekeeper({ keys: store, apiKey, attemptTokens, clock })));
   app.get('/v1/agl/health', (context) => answerJson(context, { status: 'ok' }));
-  if (apiKey !== null) app.use(requireKey(apiKey));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
-  const routes = { store, maxBodyBytes, heartbeatMs, onFault, untilClosed };
+  const routes = { store, attemptTokens, maxBodyBytes, heartbeatMs, onFault, untilClosed };
   addArchiveRoutes(app.basePath('/v1/agl'), routes);
   app.use(limitBody(maxBodyBytes));
   addOtlpRoutes(app.basePath('/v1'), routes);

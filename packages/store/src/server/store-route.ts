@@ -1,9 +1,12 @@
+import type { AttemptTokens } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { SqlStore } from '../sql-store.ts';
 
 /** What routes work with. */
 export interface StoreRouteOptions {
   readonly store: SqlStore;
+  /** Makes the tokens of attempts; null where there is no secret for them. */
+  readonly attemptTokens: AttemptTokens | null;
   /** The largest body of a request, in bytes, decompressed. */
   readonly maxBodyBytes: number;
   /** Told about faults of the server itself, which clients are not shown. */

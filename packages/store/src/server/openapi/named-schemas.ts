@@ -55,6 +55,8 @@ export const namedSchemas: Readonly<Record<string, z.ZodType>> = {
   SequenceIds: z.object({ sequence_ids: z.array(z.int().nullable()) }),
   WaitRequest: wire.wireWaitRequestSchema,
   Change: wire.wireChangeSchema,
+  AttemptTokenRequest: wire.wireAttemptTokenRequestSchema,
+  AttemptToken: wire.wireAttemptTokenSchema,
   Run: wire.wireRunSchema,
   RunPage: wire.wirePageSchema(wire.wireRunSchema),
   RunRequest: wire.wireRunRequestSchema,

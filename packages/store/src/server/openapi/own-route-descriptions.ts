@@ -37,6 +37,16 @@ export const ownRouteDescriptions: readonly RouteDescription[] = [
     answer: 'SpanSearchPage',
   },
   {
+    method: 'post',
+    path: `${base}/rollouts/:rolloutId/attempts/:attemptId/token`,
+    tag: 'attempts',
+    summary: 'A key for the agent of an attempt, good for it alone',
+    body: 'AttemptTokenRequest',
+    isBodyOptional: true,
+    answer: 'AttemptToken',
+    status: 201,
+  },
+  {
     method: 'get',
     path: `${base}/events`,
     tag: 'events',

@@ -16,14 +16,17 @@ export interface OtlpSpans {
 /** The attributes that say where a span belongs, of a span or else of its resource. */
 const { rolloutId: rolloutIdName, attemptId: attemptIdName, spanSequenceId: sequenceIdName } = agentLightningAttributes;
 
-/** The spans of an OTLP request. A span that does not say where it belongs, or has no id, is left out. */
-export function spansFromOtlp(request: ExportTraceServiceRequest): OtlpSpans {
+/** An attempt that spans belong to which do not say where they belong. */
+export type SpanPlace = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
+
+/** The spans of an OTLP request. A span that belongs nowhere, or has no id, is left out. */
+export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: SpanPlace | null): OtlpSpans {
   const spans: SpanInput[] = [];
   const leftOut: string[] = [];
   for (const { resource: producer, schemaUrl, scopeSpans } of request.resourceSpans) {
     const resource = { attributes: attributesFromOtlp(producer?.attributes ?? []), schemaUrl };
     for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
-      const input = spanFromOtlp(span, resource);
+      const input = spanFromOtlp(span, { resource, otherwise });
       if (typeof input === 'string') leftOut.push(input);
       else spans.push(input);
     }
@@ -31,11 +34,17 @@ export function spansFromOtlp(request: ExportTraceServiceRequest): OtlpSpans {
   return { spans, leftOut };
 }
 
-function spanFromOtlp(span: OtlpSpan, resource: SpanInput['resource']): SpanInput | string {
+/** What a span has from outside of it. */
+interface SpanSurroundings {
+  readonly resource: SpanInput['resource'];
+  readonly otherwise: SpanPlace | null;
+}
+
+function spanFromOtlp(span: OtlpSpan, { resource, otherwise }: SpanSurroundings): SpanInput | string {
   const attributes = attributesFromOtlp(span.attributes);
   const placed = (name: string): AttributeValue | undefined => attributes[name] ?? resource.attributes[name];
-  const rolloutId = placed(rolloutIdName);
-  const attemptId = placed(attemptIdName);
+  const rolloutId = placed(rolloutIdName) ?? otherwise?.rolloutId;
+  const attemptId = placed(attemptIdName) ?? otherwise?.attemptId;
   const sequenceId = Number(placed(sequenceIdName) ?? 0);
   if (rolloutId === undefined || attemptId === undefined) {
     const missing = rolloutId === undefined ? rolloutIdName : attemptIdName;

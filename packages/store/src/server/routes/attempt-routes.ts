@@ -10,6 +10,7 @@ import {
   wireAttemptStartSchema,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
+import { assertOwnRollout } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readOptionalBody, readPatch } from '../request-body.ts';
@@ -40,7 +41,9 @@ export function addAttemptRoutes(app: Hono, { store }: StoreRouteOptions): void 
   );
 
   app.get('/rollouts/:rolloutId/attempts/latest', async (context) => {
-    const attempt = await store.getLatestAttempt(context.req.param('rolloutId'));
+    const rolloutId = context.req.param('rolloutId');
+    assertOwnRollout(context, rolloutId);
+    const attempt = await store.getLatestAttempt(rolloutId);
     return answerJson(context, attempt === null ? null : attemptToWire(attempt));
   });
 

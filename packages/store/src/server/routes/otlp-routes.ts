@@ -1,5 +1,6 @@
-import { NotFoundError, type SpanInput, ValidationError } from '@agentlightning/core';
+import { type AgentLightningError, NotFoundError, type SpanInput, ValidationError } from '@agentlightning/core';
 import type { Context, Hono } from 'hono';
+import { agentOf, refusedSpans } from '../access/agent-limits.ts';
 import { answerExport, answerOtlpError, presentable } from '../otlp/otlp-answer.ts';
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
@@ -15,8 +16,13 @@ export function addOtlpRoutes(app: Hono, { store, maxBodyBytes, onFault }: Store
     try {
       if (encoding === null) throw unknownType(context);
       const request = await readOtlpRequest(context, encoding, maxBodyBytes);
-      const { spans, leftOut } = spansFromOtlp(request);
-      return answerExport(context, encoding, [...leftOut, ...(await append(spans))]);
+      // An agent's token says where spans belong that do not say it themselves.
+      const { spans, leftOut } = spansFromOtlp(request, agentOf(context));
+      const refused = await refusedSpans(context, store, spans);
+      const [refusal] = refused.values();
+      if (refusal !== undefined && refused.size === spans.length) throw refusal;
+      const rejected = await append(spans.filter((span) => !refused.has(span)));
+      return answerExport(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
     } catch (error) {
       const shown = presentable(error);
       if (shown.code === 'INTERNAL') onFault(error);
@@ -46,6 +52,11 @@ export function addOtlpRoutes(app: Hono, { store, maxBodyBytes, onFault }: Store
     }
     return rejected;
   }
+}
+
+/** The reasons why spans were refused, one for each. */
+function reasonsOf(refused: ReadonlyMap<SpanInput, AgentLightningError>): readonly string[] {
+  return [...refused.values()].map((refusal) => `${refusal.message} ${refusal.remedy}`);
 }
 
 function byAttempt(spans: readonly SpanInput[]): Iterable<readonly SpanInput[]> {

@@ -7,6 +7,7 @@ import {
   wireResourcesQuerySchema,
 } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
+import { assertOwnResources } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
@@ -33,7 +34,9 @@ export function addResourceRoutes(app: Hono, { store }: StoreRouteOptions): void
 
   // As the protocol has it: what is not there is null.
   app.get('/resources/:resourcesId', async (context) => {
-    const query = { resourcesId: context.req.param('resourcesId'), limit: 1 };
+    const resourcesId = context.req.param('resourcesId');
+    await assertOwnResources(context, store, resourcesId);
+    const query = { resourcesId, limit: 1 };
     const [snapshot] = (await store.queryResources(query)).items;
     return answerJson(context, snapshot === undefined ? null : resourcesSnapshotToWire(snapshot));
   });

@@ -10,6 +10,7 @@ import {
   wireRolloutRequestSchema,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
+import { assertOwnRollout } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readPatch } from '../request-body.ts';
@@ -30,9 +31,11 @@ export function addRolloutRoutes(app: Hono, { store }: StoreRouteOptions): void 
   app.get('/rollouts', (context) => list(context, readParameters(context, wireRolloutQuerySchema)));
   app.post('/rollouts/search', async (context) => list(context, await readBody(context, wireRolloutQuerySchema)));
 
-  app.get('/rollouts/:rolloutId', async (context) =>
-    answerJson(context, rolloutToWire(await store.getRollout(context.req.param('rolloutId')))),
-  );
+  app.get('/rollouts/:rolloutId', async (context) => {
+    const rolloutId = context.req.param('rolloutId');
+    assertOwnRollout(context, rolloutId);
+    return answerJson(context, rolloutToWire(await store.getRollout(rolloutId)));
+  });
 
   app.post('/rollouts/:rolloutId', async (context) => {
     const patch = rolloutPatchFromWire(await readPatch(context, wireRolloutPatchSchema, ['status', 'config']));

@@ -12,6 +12,7 @@ import {
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
+import { assertMayAppend, assertOwnAttempts } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
@@ -22,23 +23,25 @@ import type { StoreRouteOptions } from '../store-route.ts';
 export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
   const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
     answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToWire));
-  const reserve = (context: Context, attempts: readonly WireSequenceIdRequest[]): Promise<readonly number[]> =>
-    doOnce(context, store, (transaction) =>
-      transaction.nextSpanSequenceIds(
-        attempts.map((wire) => ({ rolloutId: wire.rollout_id, attemptId: wire.attempt_id })),
-      ),
-    );
+  const reserve = (context: Context, wire: readonly WireSequenceIdRequest[]): Promise<readonly number[]> => {
+    const attempts = wire.map(({ rollout_id, attempt_id }) => ({ rolloutId: rollout_id, attemptId: attempt_id }));
+    assertOwnAttempts(context, attempts);
+    return doOnce(context, store, (transaction) => transaction.nextSpanSequenceIds(attempts));
+  };
 
   app.post('/spans', async (context) => {
     const span = spanInputFromWire(await readBody(context, wireSpanSchema));
+    await assertMayAppend(context, store, [span]);
     const [recorded = null] = await doOnce(context, store, (transaction) => transaction.appendSpans([span]));
     return answerJson(context, recorded === null ? null : spanToWire(recorded), 201);
   });
 
   app.post('/spans/batch', async (context) => {
     const { spans } = await readBody(context, wireSpanBatchSchema);
+    const inputs = spans.map(spanInputFromWire);
+    await assertMayAppend(context, store, inputs);
     const recorded = await doOnce(context, store, async (transaction) =>
-      (await transaction.appendSpans(spans.map(spanInputFromWire))).map((span) => span?.sequenceId ?? null),
+      (await transaction.appendSpans(inputs)).map((span) => span?.sequenceId ?? null),
     );
     return answerJson(context, { sequence_ids: recorded }, 201);
   });

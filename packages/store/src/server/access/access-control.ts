@@ -1,0 +1,87 @@
+import { isIP } from 'node:net';
+import { AgentLightningError } from '@agentlightning/core';
+import type { Context, MiddlewareHandler } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import { type Bearer, noteBearer } from './bearer.ts';
+import type { Gatekeeper } from './gatekeeper.ts';
+import { type RouteScope, routeScopes } from './route-scopes.ts';
+
+/** Lets in only requests that may do what they ask for, and notes who sent them. */
+export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
+  return async (context, next) => {
+    const route = routeOf(context);
+    const needed = route === null ? 'runner' : (routeScopes[route] ?? 'admin');
+    const isOpen = !(await gatekeeper.isLocked());
+    if (isOpen) assertLoopbackHost(context);
+    if (needed !== 'anyone') {
+      const bearer = await gatekeeper.bearerOf(context.req.header('authorization'));
+      if (!mayCall(bearer, needed)) throw forbidden(bearer, needed, route ?? context.req.path);
+      noteBearer(context, bearer);
+    }
+    await next();
+  };
+}
+
+/** The verb and the path of the route that answers a request, as the router has it; null when there is none. */
+export function routeOf(context: Context): string | null {
+  // Where several fit, the first one answers.
+  const route = matchedRoutes(context).find(({ method }) => method !== 'ALL');
+  return route === undefined ? null : `${route.method} ${route.path}`;
+}
+
+const ranks: Readonly<Record<RouteScope, number>> = { anyone: 0, agent: 1, runner: 2, trainer: 3, admin: 4 };
+
+function mayCall(bearer: Bearer, needed: RouteScope): boolean {
+  if (bearer.kind === 'anyone') return true;
+  return ranks[scopeOf(bearer)] >= ranks[needed];
+}
+
+function scopeOf(bearer: Exclude<Bearer, { readonly kind: 'anyone' }>): RouteScope {
+  return bearer.kind === 'agent' ? 'agent' : bearer.scope;
+}
+
+function forbidden(bearer: Bearer, needed: RouteScope, route: string): AgentLightningError {
+  const held = bearer.kind === 'anyone' ? 'anyone' : scopeOf(bearer);
+  const carried =
+    bearer.kind === 'agent' ? `The token of attempt ${bearer.claims.attemptId}` : `A key with the scope ${held}`;
+  return new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `${carried} may not ${route}`,
+    remedy: `Use a key with the scope ${needed}: \`agl store keys create --scope ${needed}\` makes one.`,
+    details: { scope: held, neededScope: needed },
+  });
+}
+
+/**
+ * Lets in only requests that name this machine as their host. A server without a key trusts whoever is on
+ * the machine, and a web page that is read there must not pass for one of them by way of a name of its own.
+ */
+function assertLoopbackHost(context: Context): void {
+  const { hostname } = new URL(context.req.url);
+  if (isLoopback(hostname)) return;
+  throw new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `A store without a key answers on this machine only, and the request was for ${hostname}`,
+    remedy: 'Call it at localhost, or start it with a key.',
+  });
+}
+
+/**
+ * Refuses to listen to the network without a key.
+ *
+ * @throws AgentLightningError CONFIG
+ */
+export function assertMayListen(host: string, apiKey: string | null, hasKeys: boolean): void {
+  if (apiKey !== '' && (apiKey !== null || hasKeys || isLoopback(host))) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: apiKey === '' ? 'The key of the store is empty' : `A store without a key may not listen on ${host}`,
+    remedy: 'Give it a key (AGL_STORE_KEY, or `agl store keys create`), or let it listen on 127.0.0.1.',
+  });
+}
+
+function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '');
+  if (isIP(name) === 4) return name.startsWith('127.');
+  return name === '::1' || name === 'localhost' || name.endsWith('.localhost');
+}

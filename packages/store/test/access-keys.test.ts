@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ManualClock } from '@agentlightning/core/testing';
+import { expect, test } from 'vitest';
+import { openStore } from '../src/index.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+test('a key is told once: the store keeps what it is, and its digest', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const clock = new ManualClock();
+  const store = await openStore(file, { clock });
+  expect(await store.hasAccessKeys()).toBe(false);
+  const { key, record } = await store.createAccessKey({ name: 'runners', scope: 'runner', lifetimeMs: 5000 });
+  expect(key).toMatch(new RegExp(`^aglk_${record.keyId}_[\\w-]{43}$`));
+  expect(record).toEqual({
+    keyId: expect.stringMatching(/^[0-9a-f]{12}$/),
+    name: 'runners',
+    scope: 'runner',
+    createTimeMs: clock.now(),
+    expireTimeMs: clock.now() + 5000,
+    revokeTimeMs: null,
+  });
+  expect(await store.listAccessKeys()).toEqual([record]);
+  expect(await store.hasAccessKeys()).toBe(true);
+  await store.close();
+  const rows = new DatabaseSync(file).prepare('SELECT * FROM access_keys').all();
+  expect(JSON.stringify(rows)).not.toContain(key.slice(-43));
+});
+
+test('a key that is revoked stays in the list, and is revoked once', async () => {
+  const clock = new ManualClock();
+  const store = await openStore(':memory:', { clock });
+  const { record } = await store.createAccessKey({ name: 'one', scope: 'admin' });
+  const revoked = await store.revokeAccessKey(record.keyId);
+  expect(revoked).toEqual({ ...record, revokeTimeMs: clock.now() });
+  await clock.advance(1000);
+  expect(await store.revokeAccessKey(record.keyId)).toEqual(revoked);
+  expect(await store.listAccessKeys()).toEqual([revoked]);
+  expect(await store.hasAccessKeys()).toBe(true);
+  await expect(store.revokeAccessKey('000000000000')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await store.close();
+});
+
+test.each([
+  [{ name: '', scope: 'admin' }, 'name'],
+  [{ name: 'n'.repeat(201), scope: 'admin' }, 'name'],
+  [{ name: 'n', scope: 'god' }, 'must be one of admin, trainer, runner, got god'],
+  [{ name: 'n', scope: 'admin', lifetimeMs: 0 }, 'lifetimeMs'],
+  [{ name: 'n', scope: 'admin', lifetimeMs: Number.NaN }, 'lifetimeMs'],
+])('a key is not made of %j', async (request, reason) => {
+  const store = await openStore(':memory:');
+  const made = store.createAccessKey(request as Parameters<typeof store.createAccessKey>[0]);
+  await expect(made).rejects.toThrow(reason);
+  expect(await store.listAccessKeys()).toEqual([]);
+  await store.close();
+});

@@ -1,0 +1,326 @@
+import { AttemptTokens, rewardSourceKey, spanToWire } from '@agentlightning/core/protocol';
+import { StoreClient } from '@agentlightning/core/store-client';
+import { aSpan, ManualClock } from '@agentlightning/core/testing';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { accessScopes, createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
+import { type RouteScope, routeScopes } from '../src/server/access/route-scopes.ts';
+import { openApiDocument } from '../src/server/openapi/openapi-document.ts';
+
+const attemptTokens = new AttemptTokens({ secrets: ['s'.repeat(32)] });
+
+/** Sends a request; the status and what the answer says went wrong. */
+async function call(
+  url: string,
+  { key, method = 'GET', body }: { readonly key?: string; readonly method?: string; readonly body?: unknown } = {},
+): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+describe('every route', () => {
+  let store: SqlStore;
+  let server: StoreServer;
+  const keys = new Map<RouteScope | 'nobody', string>();
+  const holders: readonly (RouteScope | 'nobody')[] = ['nobody', 'agent', 'runner', 'trainer', 'admin'];
+  const routes = Object.entries(openApiDocument().paths as Record<string, object>).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+  );
+
+  beforeAll(async () => {
+    store = await openStore(':memory:');
+    server = await createStoreServer({ store, port: 0, apiKey: 'the one key', attemptTokens });
+    for (const scope of accessScopes) keys.set(scope, (await store.createAccessKey({ name: scope, scope })).key);
+    keys.set('agent', await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-1' }));
+  });
+  afterAll(async () => {
+    await server.close();
+    await store.close();
+  });
+
+  test('says who may call it, and nothing is said of routes that there are not', () => {
+    expect(Object.keys(routeScopes).sort()).toEqual([...routes].sort());
+  });
+
+  test.each(routes.flatMap((route) => holders.map((holder) => [route, holder] as const)))(
+    '%s by %s',
+    async (route, holder) => {
+      const [method = '', path = ''] = route.split(' ');
+      const order: readonly string[] = ['anyone', 'agent', 'runner', 'trainer', 'admin'];
+      const isAllowed =
+        order.indexOf(holder) >= order.indexOf(routeScopes[route] ?? 'admin') || routeScopes[route] === 'anyone';
+      const key = keys.get(holder);
+      // A stream of events would not end: what is asked of it is wrong.
+      const url = `${server.url}${path.replaceAll(/:(\w+)/g, 'unknown')}${path.endsWith('/events') ? '?kind_in=nothing' : ''}`;
+      const { status, text } = await call(url, {
+        method,
+        ...(key === undefined ? {} : { key }),
+        ...(method === 'POST' ? { body: 7 } : {}),
+      });
+      expect(status).toBeLessThan(502);
+      if (holder === 'nobody' && !isAllowed) expect(status).toBe(401);
+      else if (!isAllowed) {
+        expect(status).toBe(403);
+        expect(text).toContain(`scope ${routeScopes[route]}`);
+      } else if (holder !== 'agent') expect([401, 403]).not.toContain(status);
+    },
+  );
+
+  test('the one key of the server may do everything', async () => {
+    expect(
+      await call(`${server.url}/v1/agl/deletions/rollouts`, {
+        key: 'the one key',
+        method: 'POST',
+        body: { rollout_ids: [] },
+      }),
+    ).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a key', () => {
+  let store: SqlStore;
+  let server: StoreServer;
+  let clock: ManualClock;
+  beforeEach(async () => {
+    clock = new ManualClock();
+    store = await openStore(':memory:', { clock });
+    server = await createStoreServer({ store, port: 0, clock });
+  });
+  afterEach(async () => {
+    await server.close();
+    await store.close();
+  });
+  const statusOf = async (key?: string): Promise<number> =>
+    (await call(`${server.url}/v1/agl/resources`, key === undefined ? {} : { key })).status;
+
+  test('once made locks the server within five seconds, and revoking the last one does not open it', async () => {
+    expect(await statusOf()).toBe(200);
+    const { key, record } = await store.createAccessKey({ name: 'first', scope: 'runner' });
+    await clock.advance(5000);
+    expect(await statusOf()).toBe(401);
+    expect(await statusOf(key)).toBe(200);
+    await store.revokeAccessKey(record.keyId);
+    await clock.advance(5000);
+    expect(await call(`${server.url}/v1/agl/resources`, { key })).toMatchObject({
+      status: 401,
+      text: expect.stringContaining('was revoked'),
+    });
+    expect(await statusOf()).toBe(401);
+    const again = await createStoreServer({ store, port: 0, clock, host: '0.0.0.0' });
+    expect((await call(`http://127.0.0.1:${again.port}/v1/agl/resources`)).status).toBe(401);
+    await again.close();
+  });
+
+  test('is refused when it has expired, and with any other secret', async () => {
+    const { key } = await store.createAccessKey({ name: 'short', scope: 'runner', lifetimeMs: 10_000 });
+    await clock.advance(9999);
+    expect(await statusOf(key)).toBe(200);
+    expect(await statusOf(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBe(401);
+    expect(await statusOf(key.toUpperCase())).toBe(401);
+    await clock.advance(1);
+    expect(await statusOf(key)).toBe(401);
+  });
+});
+
+describe('the token of an attempt', () => {
+  let store: SqlStore;
+  let server: StoreServer;
+  let runner: string;
+  let own: { readonly rolloutId: string; readonly attemptId: string };
+  let other: { readonly rolloutId: string; readonly attemptId: string };
+  let token: string;
+
+  beforeEach(async () => {
+    store = await openStore(':memory:');
+    server = await createStoreServer({ store, port: 0, attemptTokens });
+    runner = (await store.createAccessKey({ name: 'runner', scope: 'runner' })).key;
+    own = await started();
+    other = await started();
+    token = await tokenOf(own);
+  });
+  afterEach(async () => {
+    await server.close();
+    await store.close();
+  });
+
+  async function started(metadata: Record<string, string> = {}): Promise<typeof own> {
+    const { rolloutId, attempt } = await store.startRollout({ input: 'task', metadata });
+    return { rolloutId, attemptId: attempt.attemptId };
+  }
+
+  /** As a runner gets it. */
+  async function tokenOf({ rolloutId, attemptId }: typeof own): Promise<string> {
+    await using client = closing(new StoreClient({ baseUrl: server.url, apiKey: runner }));
+    return client.store.createAttemptToken({ rolloutId, attemptId });
+  }
+
+  const post = (path: string, body: unknown, key = token): ReturnType<typeof call> =>
+    call(`${server.url}${path}`, { method: 'POST', key, body });
+  const get = (path: string, key = token): ReturnType<typeof call> => call(`${server.url}${path}`, { key });
+  const wireSpan = (ids: typeof own, more: Parameters<typeof aSpan>[0] = {}): unknown =>
+    spanToWire({ ...aSpan({ ...ids, ...more }) });
+  const reward = {
+    name: 'agentlightning.annotation',
+    attributes: { 'agentlightning.reward.0.name': 'primary', 'agentlightning.reward.0.value': 1 },
+  };
+  const spansOf = async ({ rolloutId }: typeof own): Promise<readonly string[]> =>
+    (await store.querySpans({ rolloutId })).items.map(({ name }) => name);
+
+  test('records spans of its attempt, one by one and many at once, and reserves their numbers', async () => {
+    const ids = { rollout_id: own.rolloutId, attempt_id: own.attemptId };
+    expect(await post('/v1/agl/spans', wireSpan(own, { spanId: '0000000000000001', name: 'one' }))).toMatchObject({
+      status: 201,
+    });
+    expect(
+      await post('/v1/agl/spans/batch', { spans: [wireSpan(own, { spanId: '0000000000000002', name: 'two' })] }),
+    ).toMatchObject({ status: 201 });
+    expect(await post('/v1/agl/spans/next', ids)).toMatchObject({ status: 200 });
+    expect(await post('/v1/agl/spans/next/batch', { attempts: [ids] })).toMatchObject({ status: 200 });
+    expect(await spansOf(own)).toEqual(['one', 'two']);
+  });
+
+  test('records nothing for others: nothing at all where one span is not its own', async () => {
+    const foreign = [{ ...own, attemptId: other.attemptId }, { ...other, attemptId: own.attemptId }, other];
+    for (const ids of foreign) {
+      const spans = [wireSpan(own, { spanId: '0000000000000001' }), wireSpan(ids, { spanId: '0000000000000002' })];
+      expect(await post('/v1/agl/spans/batch', { spans })).toMatchObject({
+        status: 403,
+        text: expect.stringContaining(own.attemptId),
+      });
+      expect((await post('/v1/agl/spans', spans[1])).status).toBe(403);
+      const wire = { rollout_id: ids.rolloutId, attempt_id: ids.attemptId };
+      expect((await post('/v1/agl/spans/next', wire)).status).toBe(403);
+      expect((await post('/v1/agl/spans/next/batch', { attempts: [wire] })).status).toBe(403);
+    }
+    expect([...(await spansOf(own)), ...(await spansOf(other))]).toEqual([]);
+  });
+
+  test('reads its rollout, its latest attempt and its resources, and nobody else’s', async () => {
+    const old = await store.addResources({
+      model: { resourceType: 'prompt_template', template: 'old', engine: 'f-string' },
+    });
+    const mine = await store.addResources({
+      model: { resourceType: 'prompt_template', template: 'new', engine: 'f-string' },
+    });
+    const third = await started();
+    const key = await tokenOf(third);
+    expect((await get(`/v1/agl/rollouts/${third.rolloutId}`, key)).status).toBe(200);
+    expect((await get(`/v1/agl/rollouts/${third.rolloutId}/attempts/latest`, key)).status).toBe(200);
+    expect((await get(`/v1/agl/resources/${mine.resourcesId}`, key)).status).toBe(200);
+    expect((await get(`/v1/agl/resources/${old.resourcesId}`, key)).status).toBe(403);
+    expect((await get(`/v1/agl/rollouts/${own.rolloutId}`, key)).status).toBe(403);
+    expect((await get(`/v1/agl/rollouts/${own.rolloutId}/attempts/latest`, key)).status).toBe(403);
+  });
+
+  test('records its reward where that comes from the agent', async () => {
+    expect((await post('/v1/agl/spans', wireSpan(own, reward))).status).toBe(201);
+  });
+
+  test('records no reward where that comes from the evaluator, who may', async () => {
+    const judged = await started({ [rewardSourceKey]: 'evaluator' });
+    const step = wireSpan(judged, { spanId: '0000000000000009', name: 'step' });
+    const key = await tokenOf(judged);
+    // The token says so itself, and a token of somebody who did not look is held to it as well.
+    const careless = await attemptTokens.create(judged);
+    expect(await attemptTokens.verify(key)).toMatchObject({ mayReward: false });
+    for (const used of [key, careless]) {
+      const refused = await post('/v1/agl/spans/batch', { spans: [step, wireSpan(judged, reward)] }, used);
+      expect(refused).toMatchObject({
+        status: 403,
+        text: expect.stringMatching(/PERMISSION_DENIED.*come from its evaluator/),
+      });
+    }
+    expect(await spansOf(judged)).toEqual([]);
+    expect((await post('/v1/agl/spans', step, key)).status).toBe(201);
+    expect((await post('/v1/agl/spans', wireSpan(judged, reward), runner)).status).toBe(201);
+  });
+
+  test('places spans of OpenTelemetry that say nothing of an attempt, and keeps out those of others', async () => {
+    const otlp = (name: string, spanId: string, ids?: typeof own): unknown => ({
+      name,
+      spanId,
+      traceId: '0'.repeat(31).concat('1'),
+      attributes: Object.entries(ids ?? {}).map(([id, stringValue]) => ({
+        key: id === 'rolloutId' ? 'agentlightning.rollout_id' : 'agentlightning.attempt_id',
+        value: { stringValue },
+      })),
+    });
+    const send = (...spans: unknown[]): ReturnType<typeof call> =>
+      post('/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+    expect(await send(otlp('mine', '0000000000000001'), otlp('theirs', '0000000000000002', other))).toMatchObject({
+      status: 200,
+      text: expect.stringMatching(/"rejectedSpans":"1".*not for attempt/),
+    });
+    expect((await send(otlp('theirs', '0000000000000003', other))).status).toBe(403);
+    expect([await spansOf(own), await spansOf(other)]).toEqual([['mine'], []]);
+  });
+
+  test('is made for attempts that there are, by those who may, where there is a secret', async () => {
+    await using client = closing(new StoreClient({ baseUrl: server.url, apiKey: runner }));
+    await expect(client.store.createAttemptToken({ ...own, attemptId: 'at-none' })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    const path = `/v1/agl/rollouts/${own.rolloutId}/attempts/${own.attemptId}/token`;
+    expect((await post(path, {})).status).toBe(403);
+    expect((await post(path, { lifetime_seconds: 31 * 86_400 }, runner)).status).toBe(422);
+    const silent = await createStoreServer({ store, port: 0 });
+    expect(await call(`${silent.url}${path}`, { method: 'POST', key: runner })).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('AGL_TOKEN_SECRET'),
+    });
+    await silent.close();
+  });
+});
+
+describe('a request that is made up', () => {
+  test('is let in by no key that is not one, and breaks nothing', async () => {
+    const store = await openStore(':memory:');
+    const server = await createStoreServer({ store, port: 0, attemptTokens });
+    const { key, record } = await store.createAccessKey({ name: 'true', scope: 'admin' });
+    const token = await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-1' });
+    const visible = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) });
+    const near = fc
+      .tuple(fc.constantFrom(key, token, `aglk_${record.keyId}_`), fc.nat(), visible)
+      .map(
+        ([text, at, more]) => text.slice(0, at % text.length) + more + text.slice((at % text.length) + 1 + more.length),
+      )
+      .filter((text) => text !== key && text !== token);
+    const authorization = fc.oneof(
+      visible,
+      fc
+        .tuple(fc.constantFrom('Bearer', 'bearer', 'Basic', 'Bearer Bearer', ''), fc.oneof(visible, near))
+        .map(([scheme, text]) => `${scheme} ${text}`),
+    );
+    const path = fc.oneof(
+      fc.constantFrom(...Object.keys(routeScopes).map((route) => route.split(' ')[1] ?? '')),
+      fc.webPath(),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        authorization,
+        path,
+        fc.constantFrom('GET', 'POST', 'DELETE', 'PUT', 'OPTIONS'),
+        async (header, where, method) => {
+          const response = await fetch(`${server.url}${where}`, { method, headers: { authorization: header } });
+          const text = await response.text();
+          expect(text).not.toMatch(/\n\s+at |node:|\.ts/);
+          if (where !== '/v1/agl/health') expect(response.status).toBe(401);
+        },
+      ),
+      { numRuns: 500 },
+    );
+    await server.close();
+    await store.close();
+  }, 60_000);
+});
+
+function closing(store: StoreClient): AsyncDisposable & { readonly store: StoreClient } {
+  return { store, [Symbol.asyncDispose]: () => store.close() };
+}
