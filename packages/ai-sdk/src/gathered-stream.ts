@@ -1,5 +1,4 @@
-import { readThrough, type StreamTap } from '@agentlightning/core/adapter';
-import { isObject } from './fields-of.ts';
+import { hasFields, readThrough, type StreamTap } from '@agentlightning/core/adapter';
 
 /**
  * Looks at the stream in a provider's result as it passes by.
@@ -10,7 +9,7 @@ import { isObject } from './fields-of.ts';
  * @returns whether it has a stream
  */
 export function gatherStream(result: unknown, tap: StreamTap<unknown>): boolean {
-  if (!isObject(result) || !('stream' in result)) return false;
+  if (!hasFields(result) || !('stream' in result)) return false;
   const { stream } = result;
   // What is frozen, or read already, is recorded by the framework's events alone.
   const isOurs = stream instanceof ReadableStream && !stream.locked && !Object.isFrozen(result);

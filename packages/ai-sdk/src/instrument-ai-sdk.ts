@@ -1,6 +1,5 @@
-import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
+import { hasFields, type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
 import type { AgentNaming } from './agent-naming.ts';
-import { isObject } from './fields-of.ts';
 import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
 import { assertSupportedVersion, installedVersion } from './supported-version.ts';
@@ -105,7 +104,7 @@ function letModelsRecord(): () => void {
 }
 
 function isOurs(integration: unknown): boolean {
-  return isObject(integration) && mark in integration;
+  return hasFields(integration) && mark in integration;
 }
 
 function warnOnceOfGatewayModels(): (modelId: string) => void {

@@ -1,6 +1,4 @@
-import type { AgentStepEnd } from '@agentlightning/core/adapter';
-import { fieldsOf } from './fields-of.ts';
-import { plainText } from './sdk-messages.ts';
+import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
 
 /** How something ends that ended with this error, or with none. Being stopped is no failure. */
 export function endOf(error: unknown): AgentStepEnd {

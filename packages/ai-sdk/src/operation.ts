@@ -3,11 +3,12 @@ import {
   type AgentStep,
   type AgentStepEnd,
   type AgentSteps,
+  fieldsOf,
   modelAnswerAttributes,
   modelRequestAttributes,
+  plainText,
   type StreamTap,
 } from '@agentlightning/core/adapter';
-import { fieldsOf } from './fields-of.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
 import {
   answerAttributes,
@@ -18,7 +19,7 @@ import {
 } from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
 import type { SdkAnswer, SdkEmbedEvent, SdkToolEvent } from './sdk-events.ts';
-import { answerOf, plainText } from './sdk-messages.ts';
+import { answerOf } from './sdk-messages.ts';
 
 /** How a model call begins. */
 export interface ModelCallStart {

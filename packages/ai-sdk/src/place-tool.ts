@@ -1,4 +1,4 @@
-import { isObject } from './fields-of.ts';
+import { hasFields } from '@agentlightning/core/adapter';
 
 /** A call of a tool that is about to be made. */
 export interface PlacedToolCall {
@@ -37,7 +37,7 @@ const placings: WeakMap<Tool, Placing> = new WeakMap();
  * @returns tells that the call is over
  */
 export function placeTool(tool: unknown, call: PlacedToolCall): () => void {
-  if (!isObject(tool)) return () => {};
+  if (!hasFields(tool)) return () => {};
   const placing = placings.get(tool) ?? place(tool);
   placing?.calls.add(call);
   return () => {
@@ -76,7 +76,7 @@ function place(tool: Tool): Placing | null {
 
 /** A tool that yields does its work while it is asked for more, which must happen in its place, too. */
 function placedResult(result: unknown, { within }: PlacedToolCall): unknown {
-  if (!isObject(result) || !(Symbol.asyncIterator in result)) return result;
+  if (!hasFields(result) || !(Symbol.asyncIterator in result)) return result;
   const iterator = (result as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator]();
   const placed: AsyncIterableIterator<unknown> = {
     [Symbol.asyncIterator]: () => placed,

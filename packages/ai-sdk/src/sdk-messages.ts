@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { type Fields, fieldsOf, isObject } from './fields-of.ts';
+import { type Fields, fieldsOf, hasFields, plainText } from '@agentlightning/core/adapter';
 import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
 
 /**
@@ -36,17 +36,6 @@ export function answerOf({ content, finishReason, usage, ...answer }: SdkAnswer)
       completion_tokens: tokenCount(fieldsOf(usage).outputTokens),
     },
   });
-}
-
-/** A text as it is, anything else as JSON. */
-export function plainText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    // Circular, or a big integer: the agent must not notice that there is no JSON of it.
-    return Object.prototype.toString.call(value);
-  }
 }
 
 /** Fields that are undefined are as good as absent: whoever reads the body, and JSON, passes them over. */
@@ -120,5 +109,5 @@ function isOf(type: string): (part: Fields) => boolean {
 }
 
 function partsOf(value: unknown): readonly Fields[] {
-  return (Array.isArray(value) ? value : [value]).filter(isObject);
+  return (Array.isArray(value) ? value : [value]).filter(hasFields);
 }

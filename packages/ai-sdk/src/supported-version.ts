@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { fieldsOf } from './fields-of.ts';
+import { fieldsOf } from '@agentlightning/core/adapter';
 
 /**
  * Checks that the AI SDK is one that has what this package needs: global telemetry integrations.

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, StreamedMessage } from '@agentlightning/core';
-import type { ModelApi } from '@agentlightning/core/adapter';
+import { type ModelApi, StreamedResponse } from '@agentlightning/core/adapter';
 import { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
 
 /** Puts the events of a stream together into the body that would have come without streaming. */
@@ -50,24 +50,5 @@ class StreamedCompletion implements StreamedAnswer {
 
   toBody(): JsonObject {
     return { ...this.#head, choices: [...this.#choices].sort(([a], [b]) => a - b).map(([, choice]) => choice) };
-  }
-}
-
-/** Responses: the last event of a stream has the whole body. */
-class StreamedResponse implements StreamedAnswer {
-  #body: JsonObject = {};
-  #isWhole = false;
-
-  get isWhole(): boolean {
-    return this.#isWhole;
-  }
-
-  add(event: JsonObject): void {
-    if (isJsonObject(event.response)) this.#body = event.response;
-    this.#isWhole ||= ['response.completed', 'response.incomplete', 'response.failed'].includes(String(event.type));
-  }
-
-  toBody(): JsonObject {
-    return this.#body;
   }
 }

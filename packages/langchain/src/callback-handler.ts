@@ -1,3 +1,4 @@
+import { quietly } from '@agentlightning/core/adapter';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import type { MessageLike } from './chat-message.ts';
 import type { LangChainRuns } from './langchain-runs.ts';
@@ -56,77 +57,73 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
     const [text, { completion: index }, runId, , , fields] = args;
     // Without a piece it is no stream, but the whole answer of a cache.
     const chunk = fields?.chunk;
-    if (chunk !== undefined) quietly(() => this.#runs.takeChunk(runId, text, { index, chunk }));
+    if (chunk !== undefined) tell(() => this.#runs.takeChunk(runId, text, { index, chunk }));
   }
 
   override handleLLMEnd(...args: Arguments<'handleLLMEnd'>): void {
     const [result, runId, , , extra] = args;
-    quietly(() => this.#runs.endModel(runId, result, extra?.cached === true));
+    tell(() => this.#runs.endModel(runId, result, extra?.cached === true));
   }
 
   override handleLLMError(error: unknown, runId: string): void {
-    quietly(() => this.#runs.fail(runId, error));
+    tell(() => this.#runs.fail(runId, error));
   }
 
   override handleChainStart(...args: Arguments<'handleChainStart'>): void {
     // Not in the order that the types say, but in that of the calls.
     const [serialized, input, runId, parentRunId, tags, metadata, runType, runName] = args;
     const run = { serialized, runId, parentRunId, tags, metadata, runType, runName };
-    quietly(() => this.#runs.startChain(run, input));
+    tell(() => this.#runs.startChain(run, input));
   }
 
   override handleChainEnd(_output: unknown, runId: string): void {
-    quietly(() => this.#runs.endChain(runId));
+    tell(() => this.#runs.endChain(runId));
   }
 
   override handleChainError(error: unknown, runId: string, parentRunId?: string): void {
-    quietly(() => this.#runs.failChain(runId, parentRunId, error));
+    tell(() => this.#runs.failChain(runId, parentRunId, error));
   }
 
   override handleToolStart(...args: Arguments<'handleToolStart'>): void {
     const [serialized, input, runId, parentRunId, tags, metadata, runName, toolCallId] = args;
     const run = { serialized, input, runId, parentRunId, tags, metadata, runName, toolCallId };
-    quietly(() => this.#runs.startTool(run));
+    tell(() => this.#runs.startTool(run));
   }
 
   override handleToolEnd(output: unknown, runId: string): void {
-    quietly(() => this.#runs.endTool(runId, output));
+    tell(() => this.#runs.endTool(runId, output));
   }
 
   override handleToolError(error: unknown, runId: string): void {
-    quietly(() => this.#runs.fail(runId, error));
+    tell(() => this.#runs.fail(runId, error));
   }
 
   override handleRetrieverStart(...args: Arguments<'handleRetrieverStart'>): void {
     const [serialized, input, runId, parentRunId, tags, metadata, runName] = args;
     const run = { serialized, input, runId, parentRunId, tags, metadata, runName };
-    quietly(() => this.#runs.startRetriever(run));
+    tell(() => this.#runs.startRetriever(run));
   }
 
   override handleRetrieverEnd(documents: unknown, runId: string): void {
-    quietly(() => this.#runs.endRetriever(runId, documents));
+    tell(() => this.#runs.endRetriever(runId, documents));
   }
 
   override handleRetrieverError(error: unknown, runId: string): void {
-    quietly(() => this.#runs.fail(runId, error));
+    tell(() => this.#runs.fail(runId, error));
   }
 
   #startModel(args: ModelStart, messages: readonly MessageLike[]): void {
     const [serialized, , runId, parentRunId, extra, tags, metadata, runName] = args;
     const run = { serialized, runId, parentRunId, tags, metadata, runName };
-    quietly(() => this.#runs.startModel({ ...run, messages, parameters: extra?.invocation_params }));
+    tell(() => this.#runs.startModel({ ...run, messages, parameters: extra?.invocation_params }));
   }
 
   override handleCustomEvent(name: string, data: unknown, runId: string): void {
-    quietly(() => this.#runs.note(runId, name, data));
+    tell(() => this.#runs.note(runId, name, data));
   }
 }
 
-/** LangChain would write a warning for everything that is thrown here, each time. */
-function quietly(tell: () => void): void {
-  try {
-    tell();
-  } catch {
-    // What LangChain told of had a shape that no known version has. The trace goes without; the agent goes on.
-  }
+/** LangChain would write a warning for everything that is thrown here, each time. The trace goes without; the agent goes on. */
+function tell(what: () => void): void {
+  quietly('A run of LangChain is not recorded', what);
 }

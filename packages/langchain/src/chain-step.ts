@@ -1,5 +1,5 @@
-import type { AgentStepKind } from '@agentlightning/core/adapter';
-import { fieldsOf, textOf } from './framework-value.ts';
+import { type AgentStepKind, fieldsOf } from '@agentlightning/core/adapter';
+import { textOf } from './framework-value.ts';
 import type { RunOrigin } from './run-attributes.ts';
 
 /** A run of a chain: a graph, a node of one, or a runnable. */

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { attributeText, jsonOf, textOf } from './framework-value.ts';
+import { plainText } from '@agentlightning/core/adapter';
+import { jsonOf, textOf } from './framework-value.ts';
 
 /** What we read of LangChain's messages, of all versions and copies. */
 export interface MessageLike {
@@ -88,6 +89,6 @@ function toolCallsOf(message: MessageLike): readonly JsonObject[] {
   return [...(message.tool_calls ?? []), ...(message.invalid_tool_calls ?? [])].map(({ id, name, args }) => ({
     id: textOf(id),
     type: 'function',
-    function: { name: textOf(name), arguments: attributeText(args) },
+    function: { name: textOf(name), arguments: plainText(args) },
   }));
 }

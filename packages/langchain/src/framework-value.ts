@@ -15,17 +15,6 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** A value as it is written into an attribute: texts as they are, everything else as JSON. */
-export function attributeText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(jsonOf(value));
-}
-
-/** The fields of an object or a class; none of anything else. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  const hasFields = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  return hasFields ? (value as Readonly<Record<string, unknown>>) : {};
-}
-
 /** An object without the fields that are null. */
 export function known(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { fieldsOf } from '@agentlightning/core/adapter';
 import * as chatModelModule from '@langchain/core/language_models/chat_models';
 import * as singletonsModule from '@langchain/core/singletons';
-import { fieldsOf, textOf } from './framework-value.ts';
+import { textOf } from './framework-value.ts';
 
 type Require = ReturnType<typeof createRequire>;
 

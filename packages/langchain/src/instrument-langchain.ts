@@ -1,11 +1,17 @@
-import { type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
+import {
+  layOverOpenAi,
+  openAiPrototype,
+  type RedirectedFetchOptions,
+  redirectedFetch,
+  redirectGlobalFetch,
+  sharedInstrumentation,
+} from '@agentlightning/core/adapter';
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import * as managerModule from '@langchain/core/callbacks/manager';
 import { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { langchainModules, langchainVersion, openAiClasses } from './installed-copies.ts';
 import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
-import { redirectOpenAi } from './redirect-openai.ts';
 import { unsupportedLangChain } from './unsupported-langchain.ts';
 
 /** What {@link instrumentLangChain} can be given. */
@@ -28,16 +34,9 @@ export interface InstrumentLangChainOptions {
   readonly shouldRedirect?: (call: { readonly url: URL; readonly model: string | null }) => boolean;
 }
 
-/** What is in force; it is undone when the last of those who asked for it undoes it. */
-interface Instrumentation {
-  users: number;
-  readonly undos: (() => void)[];
-}
-
 /** Made when it is first needed: importing this package does nothing. */
 let sharedRuns: LangChainRuns | null = null;
 let sharedHandler: AgentLightningCallbackHandler | null = null;
-let current: Instrumentation | null = null;
 
 /**
  * Makes every agent of LangChain and LangGraph in this process traceable and trainable, as it is written.
@@ -56,18 +55,7 @@ let current: Instrumentation | null = null;
  * ```
  */
 export function instrumentLangChain(options: InstrumentLangChainOptions = {}): () => void {
-  current ??= instrument(options);
-  const instrumentation = current;
-  instrumentation.users += 1;
-  let isUser = true;
-  return () => {
-    if (!isUser) return;
-    isUser = false;
-    instrumentation.users -= 1;
-    if (instrumentation.users > 0) return;
-    current = null;
-    undoAll(instrumentation.undos);
-  };
+  return instrument(options);
 }
 
 /**
@@ -93,27 +81,28 @@ function runs(): LangChainRuns {
   return sharedRuns;
 }
 
-function instrument({ modules = [], redirect = true, shouldRedirect }: InstrumentLangChainOptions): Instrumentation {
-  const patch = { runs: runs(), handler: handler() };
-  const undos: (() => void)[] = [];
-  // What runs cannot be told of without. Other modules only make places more exact.
-  const required = [...modules, managerModule];
-  for (const module of new Set([...required, ...langchainModules()])) {
-    const patches = patchModule(module, patch);
-    undos.push(...patches);
-    if (patches.length > 0 || !required.includes(module)) continue;
-    undoAll(undos);
-    throw unsupportedLangChain(module, module === managerModule ? langchainVersion() : null);
-  }
-  if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => patch.runs.placeOfCall() }));
-  return { users: 0, undos };
-}
+const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
+  ({ modules = [], redirect = true, shouldRedirect }, undos) => {
+    const patch = { runs: runs(), handler: handler() };
+    // What runs cannot be told of without. Other modules only make places more exact.
+    const required = [...modules, managerModule];
+    for (const module of new Set([...required, ...langchainModules()])) {
+      const patches = patchModule(module, patch);
+      undos.push(...patches);
+      if (patches.length > 0 || !required.includes(module)) continue;
+      throw unsupportedLangChain(module, module === managerModule ? langchainVersion() : null);
+    }
+    if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => patch.runs.placeOfCall() }));
+  },
+);
 
 /** By the global `fetch` for clients that look it up, by the class of the `openai` client for those that did before. */
 function redirectCalls(options: Omit<RedirectedFetchOptions, 'fetch'>): readonly (() => void)[] {
-  return [redirectGlobalFetch(options), ...openAiClasses().map((openAi) => redirectOpenAi(openAi, options))];
-}
-
-function undoAll(undos: (() => void)[]): void {
-  for (const undo of undos.splice(0).reverse()) undo();
+  const prototypes = openAiClasses().map(openAiPrototype);
+  return [
+    redirectGlobalFetch(options),
+    ...prototypes
+      .filter((prototype) => prototype !== null)
+      .map((prototype) => layOverOpenAi(prototype, (inner) => redirectedFetch({ ...options, fetch: inner }))),
+  ];
 }

@@ -1,9 +1,8 @@
 import { currentRollout } from '@agentlightning/core';
+import { fieldsOf, hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
 import type { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { handlerName } from './callback-handler.ts';
-import { fieldsOf } from './framework-value.ts';
 import type { LangChainRuns, ModelCallScope } from './langchain-runs.ts';
-import { hasMethod, type Method, patchMethod } from './patch-method.ts';
 
 /** What is put into a copy of LangChain. */
 export interface LangChainPatch {

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout, genAiAttributes, linkAttributes } from '@agentlightning/core';
-import { type AgentStep, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
+import { type AgentStep, AgentSteps, type CallPlace, fieldsOf, plainText } from '@agentlightning/core/adapter';
 import { agentHintOf, type ChainRun, chainStepOf, isNode, nameOf } from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
-import { attributeText, fieldsOf, textOf } from './framework-value.ts';
+import { textOf } from './framework-value.ts';
 import {
   answerAttributes,
   cachedAttributes,
@@ -121,7 +121,7 @@ export class LangChainRuns {
   }
 
   endRetriever(runId: string, documents: unknown): void {
-    this.#steps.end(runId, { attributes: { 'gen_ai.retrieval.documents': attributeText(documents) } });
+    this.#steps.end(runId, { attributes: { 'gen_ai.retrieval.documents': plainText(documents) } });
   }
 
   /** Ends the run of a model, a tool or a retriever that threw. */
@@ -131,7 +131,7 @@ export class LangChainRuns {
 
   /** Notes an event of the user's own. */
   note(runId: string, name: string, data: unknown): void {
-    this.#steps.addEvent(runId, name, { data: attributeText(data) });
+    this.#steps.addEvent(runId, name, { data: plainText(data) });
   }
 
   /** Runs what a run consists of: spans and calls made there belong to it. */

@@ -5,9 +5,9 @@ import {
   type JsonObject,
   modelCallAttributes,
 } from '@agentlightning/core';
-import { modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
+import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
-import { fieldsOf, jsonOf, known, textOf } from './framework-value.ts';
+import { jsonOf, known, textOf } from './framework-value.ts';
 import { modelIdOf, type PartialAnswer } from './partial-answer.ts';
 import type { RunMetadata } from './run-attributes.ts';
 

@@ -1,5 +1,6 @@
 import type { Attributes, AttributeValue } from '@agentlightning/core';
-import { attributeText, textOf } from './framework-value.ts';
+import { plainText } from '@agentlightning/core/adapter';
+import { textOf } from './framework-value.ts';
 
 /** What the framework and the user say about a run, as it comes with each event. */
 export type RunMetadata = Readonly<Record<string, unknown>>;
@@ -51,6 +52,6 @@ export function originAttributes({ runId, tags, metadata = {} }: RunOrigin): Att
 
 function found(name: string, value: unknown): Attributes {
   if (value === undefined || value === null) return {};
-  const known: AttributeValue = typeof value === 'number' ? value : attributeText(value);
+  const known: AttributeValue = typeof value === 'number' ? value : plainText(value);
   return { [name]: known };
 }

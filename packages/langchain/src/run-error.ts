@@ -1,6 +1,6 @@
 import type { Attributes } from '@agentlightning/core';
-import type { AgentStepEnd } from '@agentlightning/core/adapter';
-import { attributeText, fieldsOf, textOf } from './framework-value.ts';
+import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import { textOf } from './framework-value.ts';
 import { langchainAttributes } from './run-attributes.ts';
 
 /** What frameworks and clients call an abort, in the name or the message of the error. */
@@ -32,7 +32,7 @@ function interruptAttributes(error: unknown): Attributes {
   if (!Array.isArray(interrupts)) return {};
   return {
     [langchainAttributes.isInterrupted]: true,
-    [langchainAttributes.interrupts]: attributeText(interrupts),
+    [langchainAttributes.interrupts]: plainText(interrupts),
   };
 }
 

@@ -1,11 +1,11 @@
 import { genAiAttributes } from '@agentlightning/core';
-import type { AgentStepEnd } from '@agentlightning/core/adapter';
-import { attributeText, fieldsOf, textOf } from './framework-value.ts';
+import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import { textOf } from './framework-value.ts';
 
 /** How a tool's run ended, by what it gave back: a text, a message for the model, or a command for the graph. */
 export function toolResultEnd(output: unknown): AgentStepEnd {
   const { content, status, tool_call_id: callId } = fieldsOf(output);
-  const result = attributeText(content ?? output);
+  const result = plainText(content ?? output);
   // LangChain 0.3 tells the call's id only here.
   const id = textOf(callId);
   const attributes = {

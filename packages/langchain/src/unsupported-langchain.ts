@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { fieldsOf } from './framework-value.ts';
+import { fieldsOf } from '@agentlightning/core/adapter';
 
 /** A module, passed or installed, does not have the class that all runs go through, in a form that is known. */
 export function unsupportedLangChain(module: unknown, version: string | null): AgentLightningError {

@@ -1,6 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
-import { fieldsOf } from './framework.ts';
+import { fieldsOf, hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
 
 /** A class of the framework. */
 interface FrameworkClass {

@@ -49,9 +49,3 @@ export interface TraceProvider {
 
 /** The id of traces and spans that the framework does not record. */
 export const noopId = 'no-op';
-
-/** Takes something apart that the framework, or the application, hands over. */
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  const hasFields = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  return hasFields ? (value as Readonly<Record<string, unknown>>) : {};
-}

@@ -1,16 +1,22 @@
 import type { Clock } from '@agentlightning/core';
-import { layGlobalFetch, type RedirectedFetchOptions } from '@agentlightning/core/adapter';
-import { fieldsOf, type TraceProvider } from './framework.ts';
+import {
+  fieldsOf,
+  layGlobalFetch,
+  layOverOpenAi,
+  openAiPrototype,
+  quietly,
+  type RedirectedFetchOptions,
+  sharedInstrumentation,
+} from '@agentlightning/core/adapter';
+import type { TraceProvider } from './framework.ts';
 import { askOtherwise, isFrameworkModule } from './framework-classes.ts';
 import { changeTraceProvider } from './global-trace-provider.ts';
 import { installedVersion, loadedCopies } from './loaded-copies.ts';
-import { clientPrototype, layOverClients } from './openai-clients.ts';
 import { listenToProvider, withoutNewProcessors } from './recorded-provider.ts';
 import { RolloutUploads } from './rollout-uploads.ts';
 import { SpanSteps } from './span-steps.ts';
 import { assertSupportedVersion, unsupported } from './supported-version.ts';
 import { tracedModelFetch } from './traced-model-fetch.ts';
-import { quietly } from './warn-once.ts';
 
 /** What {@link instrumentOpenAIAgents} can be given. */
 export interface InstrumentOpenAIAgentsOptions {
@@ -47,15 +53,6 @@ export interface InstrumentOpenAIAgentsOptions {
   readonly clock?: Clock;
 }
 
-/** What is in force; it is undone when the last of those who asked for it undoes it. */
-interface Instrumentation {
-  users: number;
-  readonly undos: (() => void)[];
-}
-
-/** Made when it is first asked for: importing this package does nothing. */
-let current: Instrumentation | null = null;
-
 /**
  * Makes every agent of the OpenAI Agents SDK in this process traceable and trainable, as it is written.
  *
@@ -75,25 +72,13 @@ let current: Instrumentation | null = null;
  * ```
  */
 export function instrumentOpenAIAgents(options: InstrumentOpenAIAgentsOptions = {}): () => void {
-  current ??= instrument(options);
-  const instrumentation = current;
-  instrumentation.users += 1;
-  let isUser = true;
-  return () => {
-    if (!isUser) return;
-    isUser = false;
-    instrumentation.users -= 1;
-    if (instrumentation.users > 0) return;
-    current = null;
-    undoAll(instrumentation.undos);
-  };
+  return instrument(options);
 }
 
-function instrument(options: InstrumentOpenAIAgentsOptions): Instrumentation {
+const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>((options, undos) => {
   const { modules = [], redirect = true, shouldRedirect, upload = false, clock } = options;
   if (modules.length === 0) assertSupportedVersion(installedVersion());
   for (const module of modules) assertKnown(module);
-  const undos: (() => void)[] = [];
   const uploads = new RolloutUploads();
   let provider: TraceProvider | null = null;
   const change = changerOfCopies(undos, options, (inner) => layer(inner));
@@ -116,8 +101,7 @@ function instrument(options: InstrumentOpenAIAgentsOptions): Instrumentation {
     layGlobalFetch((inner) => uploads.filter(layer(inner))),
   );
   for (const module of modules) change(module);
-  return { users: 0, undos };
-}
+});
 
 /** Changes a copy of the framework, or of the client, once. */
 type ChangeCopy = (module: unknown) => void;
@@ -130,8 +114,8 @@ function changerOfCopies(
   const changed = new Set<unknown>();
   const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part).has(part);
   return (module) => {
-    const prototype = clientPrototype(module);
-    if (prototype !== null && isNew(prototype)) undos.push(layOverClients(prototype, layer));
+    const prototype = openAiPrototype(module);
+    if (prototype !== null && isNew(prototype)) undos.push(layOverOpenAi(prototype, layer));
     if (!redirect || !isFrameworkModule(module) || !isNew(module.OpenAIResponsesModel)) return;
     undos.push(askOtherwise(module, api === 'chat_completions'));
   };
@@ -155,7 +139,7 @@ function once(run: () => void): () => void {
 }
 
 function assertKnown(module: unknown): void {
-  if (isFrameworkModule(module) || clientPrototype(module) !== null) return;
+  if (isFrameworkModule(module) || openAiPrototype(module) !== null) return;
   throw unsupported(
     `A module that was passed is neither OpenAI Agents nor openai 5 or later: it has ${namesIn(module)}`,
   );
@@ -164,8 +148,4 @@ function assertKnown(module: unknown): void {
 function namesIn(module: unknown): string {
   const names = Object.keys(fieldsOf(module)).slice(0, 5);
   return names.length === 0 ? 'no exports' : names.join(', ');
-}
-
-function undoAll(undos: (() => void)[]): void {
-  for (const undo of undos.splice(0).reverse()) undo();
 }

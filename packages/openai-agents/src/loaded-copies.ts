@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { fieldsOf } from './framework.ts';
+import { fieldsOf } from '@agentlightning/core/adapter';
 
 type Require = ReturnType<typeof createRequire>;
 

@@ -1,7 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
-import { type Method, patchMethod } from '@agentlightning/core/adapter';
+import { type Method, patchMethod, quietly } from '@agentlightning/core/adapter';
 import { type FrameworkSpan, type FrameworkTrace, noopId, type TraceProvider } from './framework.ts';
-import { quietly } from './warn-once.ts';
 
 /** Who is told of the framework's spans. */
 export interface SpanListener {

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
-import { markLayer } from '@agentlightning/core/adapter';
-import { fieldsOf } from './framework.ts';
+import { fieldsOf, markLayer } from '@agentlightning/core/adapter';
 
 /** So many traces and spans may be waiting to be uploaded at once; the framework's own queue holds a thousand. */
 const maxItems = 4096;

@@ -5,8 +5,8 @@ import {
   isJsonObject,
   type JsonObject,
 } from '@agentlightning/core';
-import { modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
-import { type FrameworkTrace, fieldsOf, type SpanData, type SpanError } from './framework.ts';
+import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
+import type { FrameworkTrace, SpanData, SpanError } from './framework.ts';
 import type { HttpExchange } from './http-exchange.ts';
 
 /** Names of what only this framework has. */

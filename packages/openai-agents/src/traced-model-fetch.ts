@@ -2,12 +2,12 @@ import { currentRollout } from '@agentlightning/core';
 import {
   type CallPlace,
   markLayer,
+  quietly,
   type RedirectedFetchOptions,
-  readThrough,
+  readThroughResponse,
   redirectedFetch,
 } from '@agentlightning/core/adapter';
 import type { HttpExchange } from './http-exchange.ts';
-import { quietly } from './warn-once.ts';
 
 /** What is known of a model call that is made now. */
 export interface CallsUnderWay {
@@ -49,18 +49,12 @@ const notedResponses = new WeakSet<Response>();
 function noted(response: Response, exchange: HttpExchange): Response {
   if (response.body === null || notedResponses.has(response)) return response;
   const ignore = (): void => {};
-  const body = readThrough(response.body, {
+  const same = readThroughResponse(response, {
     take: (chunk: Uint8Array) => exchange.take(chunk),
     ended: () => exchange.ended(),
     failed: ignore,
     cancelled: ignore,
   });
-  const { status, statusText, headers } = response;
-  const same = new Response(body, { status, statusText, headers });
-  // A response that was made here has no address of its own.
-  for (const name of ['url', 'redirected', 'type'] as const) {
-    Object.defineProperty(same, name, { value: response[name] });
-  }
   notedResponses.add(same);
   return same;
 }

@@ -11,6 +11,8 @@ export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
 export type { FetchLayer } from './fetch-layer.ts';
 export { bareFetch, markLayer, placeOfLayers } from './fetch-layer.ts';
+export type { Fields } from './foreign-value.ts';
+export { fieldsOf, hasFields, plainText } from './foreign-value.ts';
 export { callHeaders } from './gateway-request.ts';
 export type { FetchLayerMaker } from './global-fetch.ts';
 export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
@@ -22,10 +24,12 @@ export {
 } from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
 export { isRequest, readFetch } from './model-request.ts';
+export type { OpenAiPrototype } from './openai-client.ts';
+export { layOverOpenAi, openAiPrototype } from './openai-client.ts';
 export type { Method } from './patch-method.ts';
 export { hasMethod, patchMethod } from './patch-method.ts';
 export type { StreamTap } from './read-through.ts';
-export { readThrough } from './read-through.ts';
+export { readThrough, readThroughResponse } from './read-through.ts';
 export type { GatewayCall, RedirectedFetchOptions } from './redirected-fetch.ts';
 export {
   headersOf,
@@ -36,4 +40,6 @@ export {
   signalOf,
   throughGateway,
 } from './redirected-fetch.ts';
+export { sharedInstrumentation } from './shared-instrumentation.ts';
 export { StreamedResponse } from './streamed-response.ts';
+export { quietly, warnOnce } from './warn-once.ts';

@@ -1,10 +1,11 @@
+import { fieldsOf } from './foreign-value.ts';
+
 /** A method of a class that is not ours: what goes in and out is its own business. */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /** Whether a value has a method. */
 export function hasMethod<TName extends string>(value: unknown, name: TName): value is Record<TName, Method> {
-  const isHolder = (typeof value === 'object' && value !== null) || typeof value === 'function';
-  return isHolder && typeof (value as Partial<Record<TName, unknown>>)[name] === 'function';
+  return typeof fieldsOf(value)[name] === 'function';
 }
 
 /**

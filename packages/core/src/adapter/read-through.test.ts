@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readThrough } from './read-through.ts';
+import { readThrough, readThroughResponse } from './read-through.ts';
 
 /** A stream of counted parts that says what is done to it, and what its taps are told. */
 function watched(parts: number, failure?: Error): { stream: ReadableStream<number>; told: string[] } {
@@ -51,5 +51,31 @@ describe('a stream that is read through', () => {
     await reader.read();
     await expect(reader.read()).rejects.toThrow('cut');
     expect(told).toEqual(['took 0', 'failed: Error: cut']);
+  });
+});
+
+describe('a response that is read through', () => {
+  test('is the same to its reader, with its status, headers and address', async () => {
+    const taken: number[] = [];
+    const ignore = (): void => {};
+    const response = await fetch('data:text/plain,answer');
+    const { url } = response;
+    const same = readThroughResponse(response, {
+      take: (bytes) => taken.push(bytes.length),
+      failed: ignore,
+      cancelled: ignore,
+      ended: () => taken.push(-1),
+    });
+    expect([same.status, same.url, same.headers.get('content-type')]).toEqual([200, url, 'text/plain']);
+    expect(await same.text()).toBe('answer');
+    expect(taken).toEqual([6, -1]);
+  });
+
+  test('without a body is left as it is', () => {
+    const response = new Response(null, { status: 204 });
+    const ignore = (): void => {};
+    expect(readThroughResponse(response, { take: ignore, failed: ignore, cancelled: ignore, ended: ignore })).toBe(
+      response,
+    );
   });
 });

@@ -42,3 +42,15 @@ export function readThrough<TPart>(stream: ReadableStream<TPart>, tap: StreamTap
     { highWaterMark: 0 },
   );
 }
+
+/** The same response, whose bytes are looked at as they pass by; see {@link readThrough}. One without a body is itself. */
+export function readThroughResponse(response: Response, tap: StreamTap<Uint8Array>): Response {
+  if (response.body === null) return response;
+  const { status, statusText, headers } = response;
+  const same = new Response(readThrough(response.body, tap), { status, statusText, headers });
+  // A response that was made here has no address of its own.
+  for (const name of ['url', 'redirected', 'type'] as const) {
+    Object.defineProperty(same, name, { value: response[name] });
+  }
+  return same;
+}

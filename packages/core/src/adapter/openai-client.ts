@@ -1,21 +1,20 @@
-import { hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
-import { fieldsOf } from './framework.ts';
-
-/** Puts a fetch over another. */
-export type FetchMaker = (inner: typeof fetch) => typeof fetch;
+import { fieldsOf } from './foreign-value.ts';
+import type { FetchLayerMaker } from './global-fetch.ts';
+import { hasMethod, type Method, patchMethod } from './patch-method.ts';
 
 /** What every request of a client of `openai` goes through. */
 const sender = 'fetchWithTimeout';
 
-type ClientPrototype = Record<typeof sender, Method>;
+/** What all clients of one copy of `openai` have in common. */
+export type OpenAiPrototype = Record<typeof sender, Method>;
 
 /**
  * What all clients of one copy of `openai` have in common.
  *
  * @param value - its class, one derived from it, a client, or the module
- * @returns null when it is none of these
+ * @returns null when it is none of these, or of version 4 or older
  */
-export function clientPrototype(value: unknown): ClientPrototype | null {
+export function openAiPrototype(value: unknown): OpenAiPrototype | null {
   const { OpenAI, prototype } = fieldsOf(value);
   let candidate: unknown = prototype ?? fieldsOf(OpenAI).prototype ?? value;
   // Azure's class, and those that users derive, inherit the method.
@@ -29,8 +28,14 @@ export function clientPrototype(value: unknown): ClientPrototype | null {
  * the global fetch that it found when it was made.
  *
  * @returns undoes it
+ *
+ * @example
+ * ```ts
+ * const prototype = openAiPrototype(OpenAI);
+ * if (prototype !== null) layOverOpenAi(prototype, (inner) => redirectedFetch({ fetch: inner }));
+ * ```
  */
-export function layOverClients(prototype: ClientPrototype, layer: FetchMaker): () => void {
+export function layOverOpenAi(prototype: OpenAiPrototype, layer: FetchLayerMaker): () => void {
   return patchMethod(prototype, sender, (original) => {
     return function (this: unknown, ...args): unknown {
       const [input, init, ...rest] = args;

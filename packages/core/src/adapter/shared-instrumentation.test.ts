@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { sharedInstrumentation } from './shared-instrumentation.ts';
+
+describe('an instrumentation that several ask for', () => {
+  test('is done once, with the options of the first, and undone with the last', () => {
+    const done: string[] = [];
+    const instrument = sharedInstrumentation<string>((name, undos) => {
+      done.push(`do ${name}`);
+      undos.push(
+        () => done.push('undo first'),
+        () => done.push('undo second'),
+      );
+    });
+    const [undoOne, undoTwo] = [instrument('one'), instrument('two')];
+    undoOne();
+    undoOne();
+    expect(done).toEqual(['do one']);
+    undoTwo();
+    expect(done).toEqual(['do one', 'undo second', 'undo first']);
+    instrument('three')();
+    expect(done.slice(3)).toEqual(['do three', 'undo second', 'undo first']);
+  });
+
+  test('that fails half-way leaves nothing behind, and can be tried again', () => {
+    const done: string[] = [];
+    const instrument = sharedInstrumentation<boolean>((fails, undos) => {
+      undos.push(() => done.push('undone'));
+      if (fails) throw new RangeError('half-way');
+    });
+    expect(() => instrument(true)).toThrow('half-way');
+    expect(done).toEqual(['undone']);
+    instrument(false)();
+    expect(done).toEqual(['undone', 'undone']);
+  });
+});
