@@ -1,0 +1,70 @@
+import { AgentLightningError, type Clock, type RolloutMode, type Store } from '@agentlightning/core';
+import type { Hono } from 'hono';
+import { storeUnavailable } from '../gateway-error.ts';
+import type { SamplingOverrides } from '../gateway-options.ts';
+import type { AttemptAddress } from '../gateway-parts.ts';
+import type { Caller } from '../http/access.ts';
+import type { PauseGate } from '../pause-gate.ts';
+import { aglServerRoutes } from './agl-server-routes.ts';
+import { AglEvents } from './events.ts';
+import { ProxyPause } from './proxy-pause.ts';
+import { RegisteredModels, type UpstreamRegister } from './registered-models.ts';
+import { AglRollouts } from './rollouts.ts';
+import { ServerRun } from './server-run.ts';
+import { TerminalLog } from './terminal-log.ts';
+
+/** What the 1.0 protocol is served on. */
+export interface AglServerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly gate: Pick<PauseGate, 'pause' | 'resume' | 'state'>;
+  readonly upstreams: UpstreamRegister;
+  readonly callerOf: (headers: Headers) => Promise<Caller>;
+  readonly hasOneKey: boolean;
+}
+
+/** What the gateway answers in the place of Python's `agl-server` 1.0. */
+export interface AglServer {
+  readonly routes: Hono;
+  /** The store's id of the attempt that a model call names; the name itself when it is none of 1.0. */
+  readonly attemptIdOf: (address: Pick<AttemptAddress, 'rolloutId' | 'attemptId'>) => Promise<string>;
+  /** Takes up what was registered before a restart. */
+  readonly restore: () => Promise<void>;
+}
+
+/** The sampling that `agl-server` asks for unless told otherwise. */
+export const aglServerSampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>> = {
+  train: { temperature: 1 },
+  val: { temperature: 0.7 },
+};
+
+/** Makes the 1.0 protocol out of the store. */
+export function createAglServer(options: AglServerOptions): AglServer {
+  const { store, clock, gate, callerOf, hasOneKey } = options;
+  const run = new ServerRun(store);
+  const log = new TerminalLog(store, run);
+  const rollouts = new AglRollouts({ store, clock, run, log });
+  const models = new RegisteredModels(run, options.upstreams);
+  const served = (model: string): number | null => models.versionOf(model);
+  const events = new AglEvents({ store, clock, rollouts, served });
+  const pause = new ProxyPause(gate);
+  return {
+    routes: aglServerRoutes({ rollouts, events, models, log, pause, callerOf, hasOneKey }),
+    attemptIdOf: (address) => attemptIdOf(rollouts, address),
+    restore: () => models.restore(),
+  };
+}
+
+/** Attempts of our own have ids of our own, and need no look-up; what is unknown the gateway itself refuses. */
+async function attemptIdOf(
+  rollouts: AglRollouts,
+  { rolloutId, attemptId }: Pick<AttemptAddress, 'rolloutId' | 'attemptId'>,
+): Promise<string> {
+  if (attemptId.startsWith('at-')) return attemptId;
+  try {
+    return await rollouts.attemptId(rolloutId, attemptId);
+  } catch (error) {
+    if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') return attemptId;
+    throw storeUnavailable(error);
+  }
+}

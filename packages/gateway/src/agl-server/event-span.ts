@@ -1,0 +1,79 @@
+import {
+  type JsonObject,
+  newSpanId,
+  newTraceId,
+  parseJsonObject,
+  primaryRewardName,
+  rewardAttributes,
+  rewardFromSpan,
+  type Span,
+  type SpanInput,
+  spanNames,
+} from '@agentlightning/core';
+import { modelRequestFromSpan, type ServedVersion } from './model-request.ts';
+import type { WireEvent } from './wire.ts';
+
+/** Attributes of a span that records an event of the 1.0 protocol. */
+const eventAttributes = {
+  type: 'agentlightning.event.type',
+  /** JSON of the event's data. */
+  data: 'agentlightning.event.data',
+} as const;
+
+/** The name of a span that records an event other than a reward. */
+const eventSpanName = 'agentlightning.event';
+
+/** An event on its way to the store. */
+export interface NewEvent {
+  readonly rolloutId: string;
+  /** The store's. */
+  readonly attemptId: string;
+  readonly type: string;
+  readonly data: JsonObject;
+  /** Unix milliseconds. */
+  readonly timeMs: number;
+}
+
+/** The span that records an event. A reward is one for our own readers, too. */
+export function eventToSpan({ rolloutId, attemptId, type, data, timeMs }: NewEvent): SpanInput {
+  const { value } = data;
+  const isReward = type === 'reward' && typeof value === 'number' && Number.isFinite(value);
+  return {
+    rolloutId,
+    attemptId,
+    traceId: newTraceId(),
+    spanId: newSpanId(),
+    parentId: null,
+    name: isReward ? spanNames.annotation : eventSpanName,
+    status: { code: 'OK', message: null },
+    attributes: {
+      ...(isReward ? rewardAttributes([{ name: primaryRewardName, value }]) : {}),
+      [eventAttributes.type]: type,
+      [eventAttributes.data]: JSON.stringify(data),
+    },
+    events: [],
+    links: [],
+    startTimeMs: timeMs,
+    endTimeMs: timeMs,
+    resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' },
+  };
+}
+
+/** The event that a span records: a model call, a reward, or what was posted. Null for any other span. */
+export function eventFromSpan(span: Span, attemptName: string, served: ServedVersion): WireEvent | null {
+  const { rolloutId, attributes } = span;
+  const event = (type: string, data: JsonObject): WireEvent => ({
+    event_type: type,
+    rollout_id: rolloutId,
+    attempt_id: attemptName,
+    timestamp: (span.endTimeMs ?? span.startTimeMs ?? 0) / 1000,
+    data,
+  });
+  const type = attributes[eventAttributes.type];
+  const data = attributes[eventAttributes.data];
+  if (typeof type === 'string' && typeof data === 'string') return event(type, parseJsonObject(data) ?? {});
+  const request = modelRequestFromSpan(span, served);
+  if (request !== null) return event('model_request', request);
+  const reward = rewardFromSpan(span)?.rewards[0];
+  return reward === undefined ? null : event('reward', { value: reward.value, source: 'agent' });
+}

@@ -1,0 +1,75 @@
+import {
+  type AttemptedRollout,
+  type Clock,
+  hasAttempt,
+  type JsonObject,
+  type Rollout,
+  type Store,
+} from '@agentlightning/core';
+import { eventFromSpan, eventToSpan } from './event-span.ts';
+import type { ServedVersion } from './model-request.ts';
+import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts';
+import type { AglRollouts } from './rollouts.ts';
+import type { WireEvent } from './wire.ts';
+
+/** What the events of the 1.0 protocol are made of. */
+export interface AglEventsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly rollouts: AglRollouts;
+  readonly served: ServedVersion;
+}
+
+/** The events of the 1.0 protocol: the spans of the store. */
+export class AglEvents {
+  readonly #options: AglEventsOptions;
+
+  constructor(options: AglEventsOptions) {
+    this.#options = options;
+  }
+
+  /** Records what an agent or its evaluator tells. @throws AglServerError 404 for an unknown rollout or attempt */
+  async add(
+    at: { readonly rolloutId: string; readonly attemptName: string },
+    event: { readonly type: string; readonly data: JsonObject },
+  ): Promise<WireEvent> {
+    const { store, clock, rollouts } = this.#options;
+    const { rolloutId, attemptName } = at;
+    const attemptId = await rollouts.attemptId(rolloutId, attemptName);
+    const timeMs = clock.now();
+    await store.appendSpans([eventToSpan({ rolloutId, attemptId, ...event, timeMs })]);
+    return {
+      event_type: event.type,
+      rollout_id: rolloutId,
+      attempt_id: attemptName,
+      timestamp: timeMs / 1000,
+      data: event.data,
+    };
+  }
+
+  /** The events of a rollout's last attempt, in order. @throws AglServerError 404 for an unknown rollout */
+  async list(rolloutId: string): Promise<readonly WireEvent[]> {
+    const { store, rollouts, served } = this.#options;
+    const rollout = await rollouts.get(rolloutId);
+    const name = eventAttemptName(rollout);
+    const attemptId = await rollouts.knownAttemptId(rollout, name);
+    if (attemptId === null) return [];
+    const { items } = await store.querySpans({ rolloutId, attemptId });
+    return items.map((span) => eventFromSpan(span, name, served)).filter((event) => event !== null);
+  }
+
+  /** The names of the attempts that have something recorded, the oldest first. */
+  async attemptNames(rollout: Rollout | AttemptedRollout): Promise<readonly string[]> {
+    if (!hasAttempt(rollout)) return [];
+    const { store } = this.#options;
+    const { rolloutId } = rollout;
+    const section = sectionOf(rollout);
+    const { items } = await store.queryAttempts(rolloutId);
+    const counts = await Promise.all(
+      items.map(async ({ attemptId }) => (await store.querySpans({ rolloutId, attemptId, limit: 1 })).total),
+    );
+    return items
+      .filter((_, index) => (counts[index] ?? 0) > 0)
+      .map(({ attemptId }) => attemptNameOf(section, attemptId));
+  }
+}

@@ -1,0 +1,149 @@
+import { isJsonObject, type JsonObject, type JsonValue, type RolloutStatus } from '@agentlightning/core';
+import { z } from 'zod';
+
+/** Where a rollout of the 1.0 protocol is in its life. */
+export type WireState = 'queuing' | 'running' | 'succeeded' | 'failed';
+
+/** From each state, the ones it may go to. Terminal ones are final. */
+export const wireTransitions: Readonly<Record<WireState, readonly WireState[]>> = {
+  queuing: ['running', 'failed'],
+  running: ['succeeded', 'failed'],
+  succeeded: [],
+  failed: [],
+};
+
+/** The statuses of the store that a state stands for; those under way need a closer look. */
+export const statusesOfState: Readonly<Record<WireState, readonly RolloutStatus[]>> = {
+  queuing: ['queuing', 'requeuing', 'preparing', 'running'],
+  running: ['preparing', 'running'],
+  succeeded: ['succeeded'],
+  failed: ['failed', 'cancelled'],
+};
+
+/** The attempt that controllers of 1.0 name in their addresses: they know only one. */
+export const defaultAttemptName = '0';
+
+/** How a controller of 1.0 runs a rollout. */
+export interface WireConfig {
+  /** 0 for no limit. */
+  readonly timeout_seconds: number;
+  readonly local: { readonly agent_class: string | null; readonly env_map: Readonly<Record<string, string>> } | null;
+  readonly k8s: { readonly job_template: string | null } | null;
+}
+
+/** What is needed to create a rollout. */
+export interface WireRolloutCreate {
+  readonly input: JsonValue;
+  readonly is_train: boolean;
+  readonly config: WireConfig;
+  readonly metadata: JsonObject;
+  readonly rollout_id: string | null;
+}
+
+/** What a controller may change of a rollout. */
+export interface WireStatusPatch {
+  readonly state?: WireState | null | undefined;
+  readonly k8s_job_name?: string | null | undefined;
+  readonly last_attempt_id?: string | null | undefined;
+  readonly error_message?: string | null | undefined;
+}
+
+/** A rollout, as the 1.0 protocol has it. Times are Unix seconds. */
+export interface WireRollout {
+  readonly rollout_id: string;
+  readonly input: JsonValue;
+  readonly is_train: boolean;
+  readonly config: WireConfig;
+  readonly metadata: JsonObject;
+  readonly status: {
+    readonly state: WireState;
+    readonly k8s_job_name: string | null;
+    readonly last_attempt_id: string | null;
+    readonly error_message: string | null;
+    readonly version: number;
+    readonly created_at: number;
+    readonly updated_at: number;
+  };
+}
+
+/** Something that happened in an attempt. The time is in Unix seconds. */
+export interface WireEvent {
+  readonly event_type: string;
+  readonly rollout_id: string;
+  readonly attempt_id: string;
+  readonly timestamp: number;
+  readonly data: JsonObject;
+}
+
+/** A model server that calls may go to. */
+export interface WireModel {
+  readonly model: string;
+  readonly endpoint: string;
+  readonly version: number;
+}
+
+const json = z.custom<JsonValue>((value) => value !== undefined, 'Field required');
+const jsonObject = z.custom<JsonObject>((value) => isJsonObject(value as JsonValue), 'Input should be an object');
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? null);
+
+/** The shape of {@link WireState}. */
+export const wireStateSchema: z.ZodType<WireState> = z.enum(['queuing', 'running', 'succeeded', 'failed']);
+
+/** The shape of {@link WireConfig}; absent fields have their defaults. */
+export const wireConfigSchema: z.ZodType<WireConfig> = z.object({
+  timeout_seconds: z.int().default(3600),
+  local: z
+    .object({ agent_class: text, env_map: z.record(z.string(), z.string()).default({}) })
+    .nullish()
+    .transform((value) => value ?? null),
+  k8s: z
+    .object({ job_template: text })
+    .nullish()
+    .transform((value) => value ?? null),
+});
+
+const metadata = z
+  .looseObject({ batch_idx: z.int().nullish(), sample_idx_in_batch: z.int().nullish() })
+  .nullish()
+  .transform((value) => (value ?? {}) as JsonObject);
+
+/** The shape of a list of {@link WireRolloutCreate}. */
+export const wireRolloutCreatesSchema: z.ZodType<readonly WireRolloutCreate[]> = z.array(
+  z.object({
+    input: json,
+    is_train: z.boolean().default(true),
+    config: wireConfigSchema.nullish().transform((value) => value ?? wireConfigSchema.parse({})),
+    metadata,
+    rollout_id: text,
+  }),
+);
+
+/** The shape of a patch: only the status may change, and only these fields of it. */
+export const wirePatchSchema: z.ZodType<{ readonly status?: WireStatusPatch | null | undefined }> = z.object({
+  status: z
+    .strictObject({
+      state: wireStateSchema.nullish(),
+      k8s_job_name: z.string().nullish(),
+      last_attempt_id: z.string().nullish(),
+      error_message: z.string().nullish(),
+    })
+    .nullish(),
+});
+
+/** The shape of an event on its way in. */
+export const wireEventCreateSchema: z.ZodType<{ readonly event_type: string; readonly data: JsonObject }> = z.object({
+  event_type: z.string(),
+  data: jsonObject.default({}),
+});
+
+/** The shape of a list of {@link WireModel}. */
+export const wireModelsSchema: z.ZodType<readonly WireModel[]> = z.array(
+  z.object({ model: z.string(), endpoint: z.string(), version: z.int().default(0) }),
+);
+
+/** The shape of a request to pause. */
+export const wirePauseSchema: z.ZodType<{ readonly retry_after_seconds: number; readonly reason: string | null }> =
+  z.object({ retry_after_seconds: z.int().default(5), reason: text });
