@@ -17,7 +17,6 @@ export interface MatrixFramework {
   readonly workspaceNames?: Readonly<Record<string, string>>;
 }
 
-const langchainTests = ['contract.test.ts', 'contract-langgraph.test.ts'];
 const openaiAgents14 = {
   programs: ['contract-0.14.test.ts'],
   workspaceNames: { 'openai-agents-v0.14': '@openai/agents', 'openai-v6': 'openai' },
@@ -44,14 +43,14 @@ export const frameworks: readonly MatrixFramework[] = [
       '@langchain/openai': '1.6.0',
       langchain: '1.5.14',
     },
-    programs: langchainTests,
+    programs: ['contract.test.ts', 'contract-langgraph.test.ts'],
   },
   {
     adapter: 'langchain',
     name: 'LangChain 0.3',
     age: 'previous',
     packages: { '@langchain/core': '0.3.80', '@langchain/langgraph': '0.4.9', '@langchain/openai': '0.6.17' },
-    programs: ['contract-langgraph.test.ts'],
+    programs: ['versions/langchain-0.3.ts'],
   },
   {
     adapter: 'langchain',
@@ -60,10 +59,11 @@ export const frameworks: readonly MatrixFramework[] = [
     packages: {
       '@langchain/core': '1.0.1',
       '@langchain/langgraph': '1.0.0',
+      '@langchain/langgraph-checkpoint': '1.0.0',
       '@langchain/openai': '1.0.0',
       langchain: '1.0.1',
     },
-    programs: langchainTests,
+    programs: ['versions/langchain-1.0.ts'],
   },
   {
     adapter: 'openai-agents',

@@ -40,7 +40,7 @@ const patches: WeakMap<object, Patch> = new WeakMap();
  * A program may have two copies of the package, as when it is both imported and required: give each its own call.
  * Patching twice does not trace twice.
  *
- * @param OpenAI - the class, of version 6 or 7 of the package
+ * @param OpenAI - the class, of version 6 or 7 of the package, or what `require('openai')` gives
  * @returns undoes it; safe in any order, and more than once
  * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when it is no such class, or an older one
  *
@@ -102,6 +102,11 @@ function remove(prototype: object, patch: Patch): void {
 
 function prototypeOf(OpenAI: OpenAIClass): object {
   const prototype: unknown = typeof OpenAI === 'function' ? Reflect.get(OpenAI, 'prototype') : null;
+  // `require('openai')` of version 6 gives a function that makes clients, and has the class as a property.
+  if (typeof OpenAI === 'function' && Object.hasOwn(OpenAI, 'OpenAI')) {
+    const named: unknown = Reflect.get(OpenAI, 'OpenAI');
+    if (typeof named === 'function' && named !== OpenAI) return prototypeOf(named);
+  }
   const isSupported = typeof prototype === 'object' && prototype !== null && Object.hasOwn(prototype, method);
   const version = isSupported ? versionOf(OpenAI) : null;
   if (isSupported && (version === null || Number.parseInt(version, 10) >= oldestMajor)) return prototype;

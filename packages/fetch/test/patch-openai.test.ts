@@ -44,6 +44,16 @@ describe('a patched class of openai', () => {
     for (const undo of undos) undo();
   });
 
+  test.for(['openai', 'openai-v6'])('what require(%o) gives is as good as the class', async (name) => {
+    await using model = await ScriptedModel.start(() => answer('hi'));
+    const required: typeof OpenAI = createRequire(import.meta.url)(name);
+    const undo = patchOpenAI(required);
+    const client = new required({ baseURL: model.baseUrl, apiKey: 'x' });
+    expect(await spansOf(client)).toBe(1);
+    undo();
+    expect(await spansOf(client)).toBe(0);
+  });
+
   test('subclasses and the copy that is required are traced, each copy by its own line', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const required: { readonly OpenAI: typeof OpenAI } = createRequire(import.meta.url)('openai');

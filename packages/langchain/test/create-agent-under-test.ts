@@ -1,0 +1,23 @@
+import type { AdapterUnderTest } from '@agentlightning/core/testing';
+import type { ChatOpenAI } from '@langchain/openai';
+import { createAgent, providerStrategy } from 'langchain';
+import { langchainUnderTest } from './langchain-under-test.ts';
+
+/** Agents as LangChain makes them, of whatever version is installed. */
+export function createAgentUnderTest(
+  name: string,
+  cannot: AdapterUnderTest<ChatOpenAI>['cannot'] = {},
+): AdapterUnderTest<ChatOpenAI> {
+  return langchainUnderTest(
+    `createAgent of ${name}`,
+    ({ name: agentName, instructions, model, tools, output }) =>
+      createAgent({
+        name: agentName,
+        model,
+        tools: [...tools],
+        systemPrompt: instructions,
+        ...(output === null ? {} : { responseFormat: providerStrategy(output) }),
+      }),
+    cannot,
+  );
+}
