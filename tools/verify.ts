@@ -11,6 +11,7 @@ import { commandStep } from './verify/command-step.ts';
 import { generatedCodeStep } from './verify/generated-code-step.ts';
 import { houseRuleStep } from './verify/house-rule-step.ts';
 import { installStep } from './verify/install-step.ts';
+import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, runStep, showFailures } from './verify/progress.ts';
 import { snippetStep } from './verify/snippet-step.ts';
@@ -52,11 +53,12 @@ const steps: readonly Step[] = [
     remark: /(\d+ successful)/,
   }),
   packageStep,
+  matrixStep,
   snippetStep,
   commandStep({
     name: 'python',
-    description: 'the Python package, for the interop tests',
-    command: ['node', 'packages/store/test/interop/main.ts'],
+    description: 'the Python packages, for the interop tests',
+    command: ['node', 'tools/prepare-python.ts'],
     remark: /agentlightning \S+|not run: .*/,
   }),
   testStep,

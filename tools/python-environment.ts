@@ -7,20 +7,34 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The Python that has the package, or why there is none. */
+/** The Python that has the packages, or why there is none. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
 
-/** Where the environments are kept, one for each content of the requirements: where no tool looks for sources. */
-const cacheFolder = join(import.meta.dirname, '../../node_modules/.cache/interop');
+/** Where the interop tests of a package keep their side of Python. */
+export interface PythonEnvironmentOptions {
+  /** The file that names every package, so that nothing else comes along. */
+  readonly requirements: string;
+  /** Where environments are kept, one for each content of the requirements: where no tool looks for sources. */
+  readonly cacheFolder: string;
+}
+
+/** The environments of the packages that have interop tests, for `pnpm verify` to make before the tests. */
+export const interopEnvironments: Readonly<
+  Record<'agentlightning 0.3.0' | 'agentlightning 1.0.2', PythonEnvironmentOptions>
+> = {
+  'agentlightning 0.3.0': interopOf('store'),
+  'agentlightning 1.0.2': interopOf('gateway'),
+};
 
 /**
- * Makes a virtual environment with Agent Lightning 0.3 and what its store needs, once for each content of
- * `requirements.txt`. The file names every package, so that nothing that the rest of Agent Lightning needs comes along.
+ * Makes a virtual environment with exactly the packages of the requirements, once for each content of them.
  *
  * @returns why it is missing where there is no Python to make it with
  */
-export async function preparePython(): Promise<PythonEnvironment> {
-  const requirements = join(import.meta.dirname, 'requirements.txt');
+export async function preparePython({
+  requirements,
+  cacheFolder,
+}: PythonEnvironmentOptions): Promise<PythonEnvironment> {
   const fingerprint = createHash('sha256')
     .update(await readFile(requirements))
     .digest('hex')
@@ -34,13 +48,23 @@ export async function preparePython(): Promise<PythonEnvironment> {
   // Made aside and moved as a whole: an interrupted installation leaves nothing, and of two at a time the first counts.
   const made = await mkdtemp(`${environment}-`);
   await run('python3', ['-m', 'venv', made]);
-  const install = ['install', '--quiet', '--no-deps', '--disable-pip-version-check', '-r', requirements];
-  await run(join(made, 'bin', 'python'), ['-m', 'pip', ...install], { timeout: 10 * 60_000, maxBuffer: 2 ** 26 });
+  // Agent Lightning 1.0 says that it needs Python 3.12, and what the tests use of it runs on 3.11.
+  const flags = ['--quiet', '--no-deps', '--disable-pip-version-check', '--ignore-requires-python'];
+  const install = ['-m', 'pip', 'install', ...flags, '-r', requirements];
+  await run(join(made, 'bin', 'python'), install, { timeout: 10 * 60_000, maxBuffer: 2 ** 26 });
   await rename(made, environment).catch(async (error: unknown) => {
     if (!existsSync(python)) throw error;
     await rm(made, { recursive: true, force: true });
   });
   return { python };
+}
+
+function interopOf(name: string): PythonEnvironmentOptions {
+  const folder = join(import.meta.dirname, '../packages', name);
+  return {
+    requirements: join(folder, 'test/interop/requirements.txt'),
+    cacheFolder: join(folder, 'node_modules/.cache/interop'),
+  };
 }
 
 async function whyUnusable(python: string): Promise<string | null> {
