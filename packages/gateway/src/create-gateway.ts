@@ -1,26 +1,28 @@
-import { type Clock, systemClock } from '@agentlightning/core';
-import { Hono } from 'hono';
-import { AttemptDirectory } from './attempt-directory.ts';
-import { CallsInFlight } from './calls-in-flight.ts';
-import { CallRecorder } from './capture/call-recorder.ts';
-import { SpanWriter } from './capture/span-writer.ts';
-import type { GatewayLog, GatewayOptions, GatewayState, PauseOptions, Upstream } from './gateway-options.ts';
-import type { GatewayParts } from './gateway-parts.ts';
-import { Access } from './http/access.ts';
-import type { GatewayEnv } from './http/route-options.ts';
-import { addRoutes } from './http/routes.ts';
-import { CallObserver } from './observe/call-observer.ts';
-import { PauseGate } from './pause-gate.ts';
-import { defaultRetry } from './upstream/retry.ts';
-import { UpstreamClient } from './upstream/upstream-client.ts';
-import { UpstreamPool } from './upstream/upstream-pool.ts';
+import type { Hono } from 'hono';
+import { createGatewayApp } from './gateway-app.ts';
+import { assembleGateway } from './gateway-core.ts';
+import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './gateway-options.ts';
 
 /** The capturing model proxy. */
 export interface Gateway {
   /** What answers requests, to be served, or mounted: `hono.mount('/models', gateway.app.fetch)`. */
   readonly app: Pick<Hono, 'fetch' | 'request'>;
+  /** Takes up what was registered before a restart; `serveGateway` does it by itself. */
+  restore(): Promise<void>;
   /** Sends calls elsewhere from now on; those under way stay where they are. */
   setUpstream(upstream: Upstream | readonly Upstream[]): void;
+  /**
+   * Sends calls there too from now on, or in the place of the upstream with the same id. About one rollout in n moves
+   * there, and none between the others.
+   *
+   * @returns its id
+   * @throws AgentLightningError CONFIG when its address is not one
+   */
+  addUpstream(upstream: Upstream): string;
+  /** Sends no more calls there; those under way stay. @returns whether there was one with this id */
+  removeUpstream(id: string): boolean;
+  /** How the upstreams do. */
+  upstreams(): readonly UpstreamState[];
   /** Turns model calls away, with 429 and `Retry-After`, until `resume`. Those under way go on. */
   pause(options?: PauseOptions): void;
   /** Lets model calls in again. */
@@ -31,8 +33,6 @@ export interface Gateway {
   /** Cuts the calls that are under way, and waits for their records. */
   close(): Promise<void>;
 }
-
-const silentLog: GatewayLog = { warn: () => undefined, error: () => undefined };
 
 /**
  * Makes a gateway: an OpenAI-compatible proxy that records every model call of an attempt with the token ids and
@@ -47,46 +47,17 @@ const silentLog: GatewayLog = { warn: () => undefined, error: () => undefined };
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const clock: Clock = options.clock ?? systemClock;
-  const log = options.log ?? silentLog;
-  const client = new UpstreamClient(options.upstreamTimeoutMs ?? 600_000);
-  const writer = new SpanWriter({ store: options.store, clock, log });
-  const gate = new PauseGate(clock);
-  const calls = new CallsInFlight(options.maxCallsInFlight ?? 4096);
-  const closing = new AbortController();
-  const parts: GatewayParts = {
-    pool: new UpstreamPool(options.upstream),
-    caller: {
-      client,
-      retry: { ...defaultRetry, ...options.retry },
-      clock,
-      random: options.random ?? Math.random,
-      log,
-      closing: closing.signal,
-    },
-    directory: new AttemptDirectory(options.store),
-    recorder: new CallRecorder(writer, options.durability ?? 'before-response'),
-    sampling: options.sampling ?? {},
-  };
-  const app = new Hono<GatewayEnv>();
-  addRoutes(app, {
-    parts,
-    gate,
-    calls,
-    observer: new CallObserver({ clock, log }),
-    access: new Access({
-      apiKey: options.apiKey ?? null,
-      adminKey: options.adminKey ?? null,
-      attemptTokens: options.attemptTokens ?? null,
-    }),
-    log,
-    forwardedNames: (options.forwardHeaders ?? []).map((name) => name.toLowerCase()),
-    maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
-  });
+  const core = assembleGateway(options);
+  const { parts, gate, writer, closing } = core;
+  const { app, aglServer } = createGatewayApp(options, core);
   const drain = (timeoutMs?: number): Promise<void> => gate.drain(() => writer.flush(), timeoutMs);
   return {
     app,
+    restore: async () => await aglServer?.restore(),
     setUpstream: (upstream) => parts.pool.set(upstream),
+    addUpstream: (upstream) => parts.pool.add(upstream).id,
+    removeUpstream: (id) => parts.pool.remove(id),
+    upstreams: () => parts.pool.states(),
     pause: (pause = {}) => gate.pause(pause),
     resume: () => gate.resume(),
     drain,
@@ -94,7 +65,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     close: async () => {
       gate.pause({ reason: 'it is closing' });
       closing.abort();
-      await client.close();
+      await parts.caller.client.close();
       await drain();
     },
   };

@@ -6,6 +6,8 @@ export interface GatewayErrorOptions extends AgentLightningErrorOptions {
   readonly httpStatus: number;
   /** OpenAI's `error.type`. */
   readonly type: string;
+  /** The part of the request that is wrong: OpenAI's `error.param`. @default null none in particular */
+  readonly param?: string | null;
   /** Headers of the answer beyond the content type. @default none */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -16,21 +18,25 @@ export class GatewayError extends AgentLightningError {
   readonly httpStatus: number;
   /** OpenAI's `error.type`. */
   readonly type: string;
+  /** The part of the request that is wrong; null for none in particular. */
+  readonly param: string | null;
   /** Headers of the answer beyond the content type. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly #text: string;
+  /** What callers read: what happened, and what to do. */
+  readonly text: string;
 
   constructor(options: GatewayErrorOptions) {
     super(options);
     this.httpStatus = options.httpStatus;
     this.type = options.type;
+    this.param = options.param ?? null;
     this.headers = options.headers ?? {};
-    this.#text = `${options.message}. ${this.remedy}`;
+    this.text = `${options.message}. ${this.remedy}`;
   }
 
   /** The body that the official clients understand: `{ error: { message, type, param, code } }`. */
   toBody(): string {
-    return JSON.stringify({ error: { message: this.#text, type: this.type, param: null, code: this.code } });
+    return JSON.stringify({ error: { message: this.text, type: this.type, param: this.param, code: this.code } });
   }
 
   /** The whole answer. */

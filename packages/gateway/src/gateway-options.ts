@@ -18,6 +18,48 @@ export interface Upstream {
    * @default 'tokens'
    */
   readonly capture?: 'tokens' | 'text';
+  /** What it is called in metrics, logs and when it is removed. @default its model and base URL */
+  readonly id?: string;
+  /** How many calls it gets at a time; the others wait in line, each rollout in turn. @default null no limit */
+  readonly maxConcurrent?: number | null;
+  /** How many calls may wait in line; those beyond are answered 429 with `Retry-After`. @default 256 */
+  readonly maxQueued?: number;
+  /** What is read to find out whether it works, relative to its base URL: `/health` for vLLM. @default 'models' */
+  readonly healthPath?: string;
+}
+
+/** How an upstream does. */
+export interface UpstreamState {
+  readonly id: string;
+  readonly baseUrl: string;
+  /** Null when it gets the name that the agent wrote. */
+  readonly model: string | null;
+  /** Whether calls go there first; others are tried before one that is down. */
+  readonly isUp: boolean;
+  /** What went wrong last; null when nothing did since it last answered. */
+  readonly lastFailure: string | null;
+  /**
+   * Whether it gives the token ids that training needs: `missing` when its answers have none, `refused` when it turned
+   * the request for them down and is not asked any more.
+   */
+  readonly tokenIds: 'unknown' | 'given' | 'missing' | 'refused';
+  /** Calls that it is answering. */
+  readonly inFlight: number;
+  /** Calls that wait for it. */
+  readonly queued: number;
+}
+
+/** How upstreams are found to be down, and up again. */
+export interface HealthCheckOptions {
+  /**
+   * Which upstreams are asked by and by. Those that are down always are; the others show how they do by their answers.
+   * @default 'down'
+   */
+  readonly of: 'down' | 'all';
+  /** How often, in milliseconds. @default 5000 */
+  readonly intervalMs: number;
+  /** How long an upstream may take to answer, in milliseconds. @default 5000 */
+  readonly timeoutMs: number;
 }
 
 /** Sampling parameters that take the place of those in the agent's request. An absent field stays the agent's. */
@@ -68,7 +110,15 @@ export interface GatewayOptions {
    * those that serve the first one's model; among equals a rollout always gets the same one, the others are fallback.
    */
   readonly upstream: Upstream | readonly Upstream[];
-  /** Sampling by the rollout's mode. @default the agent's own */
+  /**
+   * Also answers what Python's `agl-server` 1.0 does (`/api/…`, `/proxy/…`), so that the trainer and the controller of
+   * Agent Lightning 1.0 can use this gateway in its place. `upstream` may then be empty: trainers register theirs. The
+   * one key of 1.0 is `apiKey`, or `adminKey` where there is one.
+   *
+   * @default false
+   */
+  readonly aglServer?: boolean;
+  /** Sampling by the rollout's mode. @default the agent's own; with `aglServer` a temperature of 1, and 0.7 for `val` */
   readonly sampling?: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
   /**
    * `before-response`: the record is in the store before the last byte of the answer leaves; a call that cannot be
@@ -79,6 +129,11 @@ export interface GatewayOptions {
   readonly retry?: Partial<RetryOptions>;
   /** The largest request body, in bytes. @default 33554432 (32 MiB) */
   readonly maxBodyBytes?: number;
+  /** How long a connection to an upstream may take, in milliseconds. @default 10000 */
+  readonly connectTimeoutMs?: number;
+  /** How long a call may wait in line for an upstream, in milliseconds; then it is answered 429. @default 60000 */
+  readonly queueTimeoutMs?: number;
+  readonly healthChecks?: Partial<HealthCheckOptions>;
   /** How long an upstream may be silent, before the answer or within it, in milliseconds. @default 600000 */
   readonly upstreamTimeoutMs?: number;
   /**

@@ -5,10 +5,12 @@ export type {
   GatewayLog,
   GatewayOptions,
   GatewayState,
+  HealthCheckOptions,
   PauseOptions,
   RetryOptions,
   SamplingOverrides,
   Upstream,
+  UpstreamState,
 } from './gateway-options.ts';
 export type { ServedGateway, ServeGatewayOptions } from './serve-gateway.ts';
 export { serveGateway } from './serve-gateway.ts';

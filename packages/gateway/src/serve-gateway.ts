@@ -39,6 +39,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   const host = options.host ?? '127.0.0.1';
   if (!isLoopback(host) && !options.apiKey && !options.adminKey && !options.attemptTokens) throw keyNeeded(host);
   const gateway = createGateway(options);
+  await gateway.restore();
   // The global Request and Response stay as they are: the agent may run in this process.
   const server = createAdaptorServer({
     fetch: gateway.app.fetch,

@@ -49,6 +49,7 @@ export async function answerChatCompletion(parts: GatewayParts, call: IncomingCa
       method: 'POST',
       headers: call.forwardedHeaders,
       body: prepared.body,
+      plainBody: prepared.plainBody,
       signal: upstreamAbort.signal,
       observation: call.observation,
     });
@@ -147,8 +148,7 @@ function capturedStream(passage: Passage, started: StartedCall, result: Upstream
 /** The upstream's own words about a bad request go to the agent as they are, but for a key they may repeat. */
 function refused(passage: Passage, result: UpstreamResult, body: string): Response {
   const { status, headers } = result.answer;
-  const { apiKey } = result.upstream;
-  const text = apiKey ? body.replaceAll(apiKey, '***') : body;
+  const text = result.upstream.withoutSecrets(body);
   const error = parseJsonObject(text)?.error;
   const words = isJsonObject(error) ? (textOf(error.message) ?? '') : '';
   recordFailure(passage, `the model endpoint answered ${status}: ${words}`, status);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject } from '@agentlightning/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
 import type { CallingAttempt } from '../attempt-directory.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
@@ -16,6 +16,8 @@ export interface AddedFields {
 export interface PreparedRequest {
   /** The body, as JSON. */
   readonly body: string;
+  /** The body without what it asks for beyond the agent's request; null when it asks for nothing. */
+  readonly plainBody: (() => string) | null;
   readonly isStreamed: boolean;
   readonly added: AddedFields;
   /** What the upstream knows the model as. */
@@ -59,6 +61,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
   };
   return {
     body: JSON.stringify(body),
+    plainBody: added.logprobs || added.tokenIds ? () => JSON.stringify(withoutTokens(body, added)) : null,
     isStreamed,
     added,
     model: textOf(body.model) ?? '',
@@ -67,6 +70,13 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
     seed: numberOf(body.seed),
   };
+}
+
+function withoutTokens(body: JsonObject, added: AddedFields): JsonObject {
+  const plain: Record<string, JsonValue> = { ...body };
+  if (added.logprobs) delete plain.logprobs;
+  if (added.tokenIds) delete plain.return_token_ids;
+  return plain;
 }
 
 function samplingFields(request: JsonObject, { sampling, attempt }: PrepareOptions): JsonObject {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../gateway-error.ts';
+import type { AttemptAddress } from '../gateway-parts.ts';
 import { CallObservation } from '../observe/call-observation.ts';
 import { attemptAddressOf } from './attempt-address.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
@@ -38,7 +39,8 @@ interface ArrivedCall {
 async function letIn(options: RouteOptions, { c, api, observation, onLeft }: ArrivedCall): Promise<Response> {
   const { parts, gate, calls } = options;
   const { headers } = c.req.raw;
-  const attempt = attemptAddressOf({ param: (name) => c.req.param(name), headers, caller: c.var.caller });
+  const named = attemptAddressOf({ param: (name) => c.req.param(name), headers, caller: c.var.caller });
+  const attempt = named === null ? null : await storedAddress(options, named);
   observation.attempt = attempt;
   const passGate = await gate.enter();
   let endCall: () => void = () => undefined;
@@ -63,4 +65,10 @@ async function letIn(options: RouteOptions, { c, api, observation, onLeft }: Arr
     leave();
     throw error;
   }
+}
+
+/** Controllers of 1.0 call every attempt `0`; the store has ids of its own for them. */
+async function storedAddress({ aglServer }: RouteOptions, named: AttemptAddress): Promise<AttemptAddress> {
+  if (aglServer === null) return named;
+  return { ...named, attemptId: await aglServer.attemptIdOf(named) };
 }

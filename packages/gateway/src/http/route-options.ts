@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { AglServer } from '../agl-server/create-agl-server.ts';
 import type { CallsInFlight } from '../calls-in-flight.ts';
 import type { GatewayLog } from '../gateway-options.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
@@ -13,6 +14,8 @@ export interface RouteOptions {
   readonly calls: CallsInFlight;
   readonly observer: CallObserver;
   readonly access: Access;
+  /** Knows attempts by the names that controllers of 1.0 have for them; null where it is not served. */
+  readonly aglServer: Pick<AglServer, 'attemptIdOf'> | null;
   readonly log: GatewayLog;
   /** Headers, by lower-case name, that go on to upstreams beyond those of the model APIs. */
   readonly forwardedNames: readonly string[];

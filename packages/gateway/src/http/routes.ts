@@ -43,6 +43,7 @@ async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext
     method: 'GET',
     headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
     body: null,
+    plainBody: null,
     signal: c.req.raw.signal,
     observation: null,
   });

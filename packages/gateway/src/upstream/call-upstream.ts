@@ -1,14 +1,27 @@
-import { type Clock, isJsonObject, parseJsonObject } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
-import type { GatewayLog, RetryOptions, Upstream } from '../gateway-options.ts';
-import { textOf } from '../http/json-access.ts';
+import type { GatewayLog, RetryOptions } from '../gateway-options.ts';
+import { enterUpstream, type UpstreamPlace } from './enter-upstream.ts';
+import type { HealthChecker } from './health-checks.ts';
+import type { RegisteredUpstream } from './registered-upstream.ts';
 import { backoffMs, isRetryableStatus, parseRetryAfterMs } from './retry.ts';
 import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
+import {
+  describeFailure,
+  isSilence,
+  refusesTokens,
+  upstreamFailed,
+  upstreamSilent,
+  wordsOf,
+} from './upstream-failure.ts';
 
 /** What it takes to call an upstream. */
 export interface UpstreamCaller {
   readonly client: UpstreamClient;
+  readonly health: HealthChecker;
   readonly retry: RetryOptions;
+  /** How long a call may wait in line for an upstream, in milliseconds. */
+  readonly queueTimeoutMs: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: GatewayLog;
@@ -18,7 +31,7 @@ export interface UpstreamCaller {
 
 /** The answer to a call, with its body read unless it is a stream of events. */
 export interface UpstreamResult {
-  readonly upstream: Upstream;
+  readonly upstream: RegisteredUpstream;
   readonly answer: UpstreamAnswer;
   /** The whole body; null when it is a stream of events, still to be read. */
   readonly text: string | null;
@@ -28,6 +41,7 @@ export interface UpstreamResult {
 
 /** What a try came to when it did not succeed. */
 interface Failure {
+  readonly upstream: RegisteredUpstream;
   readonly error: unknown;
   /** The answer, when there was a whole one. */
   readonly result: UpstreamResult | null;
@@ -35,28 +49,45 @@ interface Failure {
 
 /**
  * Calls the first upstream, and after failures the others in turn, with growing delays: connections that fail
- * or break, and statuses 408, 409, 429 and 5xx. An answer that is a stream is handed on as it begins.
+ * or break, and statuses 408, 409, 429 and 5xx. An answer that is a stream is handed on as it begins; after that,
+ * nothing is tried again.
  *
  * @param upstreams - at least one, the preferred one first
  * @returns any answer below 500, but for 401 and 403
- * @throws GatewayError 502 or 504, naming the upstream; 499 when the caller has gone; 503 when the gateway closes
+ * @throws GatewayError 502 or 504, naming the upstream; 429 when it has too many calls; 499 when the caller has gone;
+ * 503 when the gateway closes
  */
 export async function callUpstream(
   caller: UpstreamCaller,
-  upstreams: readonly Upstream[],
+  upstreams: readonly RegisteredUpstream[],
+  request: UpstreamRequest,
+): Promise<UpstreamResult> {
+  const startMs = caller.clock.now();
+  try {
+    return await tryInTurn(caller, upstreams, request);
+  } finally {
+    if (request.observation !== null) request.observation.upstreamMs += caller.clock.now() - startMs;
+  }
+}
+
+async function tryInTurn(
+  caller: UpstreamCaller,
+  upstreams: readonly RegisteredUpstream[],
   request: UpstreamRequest,
 ): Promise<UpstreamResult> {
   for (let tries = 0; ; tries += 1) {
-    const upstream = upstreams[tries % upstreams.length];
-    if (upstream === undefined) throw failed('no upstream', 'none is registered', null);
-    const outcome = await tryOnce(caller, upstream, request);
+    const first = tries % upstreams.length;
+    const place = await placeFor(caller, [...upstreams.slice(first), ...upstreams.slice(0, first)], request);
+    const outcome = await tryOnce(caller, place, request);
     if (!('error' in outcome)) return outcome;
     assertWanted(caller, request);
+    const { upstream } = outcome;
     const delayMs = retryDelayMs(caller, tries, outcome);
-    if (delayMs === null) return giveUp(upstream, tries, outcome);
+    if (delayMs === null) return giveUp(tries, outcome);
+    const requestId = request.observation?.requestId;
     caller.log.warn(
-      { upstream: upstream.baseUrl, tries: tries + 1, delayMs, err: outcome.error },
-      'a model call failed',
+      { requestId, upstream: upstream.id, tries: tries + 1, delayMs, err: outcome.error },
+      'a try failed',
     );
     // A sleep that is cut short says so in the signals.
     await caller.clock.sleep(delayMs, AbortSignal.any([request.signal, caller.closing])).catch(() => undefined);
@@ -64,101 +95,132 @@ export async function callUpstream(
   }
 }
 
+async function placeFor(
+  caller: UpstreamCaller,
+  upstreams: readonly RegisteredUpstream[],
+  { observation, signal }: UpstreamRequest,
+): Promise<UpstreamPlace> {
+  const key = observation?.attempt?.rolloutId ?? '';
+  const place = await enterUpstream(upstreams, {
+    clock: caller.clock,
+    timeoutMs: caller.queueTimeoutMs,
+    key,
+    signal,
+  }).catch((error: unknown) => {
+    throw signal.aborted ? notWanted(signal.reason) : error;
+  });
+  if (observation !== null) {
+    observation.tries += 1;
+    observation.upstream = place.upstream.id;
+  }
+  return place;
+}
+
 function assertWanted(caller: UpstreamCaller, request: UpstreamRequest): void {
-  const unwanted = { code: 'CANCELLED', type: 'cancelled' } as const;
-  if (request.signal.aborted) {
-    throw new GatewayError({ ...unwanted, httpStatus: 499, message: 'the caller hung up before the answer came' });
-  }
-  if (caller.closing.aborted) {
-    const remedy = 'Make the call again when the gateway is back.';
-    throw new GatewayError({ ...unwanted, httpStatus: 503, message: 'the gateway is closing', remedy });
-  }
+  if (request.signal.aborted) throw notWanted(request.signal.reason);
+  if (!caller.closing.aborted) return;
+  throw new GatewayError({
+    code: 'CANCELLED',
+    type: 'cancelled',
+    httpStatus: 503,
+    message: 'the gateway is closing',
+    remedy: 'Make the call again when the gateway is back.',
+  });
+}
+
+/** What the caller is told; nobody listens when it has gone. */
+function notWanted(reason: unknown): GatewayError {
+  if (reason instanceof GatewayError) return reason;
+  return new GatewayError({
+    code: 'CANCELLED',
+    type: 'cancelled',
+    httpStatus: 499,
+    message: 'the caller hung up before the answer came',
+  });
 }
 
 async function tryOnce(
   caller: UpstreamCaller,
-  upstream: Upstream,
+  { upstream, leave }: UpstreamPlace,
   request: UpstreamRequest,
 ): Promise<UpstreamResult | Failure> {
   try {
-    const answer = await caller.client.send(upstream, request);
-    const headTimeMs = caller.clock.now();
-    const isStream = answer.status < 300 && answer.headers['content-type']?.startsWith('text/event-stream') === true;
-    const text = isStream ? null : await answer.body.text();
-    const result = { upstream, answer, text, headTimeMs };
-    return isRetryableStatus(answer.status) ? { error: `it answered ${answer.status}`, result } : checked(result);
+    const result = await askedFor(caller, upstream, request);
+    // A stream holds its place until it has ended.
+    if (result.text === null) result.answer.body.once('close', leave);
+    else leave();
+    if (!isRetryableStatus(result.answer.status)) return checked(caller, result);
+    if (result.answer.status >= 500) caller.health.failed(upstream, `it answered ${result.answer.status}`);
+    return { upstream, error: `it answered ${result.answer.status}`, result };
   } catch (error) {
+    leave();
     if (error instanceof GatewayError) throw error;
-    return { error, result: null };
+    if (!request.signal.aborted && !caller.closing.aborted) caller.health.failed(upstream, describeFailure(error));
+    return { upstream, error, result: null };
   }
 }
 
+/** Asks again without token ids, and never for them again, where an upstream refuses a request because of them. */
+async function askedFor(
+  caller: UpstreamCaller,
+  upstream: RegisteredUpstream,
+  request: UpstreamRequest,
+): Promise<UpstreamResult> {
+  const isPlain = upstream.capture === 'text' && request.plainBody !== null;
+  const result = await send(caller, upstream, isPlain ? withPlainBody(request) : request);
+  if (isPlain || request.plainBody === null || !refusesTokens(result)) return result;
+  const plain = await send(caller, upstream, withPlainBody(request));
+  if (plain.answer.status >= 300) return result;
+  upstream.tokenSupport = 'refused';
+  const message = 'a model endpoint refuses to tell token ids; its calls cannot be trained on';
+  caller.log.warn({ upstream: upstream.id, answered: wordsOf(result) }, message);
+  return plain;
+}
+
+function withPlainBody(request: UpstreamRequest): UpstreamRequest {
+  return { ...request, body: request.plainBody?.() ?? request.body };
+}
+
+async function send(
+  caller: UpstreamCaller,
+  upstream: RegisteredUpstream,
+  request: UpstreamRequest,
+): Promise<UpstreamResult> {
+  const answer = await caller.client.send(upstream, request);
+  const headTimeMs = caller.clock.now();
+  if (request.observation !== null) request.observation.upstreamRequestId = answer.requestId;
+  const isStream = answer.status < 300 && answer.headers['content-type']?.startsWith('text/event-stream') === true;
+  return { upstream, answer, text: isStream ? null : await answer.body.text(), headTimeMs };
+}
+
 /** The gateway's own key is what such an upstream refuses; its words may repeat the key, so they go no further. */
-function checked(result: UpstreamResult): UpstreamResult {
+function checked(caller: UpstreamCaller, result: UpstreamResult): UpstreamResult {
   const { status } = result.answer;
+  const { upstream } = result;
   if (status === 401 || status === 403) {
-    throw failed(result.upstream.baseUrl, `refused the gateway's key with ${status}`, null);
+    caller.health.failed(upstream, `it refused the gateway's key with ${status}`);
+    throw upstreamFailed(upstream.baseUrl, `refused the gateway's key with ${status}`, null);
   }
-  if (status >= 300 && status < 400) throw failed(result.upstream.baseUrl, `redirects with ${status}`, null);
+  if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);
+  caller.health.succeeded(upstream);
   return result;
 }
 
 /** Null when there is no point in another try. */
 function retryDelayMs(caller: UpstreamCaller, tries: number, failure: Failure): number | null {
-  if (tries >= caller.retry.maxRetries || isTimeout(failure.error)) return null;
+  if (tries >= caller.retry.maxRetries || isSilence(failure.error)) return null;
   const header = failure.result?.answer.headers['retry-after'] ?? null;
   const retryAfterMs = parseRetryAfterMs(header, caller.clock.now());
   if (retryAfterMs === null) return backoffMs(caller.retry, tries, caller.random());
   return retryAfterMs <= caller.retry.maxRetryAfterMs ? retryAfterMs : null;
 }
 
-function giveUp(upstream: Upstream, tries: number, failure: Failure): UpstreamResult {
-  const { result, error } = failure;
+function giveUp(tries: number, { upstream, result, error }: Failure): UpstreamResult {
   if (result !== null && result.answer.status < 500) return result;
   const times = tries === 0 ? 'at the first try' : `after ${tries + 1} tries`;
-  if (result !== null)
-    throw failed(upstream.baseUrl, `answered ${result.answer.status} ${times}${wordsOf(result)}`, error);
-  if (isTimeout(error)) {
-    throw new GatewayError({
-      code: 'TIMEOUT',
-      httpStatus: 504,
-      type: 'upstream_error',
-      message: `the model endpoint ${upstream.baseUrl} was silent for too long`,
-      remedy: 'Raise the gateway option `upstreamTimeoutMs`, or find out what hangs.',
-      cause: error,
-    });
+  if (result !== null) {
+    throw upstreamFailed(upstream.baseUrl, `answered ${result.answer.status} ${times}${wordsOf(result)}`, error);
   }
-  throw failed(upstream.baseUrl, `could not be reached ${times}: ${describe(error)}`, error);
-}
-
-/** What the upstream itself says was wrong, in OpenAI's form; without the key, which it may repeat. */
-function wordsOf({ upstream, text }: UpstreamResult): string {
-  const error = parseJsonObject(text ?? '')?.error;
-  const words = isJsonObject(error) ? textOf(error.message) : null;
-  if (words === null || words === '') return '';
-  return `: ${upstream.apiKey ? words.replaceAll(upstream.apiKey, '***') : words}`;
-}
-
-function failed(address: string, what: string, cause: unknown): GatewayError {
-  return new GatewayError({
-    code: 'UPSTREAM_FAILED',
-    httpStatus: 502,
-    type: 'upstream_error',
-    message: `the model endpoint ${address} ${what}`,
-    cause,
-  });
-}
-
-function isTimeout(error: unknown): boolean {
-  return hasCode(error) && (error.code === 'UND_ERR_HEADERS_TIMEOUT' || error.code === 'UND_ERR_BODY_TIMEOUT');
-}
-
-function describe(error: unknown): string {
-  // A refused connection to several addresses of a name has no message, only a code.
-  if (hasCode(error)) return error.message === '' ? error.code : error.message;
-  return error instanceof Error ? error.message : String(error);
-}
-
-function hasCode(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+  if (isSilence(error)) throw upstreamSilent(upstream.baseUrl, error);
+  throw upstreamFailed(upstream.baseUrl, `could not be reached ${times}: ${describeFailure(error)}`, error);
 }

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
-import type { Upstream } from '../gateway-options.ts';
 import { isAnsweredHeader } from '../http/forwarded-headers.ts';
 import type { CallObservation } from '../observe/call-observation.ts';
+import type { RegisteredUpstream } from './registered-upstream.ts';
 
 /** One HTTP request to an upstream. */
 export interface UpstreamRequest {
@@ -10,6 +10,8 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  /** The body for an upstream that refuses to be asked for token ids; null when the body asks for none. */
+  readonly plainBody: (() => string) | null;
   /** Ends the request when the caller has gone, or the gateway ends the call. */
   readonly signal: AbortSignal;
   /** The call that it is for; null for the gateway's own requests. */
@@ -21,6 +23,8 @@ export interface UpstreamAnswer {
   readonly status: number;
   /** By lower-case name; only those that the caller may have use for. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The upstream's own id of the request; null when it gave none. */
+  readonly requestId: string | null;
   readonly body: Dispatcher.ResponseData['body'];
 }
 
@@ -28,13 +32,18 @@ export interface UpstreamAnswer {
 export class UpstreamClient {
   readonly #agent: Agent;
 
-  /** @param timeoutMs - how long an upstream may be silent, in milliseconds */
-  constructor(timeoutMs: number) {
-    this.#agent = new Agent({ headersTimeout: timeoutMs, bodyTimeout: timeoutMs, keepAliveTimeout: 30_000 });
+  /** How long a connection may take, and how long an upstream may be silent, in milliseconds. */
+  constructor(options: { readonly connectTimeoutMs: number; readonly silenceTimeoutMs: number }) {
+    this.#agent = new Agent({
+      connect: { timeout: options.connectTimeoutMs },
+      headersTimeout: options.silenceTimeoutMs,
+      bodyTimeout: options.silenceTimeoutMs,
+      keepAliveTimeout: 30_000,
+    });
   }
 
   /** Resolves with the head of the answer. Rejects with undici's error when there is none. */
-  async send(upstream: Upstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  async send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = new URL(upstream.baseUrl + request.path);
     const { statusCode, headers, body } = await this.#agent.request({
       origin: url.origin,
@@ -44,7 +53,28 @@ export class UpstreamClient {
       body: request.body,
       signal: request.signal,
     });
-    return { status: statusCode, headers: forwardedHeaders(headers), body };
+    const requestId = headers['x-request-id'] ?? headers['request-id'];
+    return {
+      status: statusCode,
+      headers: forwardedHeaders(headers),
+      requestId: typeof requestId === 'string' ? requestId.slice(0, 128) : null,
+      body,
+    };
+  }
+
+  /** Asks an upstream whether it works: the status of its answer. Rejects with undici's error when there is none. */
+  async check(upstream: RegisteredUpstream, signal: AbortSignal): Promise<number> {
+    const base = new URL(`${upstream.baseUrl}/`);
+    const url = new URL(upstream.healthPath, base);
+    const { statusCode, body } = await this.#agent.request({
+      origin: base.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers: { ...authorization(upstream), ...upstream.headers },
+      signal,
+    });
+    await body.dump();
+    return statusCode;
   }
 
   /** Cuts what is under way. */
@@ -53,7 +83,7 @@ export class UpstreamClient {
   }
 }
 
-function authorization(upstream: Upstream): Record<string, string> {
+function authorization(upstream: RegisteredUpstream): Record<string, string> {
   return upstream.apiKey ? { authorization: `Bearer ${upstream.apiKey}` } : {};
 }
 

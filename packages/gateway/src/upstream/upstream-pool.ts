@@ -1,44 +1,130 @@
-import { createHash } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import type { Upstream } from '../gateway-options.ts';
+import { GatewayError } from '../gateway-error.ts';
+import type { Upstream, UpstreamState } from '../gateway-options.ts';
+import { RegisteredUpstream } from './registered-upstream.ts';
+import { rankFor } from './rendezvous.ts';
+
+/** What a pool begins with. */
+export interface UpstreamPoolOptions {
+  readonly upstream: Upstream | readonly Upstream[];
+  /** Whether there may be none until one is registered. @default false */
+  readonly mayBeEmpty?: boolean;
+  /** Told of every upstream that calls may go to from then on. */
+  readonly onAdded?: (upstream: RegisteredUpstream) => void;
+}
 
 /** The upstreams that calls may go to, and which of them a call goes to. */
 export class UpstreamPool {
-  #upstreams: readonly Upstream[] = [];
+  #upstreams: readonly RegisteredUpstream[] = [];
+  readonly #mayBeEmpty: boolean;
+  readonly #onAdded: (upstream: RegisteredUpstream) => void;
 
-  constructor(upstream: Upstream | readonly Upstream[]) {
+  constructor({ upstream, mayBeEmpty = false, onAdded = () => undefined }: UpstreamPoolOptions) {
+    this.#mayBeEmpty = mayBeEmpty;
+    this.#onAdded = onAdded;
     this.set(upstream);
   }
 
-  /** Replaces all of them; calls under way stay where they are. @throws AgentLightningError with code CONFIG */
+  /** Replaces all of them, the first of each id; calls under way stay where they are. @throws AgentLightningError with code CONFIG */
   set(upstream: Upstream | readonly Upstream[]): void {
     const upstreams = isList(upstream) ? upstream : [upstream];
-    if (upstreams.length === 0) throw badUpstream('no upstream is given', 'Give at least one.');
-    this.#upstreams = upstreams.map((entry) => ({ ...entry, baseUrl: checkedBaseUrl(entry.baseUrl) }));
+    if (upstreams.length === 0 && !this.#mayBeEmpty) throw badUpstream('no upstream is given', 'Give at least one.');
+    const next = upstreams.map(checked).map((given) => this.#unchanged(given) ?? new RegisteredUpstream(given));
+    this.#replace(next.filter(({ id }, index) => next.findIndex((other) => other.id === id) === index));
   }
 
-  get all(): readonly Upstream[] {
+  /** Adds one, or takes it in the place of the one with the same id. @throws AgentLightningError with code CONFIG */
+  add(upstream: Upstream): RegisteredUpstream {
+    const given = checked(upstream);
+    const added = this.#unchanged(given) ?? new RegisteredUpstream(given);
+    const index = this.#upstreams.findIndex(({ id }) => id === added.id);
+    this.#replace(index < 0 ? [...this.#upstreams, added] : this.#upstreams.with(index, added));
+    return added;
+  }
+
+  /** Sends nothing more to an upstream; calls under way stay there. @returns whether there was one */
+  remove(id: string): boolean {
+    const rest = this.#upstreams.filter((upstream) => upstream.id !== id);
+    if (rest.length === this.#upstreams.length) return false;
+    this.#replace(rest);
+    return true;
+  }
+
+  get all(): readonly RegisteredUpstream[] {
     return this.#upstreams;
   }
 
+  /** How all of them do. */
+  states(): readonly UpstreamState[] {
+    return this.#upstreams.map((upstream) => ({
+      id: upstream.id,
+      baseUrl: upstream.baseUrl,
+      model: upstream.model,
+      isUp: upstream.health.isUp,
+      lastFailure: upstream.health.lastFailure,
+      tokenIds: upstream.tokenSupport,
+      inFlight: upstream.slots.inFlight,
+      queued: upstream.slots.queued,
+    }));
+  }
+
   /**
-   * The upstreams for a call, the preferred one first, at least one.
+   * The upstreams for a call, the preferred one first, at least one; those that are down come last.
    *
    * @param model - what the call asks for; null when it does not say
    * @param stickyKey - calls with the same key prefer the same upstream: its cache knows their prompts
+   * @throws GatewayError 503 when none is registered
    */
-  choose(model: string | null, stickyKey: string | null): readonly Upstream[] {
-    const fallback = this.#upstreams[0]?.model ?? null;
+  choose(model: string | null, stickyKey: string | null): readonly RegisteredUpstream[] {
+    const [first] = this.#upstreams;
+    if (first === undefined) throw noUpstream();
+    if (this.#upstreams.length === 1) return this.#upstreams;
     const exact = this.#upstreams.filter((upstream) => upstream.model === model && model !== null);
-    const equals = exact.length > 0 ? exact : this.#upstreams.filter((entry) => (entry.model ?? null) === fallback);
-    if (equals.length === 1 || stickyKey === null) return equals;
-    const offset = createHash('sha256').update(stickyKey).digest().readUInt32BE(0) % equals.length;
-    return [...equals.slice(offset), ...equals.slice(0, offset)];
+    const equals = exact.length > 0 ? exact : this.#upstreams.filter((entry) => entry.model === first.model);
+    const ranked = stickyKey === null ? leastBusyFirst(equals) : rankFor(stickyKey, equals);
+    if (ranked.every(({ health }) => health.isUp)) return ranked;
+    return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
   }
+
+  /** What is known of an upstream is kept when it is registered again as it was. */
+  #unchanged(given: Upstream): RegisteredUpstream | null {
+    const text = JSON.stringify(given);
+    return this.#upstreams.find((known) => JSON.stringify(known.given) === text) ?? null;
+  }
+
+  #replace(next: readonly RegisteredUpstream[]): void {
+    const before = this.#upstreams;
+    this.#upstreams = next;
+    for (const upstream of before) if (!next.includes(upstream)) upstream.removed.abort();
+    for (const upstream of next) if (!before.includes(upstream)) this.#onAdded(upstream);
+  }
+}
+
+function leastBusyFirst(upstreams: readonly RegisteredUpstream[]): readonly RegisteredUpstream[] {
+  const busy = ({ slots }: RegisteredUpstream): number => slots.inFlight + slots.queued;
+  return upstreams.toSorted((left, right) => busy(left) - busy(right));
 }
 
 function isList(upstream: Upstream | readonly Upstream[]): upstream is readonly Upstream[] {
   return Array.isArray(upstream);
+}
+
+function checked(upstream: Upstream): Upstream {
+  const { maxConcurrent, maxQueued, apiKey, headers } = upstream;
+  const baseUrl = checkedBaseUrl(upstream.baseUrl);
+  if (typeof maxConcurrent === 'number' && !(Number.isInteger(maxConcurrent) && maxConcurrent > 0)) {
+    throw badUpstream(`maxConcurrent of ${baseUrl} is ${maxConcurrent}`, 'Give a whole number from 1, or null.');
+  }
+  if (maxQueued !== undefined && !(Number.isInteger(maxQueued) && maxQueued >= 0)) {
+    throw badUpstream(`maxQueued of ${baseUrl} is ${maxQueued}`, 'Give a whole number from 0.');
+  }
+  for (const value of [apiKey ?? '', ...Object.values(headers ?? {})]) {
+    // A line break would end the header, and the error of the HTTP client would repeat the key.
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw badUpstream(`a key or header of ${baseUrl} has characters that a header cannot`, 'Remove line breaks.');
+    }
+  }
+  return { ...upstream, baseUrl };
 }
 
 function checkedBaseUrl(baseUrl: string): string {
@@ -49,9 +135,23 @@ function checkedBaseUrl(baseUrl: string): string {
   if (url.username !== '' || url.password !== '') {
     throw badUpstream(`the upstream's base URL for ${url.host} has credentials in it`, 'Give them as `apiKey`.');
   }
+  if (url.search !== '' || url.hash !== '') {
+    throw badUpstream(`the upstream's base URL ${url.origin} has a query or a fragment`, 'End it with the path.');
+  }
   return baseUrl.replace(/\/+$/, '');
 }
 
 function badUpstream(message: string, remedy: string): AgentLightningError {
   return new AgentLightningError({ code: 'CONFIG', message, remedy });
+}
+
+function noUpstream(): GatewayError {
+  return new GatewayError({
+    code: 'UPSTREAM_FAILED',
+    httpStatus: 503,
+    type: 'upstream_error',
+    message: 'no model endpoint is registered at the gateway',
+    remedy: 'Register one (`addUpstream`, POST /admin/upstreams), then make the call again.',
+    headers: { 'retry-after': '5' },
+  });
 }

@@ -1,0 +1,50 @@
+import { Hono } from 'hono';
+import { type AglServer, createAglServer } from './agl-server/create-agl-server.ts';
+import type { GatewayCore } from './gateway-core.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import { limitedBody } from './http/body-limit.ts';
+import type { GatewayEnv } from './http/route-options.ts';
+import { addRoutes } from './http/routes.ts';
+import { CallObserver } from './observe/call-observer.ts';
+
+/** The addresses of a gateway. */
+export interface GatewayApp {
+  readonly app: Hono<GatewayEnv>;
+  /** What answers in the place of Python's `agl-server`; null where it is not served. */
+  readonly aglServer: AglServer | null;
+}
+
+/** Gives a gateway its addresses. */
+export function createGatewayApp(options: GatewayOptions, core: GatewayCore): GatewayApp {
+  const { clock, log, parts, gate, calls, access } = core;
+  const maxBodyBytes = options.maxBodyBytes ?? 32 * 1024 * 1024;
+  const aglServer = options.aglServer === true ? aglServerOf(options, core) : null;
+  const app = new Hono<GatewayEnv>();
+  if (aglServer !== null) {
+    app.use('/api/*', limitedBody(maxBodyBytes));
+    app.route('/', aglServer.routes);
+  }
+  addRoutes(app, {
+    parts,
+    gate,
+    calls,
+    observer: new CallObserver({ clock, log }),
+    access,
+    aglServer,
+    log,
+    forwardedNames: (options.forwardHeaders ?? []).map((name) => name.toLowerCase()),
+    maxBodyBytes,
+  });
+  return { app, aglServer };
+}
+
+function aglServerOf(options: GatewayOptions, { clock, gate, access, parts }: GatewayCore): AglServer {
+  return createAglServer({
+    store: options.store,
+    clock,
+    gate,
+    upstreams: parts.pool,
+    callerOf: (headers) => access.callerOf(headers),
+    hasOneKey: !options.adminKey,
+  });
+}

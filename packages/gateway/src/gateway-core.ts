@@ -1,0 +1,87 @@
+import { type Clock, systemClock } from '@agentlightning/core';
+import { aglServerSampling } from './agl-server/create-agl-server.ts';
+import { AttemptDirectory } from './attempt-directory.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
+import { CallRecorder } from './capture/call-recorder.ts';
+import { SpanWriter } from './capture/span-writer.ts';
+import type { GatewayLog, GatewayOptions } from './gateway-options.ts';
+import type { GatewayParts } from './gateway-parts.ts';
+import { Access } from './http/access.ts';
+import { PauseGate } from './pause-gate.ts';
+import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts';
+import { defaultRetry } from './upstream/retry.ts';
+import { UpstreamClient } from './upstream/upstream-client.ts';
+import { UpstreamPool } from './upstream/upstream-pool.ts';
+
+/** What a gateway is made of, apart from its addresses. */
+export interface GatewayCore {
+  readonly clock: Clock;
+  readonly log: GatewayLog;
+  readonly parts: GatewayParts;
+  readonly writer: SpanWriter;
+  readonly gate: PauseGate;
+  readonly calls: CallsInFlight;
+  readonly access: Access;
+  /** To be aborted when the gateway closes. */
+  readonly closing: AbortController;
+}
+
+const silentLog: GatewayLog = { warn: () => undefined, error: () => undefined };
+
+/** Puts a gateway together. @throws AgentLightningError with code CONFIG when an upstream's address is not one */
+export function assembleGateway(options: GatewayOptions): GatewayCore {
+  const clock: Clock = options.clock ?? systemClock;
+  const log = options.log ?? silentLog;
+  const writer = new SpanWriter({ store: options.store, clock, log });
+  const closing = new AbortController();
+  return {
+    clock,
+    log,
+    parts: assembleParts(options, { clock, log, writer, closing: closing.signal }),
+    writer,
+    gate: new PauseGate(clock),
+    calls: new CallsInFlight(options.maxCallsInFlight ?? 4096),
+    access: new Access({
+      apiKey: options.apiKey ?? null,
+      adminKey: options.adminKey ?? null,
+      attemptTokens: options.attemptTokens ?? null,
+    }),
+    closing,
+  };
+}
+
+interface Foundations {
+  readonly clock: Clock;
+  readonly log: GatewayLog;
+  readonly writer: SpanWriter;
+  readonly closing: AbortSignal;
+}
+
+function assembleParts(options: GatewayOptions, { clock, log, writer, closing }: Foundations): GatewayParts {
+  const client = new UpstreamClient({
+    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+    silenceTimeoutMs: options.upstreamTimeoutMs ?? 600_000,
+  });
+  const checks = { ...defaultHealthChecks, ...options.healthChecks };
+  const health = new HealthChecker({ client, clock, log, checks, closing });
+  return {
+    pool: new UpstreamPool({
+      upstream: options.upstream,
+      mayBeEmpty: options.aglServer === true,
+      onAdded: (upstream) => health.added(upstream),
+    }),
+    caller: {
+      client,
+      health,
+      queueTimeoutMs: options.queueTimeoutMs ?? 60_000,
+      retry: { ...defaultRetry, ...options.retry },
+      clock,
+      random: options.random ?? Math.random,
+      log,
+      closing,
+    },
+    directory: new AttemptDirectory(options.store),
+    recorder: new CallRecorder(writer, options.durability ?? 'before-response'),
+    sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
+  };
+}
