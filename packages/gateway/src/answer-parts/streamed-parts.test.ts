@@ -1,0 +1,73 @@
+import type { JsonObject } from '@agentlightning/core';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { anyAnswer, anyCuts, chatChunksOf, chatMessageOf } from '../../test/any-answer.ts';
+import { objectOf } from '../http/json-access.ts';
+import { firstChoice } from './answer-end.ts';
+import type { AnswerPart, PartHead, PartStep } from './answer-part.ts';
+import { partsOfMessage } from './parts-of-message.ts';
+import { StreamedParts } from './streamed-parts.ts';
+
+const newCallId = (index: number): string => `new_${index}`;
+
+function stepsOf(deltas: readonly JsonObject[]): readonly PartStep[] {
+  const parts = new StreamedParts(newCallId);
+  return [...deltas.flatMap((delta) => parts.take(delta)), ...parts.end()];
+}
+
+/** The pieces that steps tell, as long as each begins, goes on and ends before the next. */
+function told(steps: readonly PartStep[]): readonly AnswerPart[] {
+  const parts: AnswerPart[] = [];
+  const open: { head: PartHead; text: string }[] = [];
+  for (const step of steps) {
+    if (step.step === 'begin') open.push({ head: step.head, text: '' });
+    expect(open).toHaveLength(1);
+    for (const one of open) if (step.step === 'extend') one.text += step.text;
+    if (step.step !== 'end') continue;
+    expect([step.part]).toEqual(open.splice(0).map(({ head, text }) => ({ ...head, text })));
+    parts.push(step.part);
+  }
+  expect(open).toEqual([]);
+  return parts;
+}
+
+it('a stream, however it is cut and its calls are mixed, tells the pieces of the whole message one by one', () => {
+  fc.assert(
+    fc.property(anyAnswer, anyCuts, (answer, cuts) => {
+      const deltas = chatChunksOf(answer, cuts).map((chunk) => objectOf(firstChoice(chunk).delta));
+      expect(told(stepsOf(deltas))).toEqual(partsOfMessage(chatMessageOf(answer), newCallId));
+    }),
+  );
+});
+
+const call = (index: number, said: string, name?: string): JsonObject => ({
+  tool_calls: [
+    {
+      index,
+      ...(name === undefined ? {} : { id: `c${index}` }),
+      function: { ...(name ? { name } : {}), arguments: said },
+    },
+  ],
+});
+
+it('a call is told as it comes, and is over when its arguments are whole and the next one begins', () => {
+  const parts = new StreamedParts(newCallId);
+  const begin = { step: 'begin', head: { kind: 'call', id: 'c0', name: 'add' } };
+  expect(parts.take(call(0, '{"a"', 'add'))).toEqual([begin, { step: 'extend', text: '{"a"' }]);
+  expect(parts.take(call(0, ':1}'))).toEqual([{ step: 'extend', text: ':1}' }]);
+  expect(parts.take(call(1, '', 'say')).map(({ step }) => step)).toEqual(['end', 'begin']);
+});
+
+it('a call whose arguments never become whole keeps the others waiting until the end', () => {
+  const parts = new StreamedParts(newCallId);
+  parts.take(call(0, '{"a', 'add'));
+  expect(parts.take(call(1, '{}', 'say'))).toEqual([]);
+  expect(parts.end().map(({ step }) => step)).toEqual(['end', 'begin', 'extend', 'end']);
+});
+
+it('what comes late for a call that is over is no new call, and a call without an id gets one', () => {
+  const steps = stepsOf([call(0, '{}', 'add'), call(1, '{}', 'say'), call(0, ' ')]);
+  expect(told(steps).map(({ text }) => text)).toEqual(['{}', '{}']);
+  const [begun] = stepsOf([{ tool_calls: [{ function: { name: 'add', arguments: '{}' } }] }]);
+  expect(begun).toEqual({ step: 'begin', head: { kind: 'call', id: 'new_0', name: 'add' } });
+});

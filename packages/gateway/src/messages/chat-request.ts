@@ -1,0 +1,94 @@
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
+import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
+import { joinedSystem } from '../model-api/chat-content.ts';
+import { chatMessages, systemText } from './chat-messages.ts';
+
+/** Fields of a Messages request that are translated, or mean nothing to a chat engine. All others go on as they are. */
+const ownFields: ReadonlySet<string> = new Set([
+  'cache_control',
+  'container',
+  'context_management',
+  'inference_geo',
+  'mcp_servers',
+  'messages',
+  'metadata',
+  'output_config',
+  'output_format',
+  'service_tier',
+  'speed',
+  'stop_sequences',
+  'system',
+  'thinking',
+  'tool_choice',
+  'tools',
+]);
+
+/**
+ * An Anthropic Messages request as one of Chat Completions.
+ *
+ * @throws GatewayError 400 for what a chat engine cannot do, such as tools that run at Anthropic
+ */
+export function chatRequestOf(request: JsonObject): JsonObject {
+  if (!isJsonList(request.messages)) throw badRequest('messages', 'messages is not a list');
+  refuseOthers(request);
+  const rest = Object.fromEntries(Object.entries(request).filter(([name]) => !ownFields.has(name)));
+  const output = objectOf(request.output_config);
+  const system = systemText(request.system);
+  const messages = chatMessages(objectsOf(request.messages));
+  return definedFields({
+    ...rest,
+    messages: joinedSystem([...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages]),
+    ...toolFields(request),
+    stop: isJsonList(request.stop_sequences) && request.stop_sequences.length > 0 ? request.stop_sequences : undefined,
+    user: textOf(objectOf(request.metadata).user_id) ?? undefined,
+    response_format: responseFormat(output.format ?? request.output_format),
+    reasoning_effort: textOf(output.effort) ?? undefined,
+    stream_options: request.stream === true ? { include_usage: true } : undefined,
+  });
+}
+
+function refuseOthers(request: JsonObject): void {
+  if (isJsonList(request.mcp_servers) && request.mcp_servers.length > 0) {
+    throw notTranslatable('mcp_servers', 'a server of tools that Anthropic calls');
+  }
+  if (request.container !== undefined && request.container !== null) throw notTranslatable('container', 'a container');
+}
+
+function toolFields(request: JsonObject): JsonObject {
+  const tools = objectsOf(request.tools).map(chatTool);
+  if (tools.length === 0) return {};
+  const choice = objectOf(request.tool_choice);
+  return {
+    tools,
+    ...choiceField(choice),
+    ...(choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}),
+  };
+}
+
+function chatTool(tool: JsonObject, index: number): JsonObject {
+  const { type, name, description, input_schema: schema, strict } = tool;
+  if (type !== undefined && type !== null && type !== 'custom') {
+    throw notTranslatable(`tools.${index}.type`, `the tool \`${textOf(type) ?? '?'}\` of Anthropic`);
+  }
+  return { type: 'function', function: definedFields({ name, description, parameters: schema, strict }) };
+}
+
+function choiceField({ type, name }: JsonObject): JsonObject {
+  switch (type) {
+    case 'any':
+      return { tool_choice: 'required' };
+    case 'none':
+      return { tool_choice: 'none' };
+    case 'tool':
+      return { tool_choice: { type: 'function', function: { name: name ?? '' } } };
+    default:
+      return {};
+  }
+}
+
+function responseFormat(format: JsonValue | undefined): JsonObject | undefined {
+  const { type, schema } = objectOf(format);
+  if (type !== 'json_schema') return undefined;
+  return { type, json_schema: definedFields({ name: 'answer', schema, strict: true }) };
+}

@@ -1,0 +1,28 @@
+import type { GatewayError } from '../gateway-error.ts';
+
+const typesByStatus: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'invalid_request_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+/** An error in Anthropic's form. */
+export function messageError(status: number, message: string): string {
+  const type = typesByStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return JSON.stringify({ type: 'error', error: { type, message } });
+}
+
+/** The answer to a call that failed, as Anthropic's clients understand it. */
+export function refuseMessage(error: GatewayError): Response {
+  return new Response(messageError(error.httpStatus, error.text), {
+    status: error.httpStatus,
+    headers: { 'content-type': 'application/json', ...error.headers },
+  });
+}

@@ -1,0 +1,93 @@
+import type { JsonObject } from '@agentlightning/core';
+import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
+import type { PartHead, PartStep } from '../answer-parts/answer-part.ts';
+import { StreamedParts } from '../answer-parts/streamed-parts.ts';
+import { objectOf } from '../http/json-access.ts';
+import {
+  contentBlock,
+  isShown,
+  type MessageOptions,
+  messageEnd,
+  messageHead,
+  messageUsage,
+  newCallIdOf,
+  signatureOf,
+} from './message-body.ts';
+
+/** The chunks of a Chat Completions stream as the events of a Messages stream, in the order that Anthropic sends them. */
+export class MessageEvents {
+  readonly #options: MessageOptions;
+  readonly #parts: StreamedParts;
+  readonly #end: AnswerEnd = new AnswerEnd();
+  readonly #heads: PartHead[] = [];
+  #hasStarted = false;
+  #blocks = 0;
+
+  constructor(options: MessageOptions) {
+    this.#options = options;
+    this.#parts = new StreamedParts(newCallIdOf(options.stem));
+  }
+
+  /** The events that a chunk makes. */
+  take(chunk: JsonObject): readonly JsonObject[] {
+    this.#end.add(chunk);
+    const steps = this.#parts.take(objectOf(firstChoice(chunk).delta));
+    return [...this.#opening(chunk), ...this.#tell(steps)];
+  }
+
+  /** What comes when the answer is whole. */
+  ending(): readonly JsonObject[] {
+    const delta = (): JsonObject => messageEnd(this.#heads, this.#end, this.#options.request);
+    return [
+      ...this.#opening({}),
+      ...this.#tell(this.#parts.end()),
+      { type: 'message_delta', delta: delta(), usage: messageUsage(this.#end) },
+      { type: 'message_stop' },
+    ];
+  }
+
+  #opening(chunk: JsonObject): readonly JsonObject[] {
+    if (this.#hasStarted) return [];
+    this.#hasStarted = true;
+    const usage = { ...messageUsage(this.#end), output_tokens: 0 };
+    return [{ type: 'message_start', message: { ...messageHead(chunk, this.#options), usage } }];
+  }
+
+  #tell(steps: readonly PartStep[]): readonly JsonObject[] {
+    return steps.flatMap((step) => this.#tellStep(step));
+  }
+
+  #tellStep(step: PartStep): readonly JsonObject[] {
+    if (step.step === 'begin') this.#heads.push(step.head);
+    const head = this.#heads.at(-1);
+    if (head === undefined || !isShown(head, this.#options.request)) return [];
+    const index = this.#blocks;
+    if (step.step === 'begin') {
+      const start = { type: 'content_block_start', index, content_block: begunBlock(head) };
+      return index === 0 ? [start, { type: 'ping' }] : [start];
+    }
+    if (step.step === 'extend') return [{ type: 'content_block_delta', index, delta: blockDelta(head, step.text) }];
+    this.#blocks += 1;
+    const stop = { type: 'content_block_stop', index };
+    if (step.part.kind !== 'reasoning') return [stop];
+    const signature = { type: 'signature_delta', signature: signatureOf(step.part.text) };
+    return [{ type: 'content_block_delta', index, delta: signature }, stop];
+  }
+}
+
+function begunBlock(head: PartHead): JsonObject {
+  const block = contentBlock({ ...head, text: '' });
+  return head.kind === 'reasoning' ? { ...block, signature: '' } : block;
+}
+
+function blockDelta(head: PartHead, text: string): JsonObject {
+  switch (head.kind) {
+    case 'reasoning':
+      return { type: 'thinking_delta', thinking: text };
+    case 'call':
+      return { type: 'input_json_delta', partial_json: text };
+    case 'text':
+    case 'refusal':
+      return { type: 'text_delta', text };
+  }
+}

@@ -1,0 +1,192 @@
+import type { JsonObject } from '@agentlightning/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AnyAnswer, anyAnswer, anyCuts, chatBodyOf, chatChunksOf, chatMessageOf } from '../../test/any-answer.ts';
+import { objectOf, objectsOf } from '../http/json-access.ts';
+import { chatMessages } from './chat-messages.ts';
+import { chatRequestOf } from './chat-request.ts';
+import { messageOf } from './message-body.ts';
+import { MessageEvents } from './message-events.ts';
+
+const request = { model: 'claude', max_tokens: 100, messages: [{ role: 'user', content: 'Add.' }] };
+const options = { request, stem: 'a'.repeat(32) };
+
+function eventsOf(chunks: readonly JsonObject[], of: JsonObject = request): readonly JsonObject[] {
+  const events = new MessageEvents({ ...options, request: of });
+  return [...chunks.flatMap((chunk) => events.take(chunk)), ...events.ending()];
+}
+
+/** What a client puts together from the events. */
+function assembled(events: readonly JsonObject[]): JsonObject {
+  const blocks: Record<string, string>[] = [];
+  for (const event of events) {
+    const index = Number(event.index ?? 0);
+    if (event.type === 'content_block_start') blocks[index] = { ...(event.content_block as Record<string, string>) };
+    if (event.type !== 'content_block_delta') continue;
+    const { type: _, ...delta } = objectOf(event.delta);
+    for (const [name, text] of Object.entries(delta))
+      blocks[index] = { ...blocks[index], [name]: (blocks[index]?.[name] ?? '') + text };
+  }
+  const content = blocks.map(({ partial_json: json, ...block }) =>
+    block.type === 'tool_use' ? { ...block, input: JSON.parse(json ?? '{}') } : block,
+  );
+  const end = events.find(({ type }) => type === 'message_delta');
+  return { ...objectOf(events[0]?.message), content, ...objectOf(end?.delta), usage: end?.usage ?? null };
+}
+
+describe('an answer in the form of Messages', () => {
+  it('is the same whole and streamed', () => {
+    fc.assert(
+      fc.property(anyAnswer, anyCuts, (answer, cuts) => {
+        expect(assembled(eventsOf(chatChunksOf(answer, cuts)))).toEqual(messageOf(chatBodyOf(answer), options));
+      }),
+    );
+  });
+
+  it('becomes the same chat message again when it is sent back with its results', () => {
+    fc.assert(
+      fc.property(anyAnswer, (answer: AnyAnswer) => {
+        const message = messageOf(chatBodyOf(answer), options);
+        const results = answer.calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: id }));
+        const back = [
+          { role: 'assistant', content: message.content ?? null },
+          { role: 'user', content: results },
+        ];
+        const tools = answer.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: id }));
+        expect(chatMessages(back)).toEqual([chatMessageOf(answer), ...tools]);
+      }),
+    );
+  });
+
+  it('streams in the order of Anthropic', () => {
+    const calls = ['a', 'b'].map((id) => ({ id, name: 'add', arguments: '{"a":1}' }));
+    const types = eventsOf(chatChunksOf({ reasoning: 'hm', content: 'One moment.', calls }, [11])).map(
+      ({ type }) => type,
+    );
+    const block = ['content_block_start', 'content_block_delta', 'content_block_stop'];
+    const [start, delta, stop] = block;
+    expect(types.filter((type, index) => type !== types[index - 1])).toEqual([
+      'message_start',
+      start,
+      'ping',
+      delta,
+      stop,
+      ...block,
+      ...block,
+      ...block,
+      'message_delta',
+      'message_stop',
+    ]);
+  });
+
+  it('has no thoughts when the client wants none, streamed or not', () => {
+    const quiet = { ...request, thinking: { type: 'disabled' } };
+    const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
+    const whole = messageOf(chatBodyOf(answer), { ...options, request: quiet });
+    expect(whole.content).toEqual([{ type: 'text', text: 'Five.' }]);
+    expect(assembled(eventsOf(chatChunksOf(answer, [1]), quiet))).toEqual(whole);
+  });
+
+  it.each([
+    ['stop', {}, 'end_turn'],
+    ['length', {}, 'max_tokens'],
+    ['content_filter', {}, 'refusal'],
+    ['stop', { stop_reason: 'END' }, 'stop_sequence'],
+    ['stop', { stop_reason: 2 }, 'end_turn'],
+  ])('that ended with %s and %j says so in Anthropic’s words: %s', (finish, fields, reason) => {
+    const body = chatBodyOf({ reasoning: '', content: 'a', calls: [] }, finish);
+    const choices = objectsOf(body.choices).map((choice) => ({ ...choice, ...fields }));
+    const of = { ...request, stop_sequences: ['END'] };
+    expect(messageOf({ ...body, choices }, { ...options, request: of })).toMatchObject({
+      stop_reason: reason,
+      stop_sequence: reason === 'stop_sequence' ? 'END' : null,
+      usage: { input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 5 },
+    });
+  });
+
+  it('keeps arguments that are no JSON', () => {
+    const calls = [{ id: 'a', name: 'add', arguments: '{"a' }];
+    const { content } = messageOf(chatBodyOf({ reasoning: '', content: '', calls }), options);
+    expect(content).toMatchObject([{ input: { INVALID_JSON: '{"a' } }]);
+    expect(chatMessages([{ role: 'assistant', content: content ?? null }])).toMatchObject([
+      { tool_calls: [{ function: { arguments: '{"a' } }] },
+    ]);
+  });
+});
+
+describe('a Messages request', () => {
+  it('has its fields where a chat engine looks for them, and keeps those of others', () => {
+    const schema = { type: 'object' };
+    expect(
+      chatRequestOf({
+        ...request,
+        system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+        stop_sequences: ['END'],
+        metadata: { user_id: 'me' },
+        temperature: 0.5,
+        top_k: 3,
+        stream: true,
+        tools: [{ name: 'add', description: 'Adds.', input_schema: schema }],
+        tool_choice: { type: 'any', disable_parallel_tool_use: true },
+        output_config: { format: { type: 'json_schema', schema }, effort: 'low' },
+      }),
+    ).toEqual({
+      model: 'claude',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Add.' },
+      ],
+      max_tokens: 100,
+      temperature: 0.5,
+      top_k: 3,
+      stop: ['END'],
+      user: 'me',
+      stream: true,
+      stream_options: { include_usage: true },
+      tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: schema } }],
+      tool_choice: 'required',
+      parallel_tool_calls: false,
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+      reasoning_effort: 'low',
+    });
+  });
+
+  it('has images and documents in its messages, and results before what the user says', () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } };
+    const document = {
+      type: 'document',
+      title: 'Note',
+      source: { type: 'text', media_type: 'text/plain', data: 'Hi.' },
+    };
+    const result = { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: '5' }] };
+    const content = [document, image, result];
+    expect(chatRequestOf({ ...request, messages: [{ role: 'user', content }] }).messages).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: '5' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Note' },
+          { type: 'text', text: 'Hi.' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type', 'web_search'],
+    [{ mcp_servers: [{ url: 'x' }] }, 'mcp_servers', 'tools'],
+    [{ messages: 'x' }, 'messages', 'list'],
+    [{ messages: [{ role: 'king', content: '' }] }, 'messages.0.role', 'king'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
+      'messages.0.content.0.source',
+      'Anthropic',
+    ],
+    [{ messages: [{ role: 'user', content: [{ type: 'dream' }] }] }, 'messages.0.content.0.type', 'dream'],
+  ])('that asks for %j is refused, and told why', (fields, param, words) => {
+    expect(() => chatRequestOf({ ...request, ...fields } as JsonObject)).toThrow(
+      expect.objectContaining({ httpStatus: 400, param, message: expect.stringContaining(words) }),
+    );
+  });
+});

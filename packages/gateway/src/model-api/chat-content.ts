@@ -1,0 +1,25 @@
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonList, textOf } from '../http/json-access.ts';
+
+/**
+ * Chat messages with the system messages at the beginning as one: the templates of open models take no second one.
+ */
+export function joinedSystem(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const first = messages.findIndex((message) => message.role !== 'system');
+  const count = first === -1 ? messages.length : first;
+  if (count < 2) return messages;
+  const texts = messages.slice(0, count).map((message) => textOf(message.content));
+  if (texts.includes(null)) return messages;
+  return [{ role: 'system', content: texts.join('\n\n') }, ...messages.slice(count)];
+}
+
+/** Parts of a content as one text where all are texts; templates of text-only models take nothing else. */
+export function plainContent(parts: readonly JsonObject[]): JsonValue {
+  const texts = parts.map((part) => (part.type === 'text' ? textOf(part.text) : null));
+  return texts.includes(null) ? parts : texts.join('\n');
+}
+
+/** The parts of a content that may be a text; null when it is neither. */
+export function partsOrText(content: JsonValue | undefined): string | readonly JsonValue[] | null {
+  return typeof content === 'string' || isJsonList(content) ? content : null;
+}

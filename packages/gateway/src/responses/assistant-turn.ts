@@ -1,0 +1,66 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import { isJsonList, textOf } from '../http/json-access.ts';
+
+/** One message of the assistant, made of the items that the Responses API has for it. */
+export class AssistantTurn {
+  /** By what the ids of the gateway's own items of one answer are known; null for items of others. */
+  readonly stem: string | null;
+  #reasoning: string | null = null;
+  #content: string | null = null;
+  #refusal: string | null = null;
+  readonly #calls: JsonObject[] = [];
+
+  constructor(stem: string | null) {
+    this.stem = stem;
+  }
+
+  /** Whether an item without results before it still belongs to this turn, by what the turn has so far. */
+  takes(kind: 'reasoning' | 'text' | 'call', stem: string | null): boolean {
+    if (stem !== null && this.stem !== null && stem !== this.stem) return false;
+    // Calls are answered by results that follow; what comes before those cannot be another message.
+    if (this.#calls.length > 0 || kind === 'call') return true;
+    const hasText = this.#content !== null || this.#refusal !== null;
+    return kind === 'text' ? !hasText : !hasText && this.#reasoning === null;
+  }
+
+  addReasoning(text: string): void {
+    this.#reasoning = joined(this.#reasoning, text, '\n');
+  }
+
+  addMessage(item: JsonObject): void {
+    const { content } = item;
+    if (typeof content === 'string') this.#content = joined(this.#content, content, '\n');
+    for (const [index, part] of (isJsonList(content) ? content : []).entries()) this.#addPart(part, index);
+  }
+
+  addCall(item: JsonObject): void {
+    this.#calls.push({
+      id: item.call_id ?? item.id ?? '',
+      type: 'function',
+      function: { name: item.name ?? '', arguments: item.arguments ?? '' },
+    });
+  }
+
+  toMessage(): JsonObject {
+    return {
+      role: 'assistant',
+      content: this.#content ?? (this.#calls.length > 0 || this.#refusal !== null ? null : ''),
+      ...(this.#refusal === null ? {} : { refusal: this.#refusal }),
+      ...(this.#reasoning === null ? {} : { reasoning_content: this.#reasoning }),
+      ...(this.#calls.length > 0 ? { tool_calls: this.#calls } : {}),
+    };
+  }
+
+  #addPart(part: JsonValue, index: number): void {
+    if (!isJsonObject(part)) return;
+    const refusal = textOf(part.refusal);
+    if (refusal !== null) this.#refusal = joined(this.#refusal, refusal, '');
+    const text = textOf(part.text);
+    // The parts of one message are one text; several messages are not.
+    if (text !== null) this.#content = joined(this.#content, text, index === 0 ? '\n' : '');
+  }
+}
+
+function joined(before: string | null, text: string, between: string): string {
+  return before === null ? text : before + between + text;
+}

@@ -1,0 +1,81 @@
+import type { JsonObject } from '@agentlightning/core';
+import { textOf } from '../http/json-access.ts';
+import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
+import { joinedSystem } from '../model-api/chat-content.ts';
+import { AssistantTurn } from './assistant-turn.ts';
+import { chatContent } from './chat-content.ts';
+import { reasoningText } from './reasoning-item.ts';
+import { stemOf } from './response-ids.ts';
+
+/**
+ * The items of a Responses request as chat messages.
+ *
+ * What one answer of the model said in several items becomes one message again, also where results of its calls
+ * stand between them. Instructions and the system messages at the beginning become one.
+ *
+ * @param instructions - null for none
+ * @throws GatewayError 400 for items of built-in tools, and for outputs that belong to no call
+ */
+export function chatMessages(items: readonly JsonObject[], instructions: string | null): readonly JsonObject[] {
+  const conversation = new Conversation();
+  for (const [index, item] of items.entries()) conversation.add(item, `input[${index}]`);
+  const system = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }];
+  return joinedSystem([...system, ...conversation.messages()]);
+}
+
+/** Items on their way to become messages. */
+class Conversation {
+  readonly #entries: (JsonObject | AssistantTurn)[] = [];
+  /** The turn that is going on, with its results behind it. */
+  #turn: AssistantTurn | null = null;
+  /** Whether results of the turn have come. */
+  #hasResults = false;
+
+  add(item: JsonObject, place: string): void {
+    const type = textOf(item.type) ?? 'message';
+    if (type === 'message') this.#addMessage(item, place);
+    else if (type === 'reasoning') this.#turnFor(item, 'reasoning').addReasoning(reasoningText(item));
+    else if (type === 'function_call') this.#turnFor(item, 'call').addCall(item);
+    else if (type === 'function_call_output') this.#addResult(item, place);
+    else throw notTranslatable(`${place}.type`, `an item of the type \`${type}\``);
+  }
+
+  messages(): readonly JsonObject[] {
+    return this.#entries.map((entry) => (entry instanceof AssistantTurn ? entry.toMessage() : entry));
+  }
+
+  #addMessage(item: JsonObject, place: string): void {
+    const { role } = item;
+    if (role === 'assistant') {
+      this.#turnFor(item, 'text').addMessage(item);
+      return;
+    }
+    if (role !== 'user' && role !== 'system' && role !== 'developer') {
+      throw badRequest(`${place}.role`, `${place}.role: ${JSON.stringify(role ?? null)} is no role of a message`);
+    }
+    this.#turn = null;
+    // The templates of open models know no developer.
+    const chatRole = role === 'user' ? 'user' : 'system';
+    this.#entries.push({ role: chatRole, content: chatContent(item.content, `${place}.content`) });
+  }
+
+  #addResult(item: JsonObject, place: string): void {
+    const id = textOf(item.call_id);
+    if (id === null || id === '') throw badRequest(`${place}.call_id`, `${place}.call_id is missing`);
+    this.#hasResults = true;
+    this.#entries.push({ role: 'tool', tool_call_id: id, content: chatContent(item.output, `${place}.output`) });
+  }
+
+  /** The turn that an item of the assistant belongs to: the one that is going on, or a new one. */
+  #turnFor(item: JsonObject, kind: 'reasoning' | 'text' | 'call'): AssistantTurn {
+    const stem = stemOf(textOf(item.id));
+    const isSameAnswer = stem !== null && stem === this.#turn?.stem;
+    const goesOn = isSameAnswer || (!this.#hasResults && this.#turn?.takes(kind, stem) === true);
+    if (this.#turn !== null && goesOn) return this.#turn;
+    const turn = new AssistantTurn(stem);
+    this.#turn = turn;
+    this.#hasResults = false;
+    this.#entries.push(turn);
+    return turn;
+  }
+}

@@ -1,0 +1,125 @@
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
+import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
+import { chatMessages } from './chat-messages.ts';
+import { wantsLogprobs } from './response-body.ts';
+
+/** Fields of a Responses request that are translated, or mean nothing to a chat engine. All others go on as they are. */
+const ownFields: ReadonlySet<string> = new Set([
+  'background',
+  'context_management',
+  'conversation',
+  'include',
+  'input',
+  'instructions',
+  'max_output_tokens',
+  'max_tool_calls',
+  'metadata',
+  'previous_response_id',
+  'prompt',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'reasoning',
+  'safety_identifier',
+  'service_tier',
+  'store',
+  'stream_options',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'truncation',
+]);
+
+/** What only OpenAI's own servers can do. */
+const refusedFields: readonly string[] = ['conversation', 'prompt'];
+
+/**
+ * A Responses request as one of Chat Completions.
+ *
+ * @param request - the body
+ * @param items - its `input` as items, after those of the responses that it goes on with
+ * @throws GatewayError 400 for what a chat engine cannot do, such as built-in tools
+ */
+export function chatRequestOf(request: JsonObject, items: readonly JsonObject[]): JsonObject {
+  refuseOthers(request);
+  const rest = Object.fromEntries(Object.entries(request).filter(([name]) => !ownFields.has(name)));
+  const hasLogprobs = wantsLogprobs(request);
+  return definedFields({
+    ...rest,
+    messages: chatMessages(items, textOf(request.instructions)),
+    ...toolFields(request),
+    response_format: responseFormat(objectOf(request.text)),
+    max_tokens: request.max_output_tokens ?? undefined,
+    reasoning_effort: objectOf(request.reasoning).effort ?? undefined,
+    verbosity: objectOf(request.text).verbosity ?? undefined,
+    logprobs: hasLogprobs ? true : undefined,
+    top_logprobs: hasLogprobs ? (request.top_logprobs ?? undefined) : undefined,
+    stream_options: request.stream === true ? { include_usage: true } : undefined,
+  });
+}
+
+/** The `input` of a request as items: a text is one message of the user. @throws GatewayError 400 */
+export function inputItems(request: JsonObject): readonly JsonObject[] {
+  const { input } = request;
+  if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
+  if (!isJsonList(input)) throw badRequest('input', 'input is neither a text nor a list of items');
+  return objectsOf(input);
+}
+
+function refuseOthers(request: JsonObject): void {
+  for (const name of refusedFields) {
+    if (request[name] !== undefined && request[name] !== null) throw notTranslatable(name, `\`${name}\``);
+  }
+  if (request.background === true) throw notTranslatable('background', 'an answer in the background');
+}
+
+function toolFields(request: JsonObject): JsonObject {
+  const tools = objectsOf(request.tools).map(chatTool);
+  if (tools.length === 0) return {};
+  const choice = request.tool_choice ?? 'auto';
+  const { parallel_tool_calls: parallel } = request;
+  const given = typeof parallel === 'boolean' ? { parallel_tool_calls: parallel } : {};
+  const allowed = allowedNames(choice);
+  if (allowed === null) return { tools, ...choiceField(choice), ...given };
+  const kept = tools.filter((tool) => allowed.has(textOf(objectOf(tool.function).name) ?? ''));
+  return { tools: kept, ...choiceField(objectOf(choice).mode ?? 'auto'), ...given };
+}
+
+function chatTool(tool: JsonObject, index: number): JsonObject {
+  if (tool.type !== 'function') {
+    throw notTranslatable(`tools[${index}].type`, `the built-in tool \`${textOf(tool.type) ?? '?'}\``);
+  }
+  const { name, description, parameters, strict } = tool;
+  return {
+    type: 'function',
+    function: definedFields({
+      name,
+      description: description ?? undefined,
+      parameters: parameters ?? undefined,
+      strict: strict ?? undefined,
+    }),
+  };
+}
+
+function choiceField(choice: JsonValue): JsonObject {
+  if (typeof choice === 'string') return choice === 'auto' ? {} : { tool_choice: choice };
+  const { type, name } = objectOf(choice);
+  if (type !== 'function') throw notTranslatable('tool_choice', `the choice of \`${textOf(type) ?? '?'}\``);
+  return { tool_choice: { type: 'function', function: { name: name ?? '' } } };
+}
+
+/** The names of `allowed_tools`; null when the choice does not limit them. */
+function allowedNames(choice: JsonValue): ReadonlySet<string> | null {
+  const { type, tools } = objectOf(choice);
+  return type === 'allowed_tools' ? new Set(objectsOf(tools).map((tool) => textOf(tool.name) ?? '')) : null;
+}
+
+function responseFormat(text: JsonObject): JsonObject | undefined {
+  const { type, name, schema, strict, description } = objectOf(text.format);
+  if (type === 'json_object') return { type };
+  if (type !== 'json_schema') return undefined;
+  const given = { description: description ?? undefined, strict: strict ?? undefined };
+  return { type, json_schema: definedFields({ name: name ?? 'answer', schema, ...given }) };
+}

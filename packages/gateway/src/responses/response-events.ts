@@ -1,0 +1,125 @@
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
+import type { PartHead, PartStep } from '../answer-parts/answer-part.ts';
+import { StreamedParts } from '../answer-parts/streamed-parts.ts';
+import { isJsonList, objectOf } from '../http/json-access.ts';
+import { itemEvents } from './item-events.ts';
+import { begunItem, outputItem } from './output-item.ts';
+import {
+  endedResponse,
+  isCut,
+  newCallIdOf,
+  outputOptionsOf,
+  type ResponseOptions,
+  responseHead,
+  wantsLogprobs,
+} from './response-body.ts';
+
+/** The chunks of a Chat Completions stream as the events of a Responses stream, in the order that OpenAI sends them. */
+export class ResponseEvents {
+  readonly #options: ResponseOptions;
+  readonly #parts: StreamedParts;
+  readonly #end: AnswerEnd = new AnswerEnd();
+  readonly #output: JsonObject[] = [];
+  readonly #logprobs: JsonValue[] = [];
+  #head: JsonObject | null = null;
+  #begun: PartHead | null = null;
+  #sequenceNumber = 0;
+
+  constructor(options: ResponseOptions) {
+    this.#options = options;
+    this.#parts = new StreamedParts(newCallIdOf(options.stem));
+  }
+
+  /** The events that a chunk makes. */
+  take(chunk: JsonObject): readonly JsonObject[] {
+    const choice = firstChoice(chunk);
+    this.#end.add(chunk);
+    this.#addLogprobs(choice);
+    return this.#numbered([...this.#opening(chunk), ...this.#tell(this.#parts.take(objectOf(choice.delta)))]);
+  }
+
+  /** What comes when the answer is whole, in two: the items that are still open, and the last event. */
+  ending(): readonly JsonObject[] {
+    const opening = this.#opening({});
+    const rest = this.#tell(this.#parts.end());
+    // An answer without a word is a message without a word: it has its place in the conversation.
+    const empty = this.#output.length > 0 ? [] : this.#tell(emptyMessage);
+    const response = this.response();
+    const type = isCut(this.#end) ? 'response.incomplete' : 'response.completed';
+    return this.#numbered([...opening, ...rest, ...empty, { type, response }]);
+  }
+
+  /** What comes when the answer breaks off. */
+  broken(message: string): readonly JsonObject[] {
+    const error = { code: 'server_error', message };
+    const response = { ...(this.#head ?? responseHead({}, this.#options)), status: 'failed', error };
+    return this.#numbered([
+      { type: 'error', ...error, param: null },
+      { type: 'response.failed', response: { ...response, output: this.#output } },
+    ]);
+  }
+
+  /** The response as far as it has come. */
+  response(): JsonObject {
+    return endedResponse(this.#head ?? responseHead({}, this.#options), this.#output, this.#end);
+  }
+
+  #opening(chunk: JsonObject): readonly JsonObject[] {
+    if (this.#head !== null) return [];
+    const response = responseHead(chunk, this.#options);
+    this.#head = response;
+    return [
+      { type: 'response.created', response },
+      { type: 'response.in_progress', response },
+    ];
+  }
+
+  #tell(steps: readonly PartStep[]): readonly JsonObject[] {
+    return steps.flatMap((step) => this.#tellStep(step));
+  }
+
+  #tellStep(step: PartStep): readonly JsonObject[] {
+    const place = { ...outputOptionsOf(this.#options), index: this.#output.length };
+    if (step.step === 'begin') {
+      this.#begun = step.head;
+      const item = begunItem(step.head, place);
+      return [
+        { type: 'response.output_item.added', output_index: place.index, item },
+        ...placed(itemEvents.begun(step.head), item, place.index),
+      ];
+    }
+    if (step.step === 'extend') {
+      const item = begunItem(this.#begun ?? { kind: 'text' }, place);
+      return placed(itemEvents.extended(this.#begun ?? { kind: 'text' }, step.text), item, place.index);
+    }
+    const item = outputItem(step.part, { ...place, isCut: isCut(this.#end), logprobs: this.#logprobs });
+    this.#output.push(item);
+    return [
+      ...placed(itemEvents.ended(step.part, this.#logprobs), item, place.index),
+      { type: 'response.output_item.done', output_index: place.index, item },
+    ];
+  }
+
+  #addLogprobs(choice: JsonObject): void {
+    const { content } = objectOf(choice.logprobs);
+    if (isJsonList(content) && wantsLogprobs(this.#options.request)) this.#logprobs.push(...content);
+  }
+
+  #numbered(events: readonly JsonObject[]): readonly JsonObject[] {
+    return events.map(({ type, ...event }) => {
+      const sequenceNumber = this.#sequenceNumber;
+      this.#sequenceNumber += 1;
+      return { type: type ?? '', sequence_number: sequenceNumber, ...event };
+    });
+  }
+}
+
+const emptyMessage: readonly PartStep[] = [
+  { step: 'begin', head: { kind: 'text' } },
+  { step: 'end', part: { kind: 'text', text: '' } },
+];
+
+function placed(events: readonly JsonObject[], item: JsonObject, index: number): readonly JsonObject[] {
+  return events.map((event) => ({ ...event, item_id: item.id ?? '', output_index: index }));
+}

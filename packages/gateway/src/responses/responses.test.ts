@@ -1,0 +1,211 @@
+import type { JsonObject } from '@agentlightning/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AnyAnswer, anyAnswer, anyCuts, chatBodyOf, chatChunksOf, chatMessageOf } from '../../test/any-answer.ts';
+import { objectsOf } from '../http/json-access.ts';
+import { chatMessages } from './chat-messages.ts';
+import { chatRequestOf, inputItems } from './chat-request.ts';
+import { responseOf } from './response-body.ts';
+import { ResponseEvents } from './response-events.ts';
+
+const request = { model: 'gpt', input: 'Add.' };
+const options = { request, stem: 'a'.repeat(32) };
+
+function eventsOf(chunks: readonly JsonObject[]): readonly JsonObject[] {
+  const events = new ResponseEvents(options);
+  return [...chunks.flatMap((chunk) => events.take(chunk)), ...events.ending()];
+}
+
+function resultsOf({ calls }: AnyAnswer): readonly JsonObject[] {
+  return calls.map(({ id }) => ({ type: 'function_call_output', call_id: id, output: `result of ${id}` }));
+}
+
+describe('an answer in the form of Responses', () => {
+  it('is the same whole and streamed', () => {
+    fc.assert(
+      fc.property(anyAnswer, anyCuts, (answer, cuts) => {
+        const last = eventsOf(chatChunksOf(answer, cuts)).at(-1);
+        expect(last).toMatchObject({ type: 'response.completed', response: responseOf(chatBodyOf(answer), options) });
+      }),
+    );
+  });
+
+  it('becomes the same chat message again when it is sent back with its results, whatever stands between its items', () => {
+    fc.assert(
+      fc.property(anyAnswer, fc.boolean(), (answer, isMixed) => {
+        const output = objectsOf(responseOf(chatBodyOf(answer), options).output);
+        const results = resultsOf(answer);
+        const isCall = (item: JsonObject): boolean => item.type === 'function_call';
+        const mixed = output.flatMap((item) =>
+          isCall(item) ? [item, ...results.filter((one) => one.call_id === item.call_id)] : [item],
+        );
+        const items = isMixed ? mixed : [...output, ...results];
+        const tools = answer.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: `result of ${id}` }));
+        expect(chatMessages(items, null)).toEqual([chatMessageOf(answer), ...tools]);
+      }),
+    );
+  });
+
+  it('streams in the order of OpenAI, with numbered events', () => {
+    const answer = {
+      reasoning: 'hm',
+      content: 'One moment.',
+      calls: ['a', 'b'].map((id) => ({ id, name: 'add', arguments: '{}' })),
+    };
+    const events = eventsOf(chatChunksOf(answer, [11]));
+    const call = [
+      'output_item.added',
+      'function_call_arguments.delta',
+      'function_call_arguments.done',
+      'output_item.done',
+    ];
+    expect([...new Set(events.slice(3, 5).map(({ type }) => type))]).toEqual([
+      'response.reasoning_summary_part.added',
+      'response.reasoning_summary_text.delta',
+    ]);
+    const types = events.map(({ type }) => String(type).slice('response.'.length));
+    expect(types.filter((type, index) => type !== types[index - 1])).toEqual([
+      'created',
+      'in_progress',
+      'output_item.added',
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
+      'output_item.done',
+      'output_item.added',
+      'content_part.added',
+      'output_text.delta',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done',
+      ...call,
+      ...call,
+      'completed',
+    ]);
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+    const places = events.filter((event) => event.type === 'response.output_item.added');
+    expect(places.map((event) => event.output_index)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('is incomplete when the limit or the filter cut it, and without words a message without words', () => {
+    const said = (content: string, reason: string): JsonObject =>
+      responseOf(chatBodyOf({ reasoning: '', content, calls: [] }, reason), options);
+    expect(said('a', 'length')).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: [{ status: 'incomplete' }],
+    });
+    expect(said('a', 'content_filter')).toMatchObject({ incomplete_details: { reason: 'content_filter' } });
+    expect(said('', 'stop').output).toMatchObject([{ type: 'message', content: [{ text: '' }] }]);
+  });
+
+  it('counts tokens as Responses does', () => {
+    const { usage } = responseOf(chatBodyOf({ reasoning: '', content: 'a', calls: [] }), options);
+    expect(usage).toEqual({
+      input_tokens: 9,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens: 5,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 14,
+    });
+  });
+});
+
+describe('a Responses request', () => {
+  const chat = (fields: JsonObject): JsonObject => {
+    const whole = { ...request, ...fields };
+    return chatRequestOf(whole, inputItems(whole));
+  };
+
+  it('has its fields where a chat engine looks for them, and keeps those of others', () => {
+    const format = { type: 'json_schema', name: 'sum', schema: { type: 'object' }, strict: true };
+    expect(
+      chat({
+        instructions: 'Be brief.',
+        max_output_tokens: 7,
+        temperature: 0.5,
+        text: { format },
+        reasoning: { effort: 'low' },
+        metadata: { a: 'b' },
+        store: false,
+        stream: true,
+        top_k: 3,
+      }),
+    ).toEqual({
+      model: 'gpt',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Add.' },
+      ],
+      max_tokens: 7,
+      temperature: 0.5,
+      response_format: { type: 'json_schema', json_schema: { name: 'sum', schema: { type: 'object' }, strict: true } },
+      reasoning_effort: 'low',
+      stream: true,
+      stream_options: { include_usage: true },
+      top_k: 3,
+    });
+  });
+
+  it('has its tools and the choice of them in the form of chat', () => {
+    const tools = ['add', 'say'].map((name) => ({
+      type: 'function',
+      name,
+      parameters: { type: 'object' },
+      strict: null,
+    }));
+    const [add, say] = ['add', 'say'].map((name) => ({
+      type: 'function',
+      function: { name, parameters: { type: 'object' } },
+    }));
+    expect(chat({ tools, parallel_tool_calls: false })).toMatchObject({
+      tools: [add, say],
+      parallel_tool_calls: false,
+    });
+    expect(chat({ tools, tool_choice: { type: 'function', name: 'add' } }).tool_choice).toEqual({
+      type: 'function',
+      function: { name: 'add' },
+    });
+    const allowed = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'say' }] };
+    expect(chat({ tools, tool_choice: allowed })).toMatchObject({ tools: [say], tool_choice: 'required' });
+  });
+
+  it('has images, files and joined instructions in its messages', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'low' };
+    const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' };
+    const input = [
+      { role: 'developer', content: 'Now.' },
+      { role: 'user', content: [{ type: 'input_text', text: 'Look.' }, image, file] },
+    ];
+    expect(chat({ instructions: 'Be brief.', input }).messages).toEqual([
+      { role: 'system', content: 'Be brief.\n\nNow.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look.' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'low' } },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } },
+        ],
+      },
+    ]);
+  });
+
+  it.each([
+    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type', 'web_search'],
+    [{ background: true }, 'background', 'background'],
+    [{ conversation: 'conv_1' }, 'conversation', 'conversation'],
+    [{ input: [{ type: 'computer_call' }] }, 'input[0].type', 'computer_call'],
+    [
+      { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'f' }] }] },
+      'input[0].content[0].file_id',
+      'OpenAI',
+    ],
+    [{ input: [{ role: 'king', content: '' }] }, 'input[0].role', 'king'],
+    [{ input: 5 }, 'input', 'neither'],
+  ])('that asks for %j is refused, and told why', (fields, param, words) => {
+    expect(() => chat(fields as JsonObject)).toThrow(
+      expect.objectContaining({ httpStatus: 400, param, message: expect.stringContaining(words) }),
+    );
+  });
+});
