@@ -36,8 +36,14 @@ export function cellsOf(filter: CellFilter): readonly Cell[] {
     .flatMap((framework) =>
       runtimes.flatMap((runtime) => moduleFormats.map((format): Cell => ({ framework, runtime, format }))),
     )
-    .filter((cell) => cell.framework.age !== 'lowest' || columnOf(cell) === mainColumn)
+    .filter((cell) => isPlayed(cell))
     .filter((cell) => isWanted(filter.on, (on) => [cell.runtime.name, cell.format, columnOf(cell)].includes(on)));
+}
+
+/** Lowest versions are played where everything else is current. */
+function isPlayed(cell: Cell): boolean {
+  if (cell.framework.age === 'lowest') return columnOf(cell) === mainColumn;
+  return cell.framework.age === 'current' || cell.runtime.isLowest !== true;
 }
 
 /** The fields that `verify` plays. */

@@ -102,6 +102,13 @@ export const frameworks: readonly MatrixFramework[] = [
   },
   {
     adapter: 'ai-sdk',
+    name: 'AI SDK 7.0.0',
+    age: 'lowest',
+    packages: { ai: '7.0.0', '@ai-sdk/openai': '4.0.0', '@ai-sdk/openai-compatible': '3.0.0' },
+    programs: ['contract.test.ts'],
+  },
+  {
+    adapter: 'ai-sdk',
     name: 'AI SDK 6.0.111',
     age: 'lowest',
     packages: { ai: '6.0.111', '@ai-sdk/openai': '3.0.41', '@ai-sdk/openai-compatible': '2.0.35' },

@@ -6,6 +6,8 @@ export interface MatrixRuntime {
   readonly package: { readonly name: string; readonly version: string };
   /** Where the program is in that package. */
   readonly program: string;
+  /** Whether it is the first version that `engines` allow. It plays current frameworks only. @default false */
+  readonly isLowest?: boolean;
   /** What stands between the program and the file to run. */
   readonly flags: readonly string[];
 }
@@ -29,6 +31,7 @@ const denoPlatform = platform === 'linux' ? `linux-${arch}-glibc` : `${platform}
 
 /** What the adapters run on. The exact versions are those that the contract was last played on. */
 export const runtimes: readonly MatrixRuntime[] = [
+  { ...node('22.12.0'), name: 'node22.12', isLowest: true },
   node('22.23.3'),
   node('24.21.0'),
   node('26.10.0'),
