@@ -15,6 +15,7 @@ import type {
   Rollout,
   RolloutPatch,
   RolloutQuery,
+  RolloutStatus,
   Run,
   RunPatch,
   RunStatistics,
@@ -39,6 +40,7 @@ import {
 } from './operations/access-keys.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/append-spans.ts';
 import { assertClaimLimit, claimRollouts } from './operations/claim-rollouts.ts';
+import { countUnfinished } from './operations/count-by-status.ts';
 import { type CreateRunRequest, createRun } from './operations/create-run.ts';
 import { deleteRollouts } from './operations/delete-rollouts.ts';
 import { enqueueRollouts } from './operations/enqueue-rollouts.ts';
@@ -199,6 +201,11 @@ export class SqlStoreOperations implements StoreTransaction {
 
   runStatistics(runId: string): Promise<RunStatistics> {
     return this.runner.read((context) => runStatistics(context, runId));
+  }
+
+  /** How many rollouts have each status that is not an end; quick, however many are finished. */
+  countUnfinished(): Promise<ReadonlyMap<RolloutStatus, number>> {
+    return this.runner.read(countUnfinished);
   }
 
   async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {

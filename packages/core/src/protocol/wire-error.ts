@@ -38,6 +38,7 @@ const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   CONFLICT: 409,
   ILLEGAL_TRANSITION: 409,
   PAYLOAD_TOO_LARGE: 413,
+  RESOURCE_EXHAUSTED: 429,
   PRECONDITION_FAILED: 503,
   TIMEOUT: 503,
   STORE_FULL: 507,

@@ -4,8 +4,16 @@ import type { AttemptTokens } from '@agentlightning/core/protocol';
 import { createAdaptorServer } from '@hono/node-server';
 import type { SqlStore } from '../sql-store.ts';
 import { assertMayListen } from './access/access-control.ts';
+import { OpenWaits } from './limits/open-waits.ts';
+import { observeRequests } from './observation/observe-requests.ts';
+import type { StoreServerLog } from './observation/store-server-log.ts';
 import { OpenConnections } from './open-connections.ts';
-import { createStoreApp } from './store-app.ts';
+import { createStoreApp, defaultMaxWaits, newMetrics } from './store-app.ts';
+
+/** How long the head of a request may be, its address included; Node answers longer ones with 431. */
+const maxHeaderBytes = 16 * 1024;
+
+type FetchCallback = Parameters<typeof createAdaptorServer>[0]['fetch'];
 
 /** How to serve a store. */
 export interface StoreServerOptions {
@@ -28,8 +36,23 @@ export interface StoreServerOptions {
   readonly maxBodyBytes?: number;
   /** How often a stream of events says something while nothing happens, in milliseconds. @default 15000 */
   readonly heartbeatMs?: number;
+  /** How many requests may wait for something to happen at the same time; more are answered with 429. @default 10000 */
+  readonly maxWaits?: number;
+  /** How long a client may take to send the head of a request, in milliseconds. @default 15000 */
+  readonly headersTimeoutMs?: number;
+  /** How long a client may take to send a whole request, archives included, in milliseconds. @default 300000 */
+  readonly requestTimeoutMs?: number;
   /** How long closing waits for requests under way, in milliseconds. @default 5000 */
   readonly closeTimeoutMs?: number;
+  /**
+   * How long closing leaves connections open that have no request, in milliseconds: a request that is on its way then
+   * comes in and is answered. @default 0
+   */
+  readonly idleGraceMs?: number;
+  /** Where it tells what happens, one line for a request; a pino logger is one. @default nowhere */
+  readonly log?: StoreServerLog | null;
+  /** From when on a request is logged as slow, in milliseconds; those that wait for something never are. @default 1000 */
+  readonly slowRequestMs?: number;
   /** Told about faults of the server itself, which clients are not shown. @default nobody */
   readonly onFault?: (error: unknown) => void;
 }
@@ -39,7 +62,7 @@ export interface StoreServer {
   /** Where it listens: `http://127.0.0.1:4747`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, ends waits, and lets requests under way finish. The store stays open. */
+  /** Takes no more connections, ends waits, and lets requests under way finish. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -55,9 +78,11 @@ export interface StoreServer {
  * ```
  */
 export async function createStoreServer(options: StoreServerOptions): Promise<StoreServer> {
-  const { store, apiKey = null, host = '127.0.0.1', port = 4747 } = options;
+  const { store, apiKey = null, host = '127.0.0.1', port = 4747, log = null } = options;
   assertMayListen(host, apiKey, await store.hasAccessKeys());
   const closing = new AbortController();
+  const waits = new OpenWaits(options.maxWaits ?? defaultMaxWaits);
+  const metrics = newMetrics(store, waits);
   const app = createStoreApp({
     store,
     apiKey,
@@ -66,10 +91,15 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
     maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: closing.signal,
-    onFault: options.onFault ?? (() => undefined),
+    onFault: (error) => {
+      log?.error({ err: error }, 'fault of the server');
+      options.onFault?.(error);
+    },
+    waits,
+    metrics,
   });
-  // Without options for TLS or HTTP/2 the adaptor makes a plain HTTP server.
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const server = createServer(app.fetch, options);
+  observeRequests(server, { metrics, log, slowRequestMs: options.slowRequestMs ?? 1000 });
   const connections = new OpenConnections(server);
   const listeningPort = await listen(server, { host, port });
   const name = host.includes(':') ? `[${host}]` : host;
@@ -78,9 +108,28 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
     port: listeningPort,
     close: () => {
       closing.abort();
-      return connections.close(options.closeTimeoutMs ?? 5000);
+      return connections.close({
+        timeoutMs: options.closeTimeoutMs ?? 5000,
+        idleGraceMs: options.idleGraceMs ?? 0,
+      });
     },
   };
+}
+
+function createServer(fetch: FetchCallback, options: StoreServerOptions): Server {
+  const { headersTimeoutMs = 15_000, requestTimeoutMs = 300_000 } = options;
+  const server = createAdaptorServer({
+    fetch,
+    serverOptions: {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      // As often as a client may be late by.
+      connectionsCheckingInterval: Math.min(1000, headersTimeoutMs, requestTimeoutMs),
+    },
+  });
+  // Without options for TLS or HTTP/2 the adaptor makes a plain HTTP server.
+  return server as Server;
 }
 
 function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<number> {

@@ -1,7 +1,9 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { errorToWire, httpStatusOf } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
+import { RequestLimitError } from './limits/request-limit-error.ts';
 import { MalformedRequestError } from './malformed-request-error.ts';
+import { note } from './observation/request-notes.ts';
 
 /** Answers with what went wrong and what to do about it. What is no error of ours is not shown to the client. */
 export function answerError(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
@@ -14,9 +16,16 @@ export function answerError(context: Context, error: unknown, onFault: (error: u
 }
 
 function errorResponse(context: Context, error: AgentLightningError): Response {
-  const status = error instanceof MalformedRequestError ? 422 : httpStatusOf(error.code);
+  const status = statusOf(error);
+  note(context, { errorCode: error.code });
   context.status(status as Parameters<typeof context.status>[0]);
   if (status === 401) context.header('www-authenticate', 'Bearer');
+  if (status === 429) context.header('retry-after', '1');
   context.header('content-type', 'application/json');
   return context.body(JSON.stringify(errorToWire(error)));
+}
+
+function statusOf(error: AgentLightningError): number {
+  if (error instanceof RequestLimitError) return error.status;
+  return error instanceof MalformedRequestError ? 422 : httpStatusOf(error.code);
 }

@@ -51,6 +51,12 @@ export async function readOptionalPatch<TSchema extends z.ZodType>(
   return parseRequest(schema, body);
 }
 
+/** How long the body of a request is, as it was sent. */
+export async function bodyBytes(context: Context): Promise<number> {
+  const told = context.req.header('content-length');
+  return told === undefined ? (await context.req.arrayBuffer()).byteLength : Number(told);
+}
+
 function refuseNull(body: unknown, notNull: readonly string[]): void {
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   const issues: ValidationIssue[] = fields

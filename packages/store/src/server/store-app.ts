@@ -5,12 +5,16 @@ import type { SqlStore } from '../sql-store.ts';
 import { guardRoutes } from './access/access-control.ts';
 import { Gatekeeper } from './access/gatekeeper.ts';
 import { answerJson } from './answer.ts';
-import { limitBody } from './body-limit.ts';
 import { answerError } from './error-answer.ts';
+import { limitBody } from './limits/body-limit.ts';
+import { limitRequests } from './limits/limit-requests.ts';
+import { OpenWaits } from './limits/open-waits.ts';
+import { StoreMetrics } from './observation/store-metrics.ts';
 import { addArchiveRoutes } from './routes/archive-routes.ts';
 import { addAttemptRoutes } from './routes/attempt-routes.ts';
 import { addDeletionRoutes } from './routes/deletion-routes.ts';
 import { addEventRoutes } from './routes/event-routes.ts';
+import { addMetricsRoutes } from './routes/metrics-routes.ts';
 import { addOpenApiRoutes } from './routes/openapi-routes.ts';
 import { addOtlpRoutes } from './routes/otlp-routes.ts';
 import { addQueueRoutes } from './routes/queue-routes.ts';
@@ -50,22 +54,36 @@ export interface StoreAppOptions {
   readonly apiKey: string | null;
   readonly attemptTokens?: AttemptTokens | null;
   readonly clock?: Clock;
+  readonly waits?: OpenWaits;
+  readonly metrics?: StoreMetrics;
   readonly maxBodyBytes: number;
   readonly heartbeatMs: number;
   readonly closing: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
+/** How many requests may wait for something to happen at the same time, unless said otherwise. */
+export const defaultMaxWaits = 10_000;
+
+/** What a server of a store counts. */
+export function newMetrics(store: SqlStore, waits: OpenWaits): StoreMetrics {
+  return new StoreMetrics({ countUnfinished: () => store.countUnfinished(), countWaits: () => waits.byKind });
+}
+
 /** The store protocol of Agent Lightning 0.3, and our additions to it, as an application of requests and answers. */
 export function createStoreApp(options: StoreAppOptions): Hono {
   const { store, apiKey, maxBodyBytes, heartbeatMs, onFault, attemptTokens = null, clock = systemClock } = options;
+  const { waits = new OpenWaits(defaultMaxWaits) } = options;
+  const { metrics = newMetrics(store, waits) } = options;
   const app = new Hono();
   app.onError((error, context) => answerError(context, error, onFault));
   app.notFound((context) => answerUnknownRoute(app, context));
+  app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
   app.use(guardRoutes(new Gatekeeper({ keys: store, apiKey, attemptTokens, clock })));
   app.get('/v1/agl/health', (context) => answerJson(context, { status: 'ok' }));
+  addMetricsRoutes(app, metrics);
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
-  const routes = { store, attemptTokens, maxBodyBytes, heartbeatMs, onFault, untilClosed };
+  const routes = { store, attemptTokens, metrics, waits, maxBodyBytes, heartbeatMs, onFault, untilClosed };
   addArchiveRoutes(app.basePath('/v1/agl'), routes);
   app.use(limitBody(maxBodyBytes));
   addOtlpRoutes(app.basePath('/v1'), routes);

@@ -1,12 +1,17 @@
 import type { AttemptTokens } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { SqlStore } from '../sql-store.ts';
+import type { OpenWaits } from './limits/open-waits.ts';
+import type { StoreMetrics } from './observation/store-metrics.ts';
 
 /** What routes work with. */
 export interface StoreRouteOptions {
   readonly store: SqlStore;
   /** Makes the tokens of attempts; null where there is no secret for them. */
   readonly attemptTokens: AttemptTokens | null;
+  readonly metrics: StoreMetrics;
+  /** The requests that wait for something to happen. */
+  readonly waits: OpenWaits;
   /** The largest body of a request, in bytes, decompressed. */
   readonly maxBodyBytes: number;
   /** Told about faults of the server itself, which clients are not shown. */

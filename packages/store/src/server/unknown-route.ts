@@ -1,6 +1,7 @@
 import { NotFoundError } from '@agentlightning/core';
 import { errorToWire } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
+import { note } from './observation/request-notes.ts';
 
 /** Answers a request for a route that there is not: 405 where there is one with another verb, 404 otherwise. */
 export function answerUnknownRoute(app: Hono, context: Context): Response {
@@ -8,6 +9,7 @@ export function answerUnknownRoute(app: Hono, context: Context): Response {
   const verbs = ['GET', 'POST', 'DELETE'].filter((verb) => hasRoute(app, verb, path));
   context.status(verbs.length > 0 ? 405 : 404);
   if (verbs.length > 0) context.header('allow', verbs.join(', '));
+  note(context, { errorCode: 'NOT_FOUND' });
   context.header('content-type', 'application/json');
   return context.body(JSON.stringify(errorToWire(new NotFoundError('Route', `${method} ${path}`))));
 }

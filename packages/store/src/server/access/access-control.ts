@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { AgentLightningError } from '@agentlightning/core';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import { note } from '../observation/request-notes.ts';
 import { type Bearer, noteBearer } from './bearer.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
 import { type RouteScope, routeScopes } from './route-scopes.ts';
@@ -10,11 +11,13 @@ import { type RouteScope, routeScopes } from './route-scopes.ts';
 export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
   return async (context, next) => {
     const route = routeOf(context);
+    note(context, { path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
     const needed = route === null ? 'runner' : (routeScopes[route] ?? 'admin');
     const isOpen = !(await gatekeeper.isLocked());
     if (isOpen) assertLoopbackHost(context);
     if (needed !== 'anyone') {
       const bearer = await gatekeeper.bearerOf(context.req.header('authorization'));
+      note(context, { sender: senderOf(bearer) });
       if (!mayCall(bearer, needed)) throw forbidden(bearer, needed, route ?? context.req.path);
       noteBearer(context, bearer);
     }
@@ -38,6 +41,12 @@ function mayCall(bearer: Bearer, needed: RouteScope): boolean {
 
 function scopeOf(bearer: Exclude<Bearer, { readonly kind: 'anyone' }>): RouteScope {
   return bearer.kind === 'agent' ? 'agent' : bearer.scope;
+}
+
+/** What a bearer goes by in a log. */
+function senderOf(bearer: Bearer): string | null {
+  if (bearer.kind === 'anyone') return null;
+  return bearer.kind === 'agent' ? bearer.claims.attemptId : bearer.keyId;
 }
 
 function forbidden(bearer: Bearer, needed: RouteScope, route: string): AgentLightningError {

@@ -12,6 +12,7 @@ const attempts = `${rollout}/attempts`;
 
 /** Who may call which route: every route there is, as the router has it. */
 export const routeScopes: Readonly<Record<string, RouteScope>> = {
+  'GET /metrics': 'runner',
   [`GET ${base}/health`]: 'anyone',
   [`GET ${base}/openapi.json`]: 'runner',
   [`GET ${base}/statistics`]: 'trainer',

@@ -8,6 +8,13 @@ const { limit, offset } = wirePageOptionsShape;
 
 /** The routes that the protocol of Agent Lightning 0.3 does not have. */
 export const ownRouteDescriptions: readonly RouteDescription[] = [
+  {
+    method: 'get',
+    path: '/metrics',
+    tag: 'server',
+    summary: 'What the server counts, for Prometheus',
+    otherTypes: { answer: ['text/plain'] },
+  },
   { method: 'get', path: `${base}/openapi.json`, tag: 'server', summary: 'This document' },
   {
     method: 'post',

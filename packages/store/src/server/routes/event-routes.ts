@@ -2,17 +2,24 @@ import { changeToWire, watchQueryFromWire, wireWatchQuerySchema } from '@agentli
 import type { Hono } from 'hono';
 import type { JournalReading } from '../../change-journal.ts';
 import { answerEvents, type ServerEvent } from '../event-stream.ts';
+import { note } from '../observation/request-notes.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** What changes, as it happens: server-sent events, which the protocol of Agent Lightning 0.3 does not have. */
-export function addEventRoutes(app: Hono, { store, heartbeatMs, untilClosed }: StoreRouteOptions): void {
+export function addEventRoutes(app: Hono, { store, waits, heartbeatMs, untilClosed }: StoreRouteOptions): void {
   app.get('/events', (context) => {
     const watch = watchQueryFromWire(readParameters(context, wireWatchQuerySchema));
+    note(context, { isWait: true });
+    const end = waits.begin('events');
     const gone = new AbortController();
     const signal = AbortSignal.any([untilClosed(context), gone.signal]);
     const reading = { ...watch, signal, after: context.req.header('last-event-id') ?? null };
-    return answerEvents(context, eventsOf(reading), { heartbeatMs, onEnd: () => gone.abort() });
+    const onEnd = (): void => {
+      end();
+      gone.abort();
+    };
+    return answerEvents(context, eventsOf(reading), { heartbeatMs, onEnd });
   });
 
   async function* eventsOf(reading: JournalReading): AsyncGenerator<ServerEvent, void, undefined> {

@@ -1,16 +1,23 @@
-import { type AgentLightningError, NotFoundError, type SpanInput, ValidationError } from '@agentlightning/core';
+import {
+  type AgentLightningError,
+  NotFoundError,
+  type Span,
+  type SpanInput,
+  ValidationError,
+} from '@agentlightning/core';
 import type { Context, Hono } from 'hono';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
 import { answerExport, answerOtlpError, presentable } from '../otlp/otlp-answer.ts';
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
+import { bodyBytes } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** The signals of OpenTelemetry that the store does not take. */
 const otherSignals = ['/metrics', '/logs', '/development/profiles'];
 
 /** Spans as OpenTelemetry's exporters send them: OTLP over HTTP. */
-export function addOtlpRoutes(app: Hono, { store, maxBodyBytes, onFault }: StoreRouteOptions): void {
+export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault }: StoreRouteOptions): void {
   app.post('/traces', async (context) => {
     const encoding = otlpEncodingOf(context);
     try {
@@ -21,7 +28,9 @@ export function addOtlpRoutes(app: Hono, { store, maxBodyBytes, onFault }: Store
       const refused = await refusedSpans(context, store, spans);
       const [refusal] = refused.values();
       if (refusal !== undefined && refused.size === spans.length) throw refusal;
-      const rejected = await append(spans.filter((span) => !refused.has(span)));
+      const allowed = spans.filter((span) => !refused.has(span));
+      const { recorded, rejected } = await append(allowed);
+      metrics.spansRecorded(recorded, { format: 'otlp', bytes: await bodyBytes(context) });
       return answerExport(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
     } catch (error) {
       const shown = presentable(error);
@@ -34,24 +43,36 @@ export function addOtlpRoutes(app: Hono, { store, maxBodyBytes, onFault }: Store
   for (const path of otherSignals) app.post(path, (context) => context.body(null, 501));
 
   /** Records the spans, and tells why some were not: those of attempts that are not there. */
-  async function append(spans: readonly SpanInput[]): Promise<readonly string[]> {
+  async function append(spans: readonly SpanInput[]): Promise<AppendedSpans> {
     try {
-      await store.appendSpans(spans);
-      return [];
+      return { recorded: countNew(await store.appendSpans(spans)), rejected: [] };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
     const rejected: string[] = [];
+    let recorded = 0;
     for (const ofAttempt of byAttempt(spans)) {
       try {
-        await store.appendSpans(ofAttempt);
+        recorded += countNew(await store.appendSpans(ofAttempt));
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
         rejected.push(...ofAttempt.map(() => `${error.details.kind} ${error.details.id} not found`));
       }
     }
-    return rejected;
+    return { recorded, rejected };
   }
+}
+
+/** What became of spans. */
+interface AppendedSpans {
+  /** How many are new. */
+  readonly recorded: number;
+  /** Why others were not recorded, one sentence for each. */
+  readonly rejected: readonly string[];
+}
+
+function countNew(spans: readonly (Span | null)[]): number {
+  return spans.filter((span) => span !== null).length;
 }
 
 /** The reasons why spans were refused, one for each. */

@@ -1,21 +1,26 @@
+import type { AttemptedRollout } from '@agentlightning/core';
 import {
   rolloutRequestFromWire,
   rolloutToWire,
   wireClaimRequestSchema,
   wireEnqueueSchema,
 } from '@agentlightning/core/protocol';
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
+import { note } from '../observation/request-notes.ts';
 import { readBody, readOptionalBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
+type Claimed = readonly AttemptedRollout[];
+
 /** Into the queue and out of it. */
-export function addQueueRoutes(app: Hono, { store, untilClosed }: StoreRouteOptions): void {
+export function addQueueRoutes(app: Hono, { store, metrics, waits, untilClosed }: StoreRouteOptions): void {
   app.post('/queues/rollouts/enqueue', async (context) => {
     const { rollouts } = await readBody(context, wireEnqueueSchema);
     const requests = rollouts.map(rolloutRequestFromWire);
     const enqueued = await doOnce(context, store, (transaction) => transaction.enqueueRollouts(requests));
+    metrics.rolloutsEnqueued(enqueued.length);
     // The protocol's rollouts in a queue have no attempt.
     return answerJson(context, enqueued.map(rolloutToWire), 201);
   });
@@ -25,14 +30,27 @@ export function addQueueRoutes(app: Hono, { store, untilClosed }: StoreRouteOpti
     if (limit <= 0) return answerJson(context, []);
     const idempotency = await idempotentRequest(context);
     const waitMs = (wait_seconds ?? 0) * 1000;
-    const claimed = await store.claimRollouts({
-      limit,
-      workerId: worker_id ?? null,
-      // Only a wait can be given up, and the signal of a request costs as much as the claim.
-      ...(waitMs > 0 ? { waitMs, signal: untilClosed(context) } : {}),
-      ...(run_id ? { runId: run_id } : {}),
-      ...(idempotency === undefined ? {} : { idempotency }),
-    });
+    const claim = (wait: { readonly waitMs?: number; readonly signal?: AbortSignal }): Promise<Claimed> =>
+      store.claimRollouts({
+        limit,
+        workerId: worker_id ?? null,
+        ...wait,
+        ...(run_id ? { runId: run_id } : {}),
+        ...(idempotency === undefined ? {} : { idempotency }),
+      });
+    // Only a wait can be given up, and the signal of a request costs as much as the claim.
+    const claimed = waitMs > 0 ? await waiting(context, (signal) => claim({ waitMs, signal })) : await claim({});
+    metrics.rolloutsClaimed(claimed.length);
     return answerJson(context, claimed.map(rolloutToWire));
   });
+
+  async function waiting(context: Context, claim: (signal: AbortSignal) => Promise<Claimed>): Promise<Claimed> {
+    note(context, { isWait: true });
+    const end = waits.begin('claim');
+    try {
+      return await claim(untilClosed(context));
+    } finally {
+      end();
+    }
+  }
 }

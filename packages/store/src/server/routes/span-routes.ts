@@ -15,12 +15,12 @@ import type { Context, Hono } from 'hono';
 import { assertMayAppend, assertOwnAttempts } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
-import { readBody } from '../request-body.ts';
+import { bodyBytes, readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Spans: record one or many, list, reserve sequence ids. */
-export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
+export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions): void {
   const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
     answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToWire));
   const reserve = (context: Context, wire: readonly WireSequenceIdRequest[]): Promise<readonly number[]> => {
@@ -33,6 +33,7 @@ export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
     const span = spanInputFromWire(await readBody(context, wireSpanSchema));
     await assertMayAppend(context, store, [span]);
     const [recorded = null] = await doOnce(context, store, (transaction) => transaction.appendSpans([span]));
+    metrics.spansRecorded(recorded === null ? 0 : 1, { format: 'json', bytes: await bodyBytes(context) });
     return answerJson(context, recorded === null ? null : spanToWire(recorded), 201);
   });
 
@@ -43,6 +44,8 @@ export function addSpanRoutes(app: Hono, { store }: StoreRouteOptions): void {
     const recorded = await doOnce(context, store, async (transaction) =>
       (await transaction.appendSpans(inputs)).map((span) => span?.sequenceId ?? null),
     );
+    const count = recorded.filter((sequenceId) => sequenceId !== null).length;
+    metrics.spansRecorded(count, { format: 'json', bytes: await bodyBytes(context) });
     return answerJson(context, { sequence_ids: recorded }, 201);
   });
 

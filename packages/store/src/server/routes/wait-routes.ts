@@ -1,28 +1,51 @@
 import { AgentLightningError, type Rollout, type WaitOptions } from '@agentlightning/core';
 import { errorToWire, rolloutToWire, type WireWaitRequest, wireWaitRequestSchema } from '@agentlightning/core/protocol';
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { answerEvents, type ServerEvent } from '../event-stream.ts';
+import { note } from '../observation/request-notes.ts';
 import { readBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Waiting for rollouts to end: answered when it is time, as JSON or, for those who ask for it, as an event. */
-export function addWaitRoutes(app: Hono, { store, heartbeatMs, untilClosed }: StoreRouteOptions): void {
+export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClosed }: StoreRouteOptions): void {
   app.post('/waits/rollouts', async (context) => {
     const request = await readBody(context, wireWaitRequestSchema);
     const rolloutIds = request.is_strict ? request.rollout_ids : await knownOf(request.rollout_ids);
     const isStream = context.req.header('accept')?.includes('text/event-stream') ?? false;
     if (!isStream) {
       const wait = { timeoutMs: timeoutOf(request.timeout), signal: untilClosed(context) };
-      return answerJson(context, (await store.waitForRollouts(rolloutIds, wait)).map(rolloutToWire));
+      const finished = await within(context, wait, () => store.waitForRollouts(rolloutIds, wait));
+      return answerJson(context, finished.map(rolloutToWire));
     }
     // What can be refused is refused with a status of its own, before the stream begins.
     await store.waitForRollouts(rolloutIds, { timeoutMs: 0 });
+    note(context, { isWait: true });
+    const end = waits.begin('rollouts');
     const gone = new AbortController();
     const signal = AbortSignal.any([untilClosed(context), gone.signal]);
     const wait = { timeoutMs: timeoutOf(streamTimeoutOf(request)), signal };
-    return answerEvents(context, finishing(rolloutIds, wait), { heartbeatMs, onEnd: () => gone.abort() });
+    const onEnd = (): void => {
+      end();
+      gone.abort();
+    };
+    return answerEvents(context, finishing(rolloutIds, wait), { heartbeatMs, onEnd });
   });
+
+  async function within<TAnswer>(
+    context: Context,
+    { timeoutMs }: { readonly timeoutMs: number },
+    work: () => Promise<TAnswer>,
+  ): Promise<TAnswer> {
+    if (timeoutMs <= 0) return work();
+    note(context, { isWait: true });
+    const end = waits.begin('rollouts');
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
 
   async function* finishing(rolloutIds: readonly string[], wait: WaitOptions): AsyncGenerator<ServerEvent> {
     let finished: readonly Rollout[];

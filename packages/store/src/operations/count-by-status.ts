@@ -1,0 +1,22 @@
+import { type RolloutStatus, rolloutTransitions, terminalRolloutStatuses } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { readInteger, readText } from '../row-value.ts';
+
+/**
+ * Counts the rollouts that are not finished, by status; a status without any is there with 0. What it costs does not
+ * grow with those that are finished.
+ */
+export async function countUnfinished(context: OperationContext): Promise<ReadonlyMap<RolloutStatus, number>> {
+  const statuses = (Object.keys(rolloutTransitions) as RolloutStatus[]).filter(
+    (status) => !terminalRolloutStatuses.includes(status),
+  );
+  const isUnfinished = context.dialect.isOneOf('status', statuses);
+  const rows = await context.db.all(
+    context.dialect.keepsCounts
+      ? `SELECT status, sum(rollouts) AS rollouts FROM rollout_counts WHERE ${isUnfinished.sql} GROUP BY status`
+      : `SELECT status, count(*) AS rollouts FROM rollouts WHERE ${isUnfinished.sql} GROUP BY status`,
+    isUnfinished.parameters,
+  );
+  const counts = new Map(rows.map((row) => [readText(row, 'status'), readInteger(row, 'rollouts')]));
+  return new Map(statuses.map((status) => [status, counts.get(status) ?? 0]));
+}
