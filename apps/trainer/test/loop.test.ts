@@ -76,6 +76,25 @@ test('holds the policy to the model it began as', { timeout: timeoutMs }, async 
   expect(divergences[2]).toBeGreaterThan(1e-4);
 });
 
+test('scores sequences for an algorithm that asks: under the weights in training, and under the first ones', {
+  timeout: timeoutMs,
+}, async () => {
+  const learning = {
+    groupSize: 2,
+    learningRate: 1e-2,
+    klCoefficient: 0.1,
+    samplerCorrection: { type: 'truncate' },
+  } as const;
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 2, algorithm: { type: 'rloo', ...learning } }));
+  const metrics = events.flatMap((event) => (event.type === 'stepped' ? [event.summary.metrics] : []));
+  expect(metrics).toHaveLength(2);
+  for (const step of metrics) {
+    // The gateway's sampler had the weights in training, so there is nothing to correct.
+    expect(step['sampler/logprob_gap']).toBeLessThan(1e-4);
+    expect(step['sampler/effective_sample_fraction']).toBeCloseTo(1, 4);
+  }
+});
+
 test('an evaluation whose rollouts all failed is no measurement, and is made again', {
   timeout: timeoutMs,
 }, async () => {

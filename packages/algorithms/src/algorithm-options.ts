@@ -1,7 +1,10 @@
-import type { GrpoOptions } from './grpo/grpo-options.ts';
+import type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
+
+/** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
+export type PolicyGradientType = 'grpo' | 'dr-grpo' | 'dapo' | 'gspo' | 'cispo' | 'rloo' | 'reinforce++';
 
 /** An algorithm by name, with its options: what a configuration file says. Defaults are the vetted settings. */
-export type AlgorithmOptions = { readonly type: 'grpo' } & GrpoOptions;
+export type AlgorithmOptions = { readonly type: PolicyGradientType } & PolicyGradientOptions;
 
 /** The names of the algorithms. */
 export type AlgorithmType = AlgorithmOptions['type'];

@@ -1,22 +1,43 @@
 import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
-import { grpo } from './grpo/grpo.ts';
-import { parseGrpoOptions } from './grpo/grpo-options.ts';
+import { cispo } from './recipes/cispo.ts';
+import { dapo } from './recipes/dapo.ts';
+import { drGrpo } from './recipes/dr-grpo.ts';
+import { grpo } from './recipes/grpo.ts';
+import { gspo } from './recipes/gspo.ts';
+import { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
+import { rloo } from './recipes/rloo.ts';
 
-/** How options of one type are checked, and what is made of them. */
-interface AlgorithmEntry {
-  readonly parse: (options: unknown) => Omit<AlgorithmOptions, 'type'>;
-  readonly create: (options: Omit<AlgorithmOptions, 'type'>) => Algorithm;
-}
+type OptionsOf<TType extends AlgorithmType> = Omit<Extract<AlgorithmOptions, { readonly type: TType }>, 'type'>;
 
-/** Every algorithm there is: a new one is a folder and a line here. */
-const registry: Readonly<Record<AlgorithmType, AlgorithmEntry>> = {
-  grpo: { parse: parseGrpoOptions, create: grpo },
+/** Every algorithm there is: a new one is a file and a line here. Each checks its options, and says what is wrong. */
+const registry: { readonly [TType in AlgorithmType]: (options: OptionsOf<TType>) => Algorithm } = {
+  grpo,
+  'dr-grpo': drGrpo,
+  dapo,
+  gspo,
+  cispo,
+  rloo,
+  'reinforce++': reinforcePlusPlus,
 };
 
 /** The names that {@link createAlgorithm} knows. */
 export const algorithmTypes: readonly AlgorithmType[] = Object.keys(registry).filter(isAlgorithmType);
+
+/**
+ * Makes the algorithm that the options name.
+ *
+ * @throws AgentLightningError with code `CONFIG` when there is no such algorithm, or an option is wrong
+ *
+ * @example
+ * ```ts
+ * const algorithm = createAlgorithm({ type: 'grpo', groupSize: 8, learningRate: 2e-3 });
+ * ```
+ */
+export function createAlgorithm(options: AlgorithmOptions): Algorithm {
+  return madeOf(options);
+}
 
 /**
  * Checks the options of an algorithm that came from outside, such as a configuration file.
@@ -29,30 +50,20 @@ export const algorithmTypes: readonly AlgorithmType[] = Object.keys(registry).fi
  * ```
  */
 export function parseAlgorithmOptions(options: unknown): AlgorithmOptions {
-  const given: Readonly<Record<string, unknown>> = typeof options === 'object' ? { ...options } : {};
-  const { type, ...rest } = given;
-  if (!isAlgorithmType(type)) {
-    throw new AgentLightningError({
-      code: 'CONFIG',
-      message: `algorithm: type must be one of ${Object.keys(registry).join(', ')}, not ${JSON.stringify(type)}`,
-    });
-  }
-  return { type, ...registry[type].parse(rest) };
+  madeOf(options);
+  return options as AlgorithmOptions;
 }
 
-/**
- * Makes the algorithm that the options name.
- *
- * @throws AgentLightningError with code `CONFIG` when an option is wrong
- *
- * @example
- * ```ts
- * const algorithm = createAlgorithm({ type: 'grpo', groupSize: 8, learningRate: 2e-3 });
- * ```
- */
-export function createAlgorithm(options: AlgorithmOptions): Algorithm {
-  const { type, ...rest } = parseAlgorithmOptions(options);
-  return registry[type].create(rest);
+/** Recipes check what they are given, so making the algorithm is checking its options. */
+function madeOf(options: unknown): Algorithm {
+  const given: Readonly<Record<string, unknown>> = typeof options === 'object' ? { ...options } : {};
+  const { type, ...rest } = given;
+  // Whatever it is, the recipe refuses what is not its own.
+  if (isAlgorithmType(type)) return registry[type](rest as never);
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `algorithm: type must be one of ${algorithmTypes.join(', ')}, not ${JSON.stringify(type)}`,
+  });
 }
 
 function isAlgorithmType(name: unknown): name is AlgorithmType {

@@ -1,6 +1,6 @@
 import type { Rollout } from './rollout.ts';
 import type { Span } from './span.ts';
-import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
+import type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from './training-batch.ts';
 
 /** A finished rollout with everything that was recorded in its latest attempt. */
 export interface CollectedRollout {
@@ -15,6 +15,21 @@ export interface CollectedGroup {
   readonly rollouts: readonly CollectedRollout[];
 }
 
+/** Whose log-probabilities an algorithm may ask for: the weights in training, or the model as the run began with it. */
+export type ScoringPolicy = 'current' | 'reference';
+
+/** Sequences whose tokens are to be scored before a step can be planned. */
+export interface ScoringRequest {
+  readonly policies: readonly ScoringPolicy[];
+  readonly data: readonly TrainingDatum[];
+}
+
+/**
+ * Natural-log probabilities of trained tokens, by who was asked: for each datum of the request, in its order, an array with
+ * an entry for each trained token.
+ */
+export type SequenceScores = Readonly<Partial<Record<ScoringPolicy, readonly Float32Array[]>>>;
+
 /** Where in a run a step is. */
 export interface StepContext {
   /** From 1. */
@@ -26,6 +41,8 @@ export interface StepContext {
   readonly seed: number;
   /** Most tokens of one batch, prompts included, as the runtime's capabilities say. @default no limit */
   readonly maxBatchTokens?: number;
+  /** The answer to {@link Algorithm.scoring}. @default none, for an algorithm that does not ask */
+  readonly scores?: SequenceScores;
 }
 
 /** One optimizer step: batches whose gradients are added up, then Adam. */
@@ -52,6 +69,11 @@ export interface Algorithm {
   readonly name: string;
   /** How many rollouts of each task it compares. */
   readonly groupSize: number;
+  /**
+   * What must be known of a step's sequences before it can be planned; null when nothing. The trainer asks the runtime
+   * and gives the answer to `planStep` with the same groups. An algorithm that never asks leaves the method out.
+   */
+  scoring?(groups: readonly CollectedGroup[], context: StepContext): ScoringRequest | null;
   /** Pure: the same groups, context and options give the same plan. */
   planStep(groups: readonly CollectedGroup[], context: StepContext): StepPlan;
 }

@@ -1,6 +1,16 @@
 export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
 export { agentPathFromText, agentPathOf, agentPathText } from './agent-path.ts';
-export type { Algorithm, CollectedGroup, CollectedRollout, ModelUpdate, StepContext, StepPlan } from './algorithm.ts';
+export type {
+  Algorithm,
+  CollectedGroup,
+  CollectedRollout,
+  ModelUpdate,
+  ScoringPolicy,
+  ScoringRequest,
+  SequenceScores,
+  StepContext,
+  StepPlan,
+} from './algorithm.ts';
 export type { Attempt, AttemptStatus } from './attempt.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';
 export type { AttemptSpansOptions } from './attempt-spans.ts';

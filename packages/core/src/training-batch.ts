@@ -34,7 +34,7 @@ export interface TrainingBatch {
  * over trained tokens of weight times token loss; formulas are in the contract's documentation.
  */
 export interface LossSpec {
-  readonly name: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | (string & {});
+  readonly name: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'gspo' | 'dro' | (string & {});
   /** Numbers by name, such as `clip_low`, `entropy_coefficient`. A name the runtime does not know is refused. */
   readonly parameters: Readonly<Record<string, number>>;
 }

@@ -1,4 +1,4 @@
-import { type CollectedRollout, systemClock } from '@agentlightning/core';
+import { type CollectedRollout, type StepContext, type StepPlan, systemClock } from '@agentlightning/core';
 import type { StepSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
@@ -8,6 +8,7 @@ import { groupRollouts } from './collect-rollouts.ts';
 import type { Pace } from './pace.ts';
 import { tasksOfStep } from './rollout-plan.ts';
 import { type RunState, writeRunState } from './run-state.ts';
+import { scoreSequences } from './score-sequences.ts';
 import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -24,13 +25,7 @@ export async function trainStep(options: {
   const collected = await collectStep(session, step);
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
-  const plan = session.algorithm.planStep(groupRollouts(collected), {
-    step,
-    totalSteps: config.steps,
-    policyVersion: (await model.state()).policyVersion,
-    seed: (spreadSeed(config.seed) + step) >>> 0,
-    maxBatchTokens: session.capabilities.maxBatchTokens,
-  });
+  const plan = await unlessAborted(planStep(session, collected, step), session.failure);
   const applying = applyPlan(plan, { model, reference: session.reference, maxLogprobGap: config.maxLogprobGap });
   const applied = await unlessAborted(applying, session.failure);
   const reward = plan.metrics['reward/mean'] ?? 0;
@@ -59,6 +54,26 @@ export async function trainStep(options: {
   ]);
   session.emit({ type: 'stepped', summary });
   return await discardOldCheckpoints(session, next);
+}
+
+async function planStep(
+  { algorithm, config, model, reference, capabilities }: TrainingSession,
+  collected: readonly CollectedRollout[],
+  step: number,
+): Promise<StepPlan> {
+  const { maxBatchTokens } = capabilities;
+  const groups = groupRollouts(collected);
+  const context: StepContext = {
+    step,
+    totalSteps: config.steps,
+    policyVersion: (await model.state()).policyVersion,
+    seed: (spreadSeed(config.seed) + step) >>> 0,
+    maxBatchTokens,
+  };
+  const request = algorithm.scoring?.(groups, context) ?? null;
+  if (request === null) return algorithm.planStep(groups, context);
+  const scores = await scoreSequences(request, { model, reference, maxBatchTokens });
+  return algorithm.planStep(groups, { ...context, scores });
 }
 
 /** Spreads neighbouring seeds apart, so that step 2 of seed 1 is not step 1 of seed 2. */

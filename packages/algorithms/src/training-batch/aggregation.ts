@@ -1,36 +1,90 @@
+import { z } from 'zod';
+
 /**
  * How token losses become one number, of which every variant is a weighted sum:
  *
  * - `token-mean`: `w = 1 / (trained tokens of the update)`. Every token counts the same, so a rollout counts by
  *   its length. That is the policy gradient, which sums over the tokens of a rollout, up to a factor that is the
- *   same for all tokens; the factor makes the step size independent of how long rollouts are.
+ *   same for all tokens; the factor makes the step size independent of how long rollouts are. (DAPO, arXiv 2503.14476.)
+ * - `seq-mean`: `w = 1 / (rows · trained tokens of the row)`. Every row counts the same, so a rollout counts by its
+ *   number of rows. For rollouts of one row it is `rollout-mean`. (GRPO as in DeepSeekMath, arXiv 2402.03300.)
  * - `rollout-mean`: `w = 1 / (rollouts · trained tokens of the rollout)`. Every rollout counts the same whatever its
  *   number of rows, so a token counts less the longer its rollout: short successes and long failures are favoured
  *   (the length bias that Dr. GRPO describes, arXiv 2503.20783).
  * - `token-sum`: `w = 1 / rollouts`. The policy gradient itself, without bias; its size grows with the length of the
  *   rollouts, which gradient clipping then has to take back.
+ * - `dr-grpo`: `w = 1 / (rollouts · tokens)` with a fixed number of tokens, such as the longest answer allowed:
+ *   `token-sum` at the scale of a mean. (Dr. GRPO, arXiv 2503.20783.)
  */
-export type Aggregation = 'token-mean' | 'rollout-mean' | 'token-sum';
+export type Aggregation =
+  | 'token-mean'
+  | 'seq-mean'
+  | 'rollout-mean'
+  | 'token-sum'
+  | { readonly type: 'dr-grpo'; readonly tokens: number };
 
-/** All aggregations. */
-export const aggregations: readonly ['token-mean', 'rollout-mean', 'token-sum'] = [
+/** The aggregations that are a word. */
+export const aggregations: readonly ['token-mean', 'seq-mean', 'rollout-mean', 'token-sum'] = [
   'token-mean',
+  'seq-mean',
   'rollout-mean',
   'token-sum',
 ];
 
+/** The shape of {@link Aggregation}. */
+export const aggregationSchema: z.ZodType<Aggregation> = z.union(
+  [z.enum(aggregations), z.strictObject({ type: z.literal('dr-grpo'), tokens: z.int().min(1) })],
+  { error: `must be one of ${aggregations.join(', ')}, or { type: "dr-grpo", tokens }` },
+);
+
 /**
- * The weight of each trained token of each rollout, so that the runtime only has to sum. Rollouts of which
- * nothing is trained do not count.
+ * The weight of each trained token, so that the runtime only has to sum. Rows and rollouts of which nothing is
+ * trained do not count.
  *
- * @param trainedTokens - how many tokens are trained, for each rollout of the update
- * @returns one weight for each rollout: all of its tokens have the same
+ * @param trainedTokens - `trainedTokens[rollout][row]`: how many tokens are trained
+ * @returns `weights[rollout][row]`: all tokens of a row weigh the same
  */
-export function tokenWeights(trainedTokens: readonly number[], aggregation: Aggregation): readonly number[] {
-  const rollouts = trainedTokens.filter((tokens) => tokens > 0).length;
-  const allTokens = trainedTokens.reduce((sum, tokens) => sum + tokens, 0);
-  return trainedTokens.map((tokens) => {
-    if (tokens === 0) return 0;
-    return 1 / { 'token-mean': allTokens, 'rollout-mean': rollouts * tokens, 'token-sum': rollouts }[aggregation];
-  });
+export function tokenWeights(
+  trainedTokens: readonly (readonly number[])[],
+  aggregation: Aggregation,
+): readonly (readonly number[])[] {
+  const ofRollouts = trainedTokens.map(sum);
+  const totals: Totals = {
+    tokens: sum(ofRollouts),
+    rows: trainedTokens.flat().filter((tokens) => tokens > 0).length,
+    rollouts: ofRollouts.filter((tokens) => tokens > 0).length,
+  };
+  return trainedTokens.map((rows, rollout) =>
+    rows.map((ofRow) =>
+      ofRow === 0 ? 0 : 1 / divisor(aggregation, totals, { ofRow, ofRollout: ofRollouts[rollout] ?? 0 }),
+    ),
+  );
+}
+
+interface Totals {
+  readonly tokens: number;
+  readonly rows: number;
+  readonly rollouts: number;
+}
+
+function divisor(
+  aggregation: Aggregation,
+  { tokens, rows, rollouts }: Totals,
+  { ofRow, ofRollout }: { readonly ofRow: number; readonly ofRollout: number },
+): number {
+  if (typeof aggregation === 'object') return rollouts * aggregation.tokens;
+  switch (aggregation) {
+    case 'token-mean':
+      return tokens;
+    case 'seq-mean':
+      return rows * ofRow;
+    case 'rollout-mean':
+      return rollouts * ofRollout;
+    case 'token-sum':
+      return rollouts;
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

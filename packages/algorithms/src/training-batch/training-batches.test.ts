@@ -89,30 +89,54 @@ describe('weights', () => {
     });
   });
 
+  test('seq-mean: every row the same', () => {
+    expect(weightOf('seq-mean')).toEqual({
+      'ro-1': [...times(3, 1 / 12), ...times(2, 1 / 8)],
+      'ro-2': times(3, 1 / 12),
+      'ro-3': times(2, 1 / 8),
+    });
+  });
+
+  test('dr-grpo: the mean over rollouts of a sum over tokens divided by a fixed number', () => {
+    expect(weightOf({ type: 'dr-grpo', tokens: 20 })).toEqual({
+      'ro-1': times(5, 1 / 60),
+      'ro-2': times(3, 1 / 60),
+      'ro-3': times(2, 1 / 60),
+    });
+  });
+
   test('sum to what the aggregation says, exactly, for any lengths', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 500 }), { minLength: 1, maxLength: 40 }), (lengths) => {
         fc.pre(lengths.some((tokens) => tokens > 0));
         const mass = (aggregation: TrainingBatchOptions['aggregation']): number =>
-          tokenWeights(lengths, aggregation).reduce((sum, weight, index) => sum + weight * (lengths[index] ?? 0), 0);
+          tokenWeights(
+            lengths.map((tokens) => [tokens]),
+            aggregation,
+          ).reduce((sum, [weight = 0], index) => sum + weight * (lengths[index] ?? 0), 0);
         const trained = lengths.filter((tokens) => tokens > 0);
         const meanLength = trained.reduce((sum, tokens) => sum + tokens, 0) / trained.length;
         expect(Math.abs(mass('token-mean') - 1)).toBeLessThan(1e-9);
         expect(Math.abs(mass('rollout-mean') - 1)).toBeLessThan(1e-9);
+        expect(Math.abs(mass('seq-mean') - 1)).toBeLessThan(1e-9);
+        expect(Math.abs(mass({ type: 'dr-grpo', tokens: 16 }) * 16 - mass('token-sum'))).toBeLessThan(1e-9);
         expect(Math.abs(mass('token-sum') / meanLength - 1)).toBeLessThan(1e-9);
       }),
     );
   });
 
-  test.each(aggregations)('%s: splitting a rollout into rows changes no weight', (aggregation) => {
-    const split = [scored('ro-1', [[1], [2], [2]], 1), ...rollouts.slice(1)];
-    const total = (given: readonly ScoredTrajectory[]): number =>
-      dataOf(trainingBatches(given, { ...options, aggregation }))
-        .filter(({ rolloutId }) => rolloutId === 'ro-1')
-        .flatMap(({ weights }) => [...weights])
-        .reduce((sum, weight) => sum + weight, 0);
-    expect(total(split)).toBeCloseTo(total(rollouts), 6);
-  });
+  test.each(aggregations.filter((each) => each !== 'seq-mean'))(
+    '%s: splitting a rollout into rows changes no weight',
+    (aggregation) => {
+      const split = [scored('ro-1', [[1], [2], [2]], 1), ...rollouts.slice(1)];
+      const total = (given: readonly ScoredTrajectory[]): number =>
+        dataOf(trainingBatches(given, { ...options, aggregation }))
+          .filter(({ rolloutId }) => rolloutId === 'ro-1')
+          .flatMap(({ weights }) => [...weights])
+          .reduce((sum, weight) => sum + weight, 0);
+      expect(total(split)).toBeCloseTo(total(rollouts), 6);
+    },
+  );
 
   test.each(aggregations)('%s: the order of the rollouts changes nothing', (aggregation) => {
     const key = ({ rolloutId, tokenIds }: TrainingDatum): string => `${rolloutId}:${tokenIds.length}`;

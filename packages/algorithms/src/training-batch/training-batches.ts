@@ -1,8 +1,8 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum, TrajectoryRow } from '@agentlightning/core';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { type Aggregation, tokenWeights } from './aggregation.ts';
 import { splitByTokens } from './split-by-tokens.ts';
-import { trainedTokensOf, trainingDatum } from './training-datum.ts';
+import { type RowColumns, trainedTokensOf, trainingDatum } from './training-datum.ts';
 
 /** How scored trajectories become batches. */
 export interface TrainingBatchOptions {
@@ -17,6 +17,8 @@ export interface TrainingBatchOptions {
   readonly currentPolicyVersion: number;
   /** Most tokens of one batch, prompts included. @default no limit */
   readonly maxBatchTokens?: number;
+  /** More about the sampled tokens of a row. @default nothing */
+  readonly columnsOf?: (row: TrajectoryRow) => RowColumns;
 }
 
 /**
@@ -37,15 +39,16 @@ export function trainingBatches(
   scored: readonly ScoredTrajectory[],
   options: TrainingBatchOptions,
 ): readonly TrainingBatch[] {
-  const weights = tokenWeights(scored.map(trainedTokensOfTrajectory), options.aggregation);
+  const weights = tokenWeights(scored.map(trainedTokensOfRows), options.aggregation);
   const data = scored.flatMap(({ trajectory, advantages }, index) =>
     trajectory.rows.flatMap((row, rowIndex): readonly TrainingDatum[] => {
       const datum = trainingDatum({
         trajectory,
         row,
         advantages: advantages[rowIndex] ?? [],
-        weight: weights[index] ?? 0,
+        weight: weights[index]?.[rowIndex] ?? 0,
         currentPolicyVersion: options.currentPolicyVersion,
+        columns: options.columnsOf?.(row) ?? {},
       });
       const isNeeded = datum !== null && (options.keepZeroAdvantages || datum.advantages.some((value) => value !== 0));
       return isNeeded ? [datum] : [];
@@ -55,6 +58,10 @@ export function trainingBatches(
 }
 
 /** How many tokens of a trajectory are trained, over all its rows. */
-export function trainedTokensOfTrajectory({ trajectory, advantages }: ScoredTrajectory): number {
-  return trajectory.rows.reduce((sum, row, index) => sum + trainedTokensOf(row, advantages[index] ?? []), 0);
+export function trainedTokensOfTrajectory(scored: ScoredTrajectory): number {
+  return trainedTokensOfRows(scored).reduce((sum, tokens) => sum + tokens, 0);
+}
+
+function trainedTokensOfRows({ trajectory, advantages }: ScoredTrajectory): readonly number[] {
+  return trajectory.rows.map((row, index) => trainedTokensOf(row, advantages[index] ?? []));
 }

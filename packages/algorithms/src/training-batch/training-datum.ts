@@ -10,6 +10,17 @@ export interface DatumInput {
   readonly weight: number;
   /** Stands in for versions that are not known. */
   readonly currentPolicyVersion: number;
+  /** More about each sampled token of the row. @default nothing */
+  readonly columns?: RowColumns;
+}
+
+/** What may be known of a row's sampled tokens besides: arrays as long as its `samplingLogprobs`. */
+export interface RowColumns {
+  /** Take the place of the sampler's, as what the probability ratio is relative to. */
+  readonly oldLogprobs?: Float32Array;
+  readonly referenceLogprobs?: Float32Array;
+  /** The weight of each token is multiplied by it. */
+  readonly weightFactors?: Float32Array;
 }
 
 /** How many tokens of a row are trained, given that turns without an advantage are not. */
@@ -22,32 +33,43 @@ export function trainedTokensOf(row: TrajectoryRow, advantages: readonly (number
 
 /** A row in the form the runtime takes; null when none of its turns is trained on. */
 export function trainingDatum(input: DatumInput): TrainingDatum | null {
-  const { trajectory, row, weight, currentPolicyVersion } = input;
+  const { trajectory, row, weight, currentPolicyVersion, columns = {} } = input;
   const turns = trainedTurns(row, input.advantages);
   if (turns.length === 0) return null;
   const trainedTokens = turns.reduce((sum, { start, end }) => sum + end - start, 0);
-  const samplingLogprobs = new Float32Array(trainedTokens);
   const advantages = new Float32Array(trainedTokens);
   let next = 0;
-  for (const { start, end, logprobOffset, advantage } of turns) {
-    const count = end - start;
-    samplingLogprobs.set(row.samplingLogprobs.slice(logprobOffset, logprobOffset + count), next);
-    advantages.fill(advantage, next, next + count);
-    next += count;
+  for (const { start, end, advantage } of turns) {
+    advantages.fill(advantage, next, next + end - start);
+    next += end - start;
   }
   const versions = turns.map(({ policyVersion }) => policyVersion ?? currentPolicyVersion);
+  const { oldLogprobs, referenceLogprobs, weightFactors } = columns;
   return {
     tokenIds: Int32Array.from(row.tokenIds),
     trained: turns.map(({ start, end }) => ({ start, end })),
-    samplingLogprobs,
+    samplingLogprobs: ofTurns(turns, trainedTokens, oldLogprobs ?? row.samplingLogprobs),
     advantages,
-    weights: new Float32Array(trainedTokens).fill(weight),
+    weights:
+      weightFactors === undefined
+        ? new Float32Array(trainedTokens).fill(weight)
+        : ofTurns(turns, trainedTokens, weightFactors).map((factor) => factor * weight),
+    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: ofTurns(turns, trainedTokens, referenceLogprobs) }),
     temperature: row.temperature,
     rolloutId: trajectory.rolloutId,
     groupId: trajectory.groupId,
     minPolicyVersion: Math.min(...versions),
     maxPolicyVersion: Math.max(...versions),
   };
+}
+
+/** The entries of a row's column that are of these turns. */
+function ofTurns(turns: readonly TrainedTurn[], trainedTokens: number, column: ArrayLike<number>): Float32Array {
+  const entries = new Float32Array(trainedTokens);
+  let next = 0;
+  for (const { start, end, logprobOffset } of turns)
+    for (let token = 0; token < end - start; token += 1, next += 1) entries[next] = column[logprobOffset + token] ?? 0;
+  return entries;
 }
 
 interface TrainedTurn {

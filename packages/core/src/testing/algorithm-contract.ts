@@ -36,21 +36,28 @@ function describePlans({ create }: AlgorithmContractOptions): void {
   });
 
   test('without rollouts there is nothing to learn', () => {
-    expect(create().planStep([], context).updates).toEqual([]);
-    expect(create().planStep([{ groupId: 'gr-1', rollouts: [] }], context).updates).toEqual([]);
+    expect(planOf(create(), [], context).updates).toEqual([]);
+    expect(planOf(create(), [{ groupId: 'gr-1', rollouts: [] }], context).updates).toEqual([]);
+  });
+
+  test('what is to be scored has every sampled token, with its own log-probability', () => {
+    for (const { tokenIds, trained, samplingLogprobs } of create().scoring?.(groups, context)?.data ?? []) {
+      const sampled = trained.flatMap(({ start, end }) => [...tokenIds.subarray(start, end)]);
+      expect([...samplingLogprobs]).toEqual(sampled.map((tokenId) => Math.fround(logprobOf(tokenId))));
+    }
   });
 
   test('from rollouts of different reward there is something to learn', () => {
-    expect(dataOf(create().planStep(groups, context))).not.toHaveLength(0);
+    expect(dataOf(planOf(create(), groups, context))).not.toHaveLength(0);
   });
 
   test('the same rollouts give the same plan, and are left as they are', () => {
-    const plan = create().planStep(groups, context);
-    expect(create().planStep(deepFreeze(structuredClone(groups)), context)).toEqual(plan);
+    const plan = planOf(create(), groups, context);
+    expect(planOf(create(), deepFreeze(structuredClone(groups)), context)).toEqual(plan);
   });
 
   test('every update has a loss, an optimizer and no empty batch', () => {
-    for (const { batches, loss, optimizer } of create().planStep(groups, context).updates) {
+    for (const { batches, loss, optimizer } of planOf(create(), groups, context).updates) {
       expect(batches).not.toHaveLength(0);
       for (const { data } of batches) expect(data).not.toHaveLength(0);
       expect(loss.name).not.toBe('');
@@ -62,25 +69,25 @@ function describePlans({ create }: AlgorithmContractOptions): void {
   test.each([['with rollouts', groups] as const, ['without', []] as const])(
     'metrics are finite numbers: %s',
     (_, given) => {
-      for (const value of Object.values(create().planStep(given, context).metrics)) {
+      for (const value of Object.values(planOf(create(), given, context).metrics)) {
         expect(value).toSatisfy(Number.isFinite);
       }
     },
   );
 
   test('batches keep the limit of the runtime', () => {
-    const plan = create().planStep(groups, { ...context, maxBatchTokens: 12 });
+    const plan = planOf(create(), groups, { ...context, maxBatchTokens: 12 });
     for (const { data } of plan.updates.flatMap(({ batches }) => batches)) {
       const tokens = data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
       expect(data.length === 1 || tokens <= 12).toBe(true);
     }
-    expect(dataOf(plan)).toHaveLength(dataOf(create().planStep(groups, context)).length);
+    expect(dataOf(plan)).toHaveLength(dataOf(planOf(create(), groups, context)).length);
   });
 }
 
 function describeData({ create }: AlgorithmContractOptions): void {
   test('a datum has one log-probability, advantage and weight for each trained token', () => {
-    for (const datum of dataOf(create().planStep(groups, context))) {
+    for (const datum of dataOf(planOf(create(), groups, context))) {
       const trainedTokens = datum.trained.reduce((sum, { start, end }) => sum + end - start, 0);
       expect(trainedTokens).toBeGreaterThan(0);
       expect(datum.samplingLogprobs).toHaveLength(trainedTokens);
@@ -91,7 +98,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
   });
 
   test('trained intervals are in order, do not overlap, and leave out the first token', () => {
-    for (const { trained, tokenIds } of dataOf(create().planStep(groups, context))) {
+    for (const { trained, tokenIds } of dataOf(planOf(create(), groups, context))) {
       let end = 1;
       for (const interval of trained) {
         expect(interval.start).toBeGreaterThanOrEqual(end);
@@ -103,7 +110,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
   });
 
   test('every trained token has the log-probability it was sampled with: no shift by one', () => {
-    for (const { trained, tokenIds, samplingLogprobs } of dataOf(create().planStep(groups, context))) {
+    for (const { trained, tokenIds, samplingLogprobs } of dataOf(planOf(create(), groups, context))) {
       const sampled = trained.flatMap(({ start, end }) => [...tokenIds.subarray(start, end)]);
       expect([...samplingLogprobs]).toEqual(sampled.map((tokenId) => Math.fround(logprobOf(tokenId))));
       for (const tokenId of sampled) expect(tokenId).toBeGreaterThanOrEqual(10);
@@ -111,7 +118,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
   });
 
   test('a datum names its rollout, its group, its temperature and its policy versions', () => {
-    for (const datum of dataOf(create().planStep(groups, context))) {
+    for (const datum of dataOf(planOf(create(), groups, context))) {
       expect(datum.rolloutId).toMatch(/^ro-/);
       expect(datum.groupId).toMatch(/^gr-/);
       expect(datum.temperature).toBe(1);
@@ -123,7 +130,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
 function describeLeftOut({ create }: AlgorithmContractOptions): void {
   const train = (rollout: CollectedGroup['rollouts'][number]): readonly string[] => {
     const group = { ...aCollectedGroup([0, 1, 0.5], 'gr-9') };
-    const plan = create().planStep([{ ...group, rollouts: [...group.rollouts, rollout] }], context);
+    const plan = planOf(create(), [{ ...group, rollouts: [...group.rollouts, rollout] }], context);
     return dataOf(plan).map(({ rolloutId }) => rolloutId);
   };
 
@@ -167,3 +174,12 @@ const groups: readonly CollectedGroup[] = [
     ),
   },
 ];
+
+/** The plan of an algorithm, with the scores it asks for: those of the policy that sampled. */
+function planOf(algorithm: Algorithm, groups: readonly CollectedGroup[], given: StepContext): StepPlan {
+  const request = algorithm.scoring?.(groups, given) ?? null;
+  if (request === null) return algorithm.planStep(groups, given);
+  const sampled = request.data.map(({ samplingLogprobs }) => samplingLogprobs);
+  const scores = Object.fromEntries(request.policies.map((policy) => [policy, sampled]));
+  return algorithm.planStep(groups, { ...given, scores });
+}

@@ -24,8 +24,14 @@ export class BatchMetrics {
     this.#loss = loss;
   }
 
-  /** Counts one trained token. */
-  add(token: ScoredToken): void {
+  /** Counts the trained tokens of one datum. */
+  addSequence(tokens: readonly ScoredToken[]): void {
+    const differences = tokens.map(({ logprob, samplingLogprob }) => logprob - samplingLogprob);
+    const meanRatio = Math.exp(differences.reduce((sum, difference) => sum + difference, 0) / tokens.length);
+    for (const token of tokens) this.#add(token, meanRatio);
+  }
+
+  #add(token: ScoredToken, meanRatio: number): void {
     const difference = token.logprob - token.samplingLogprob;
     const ratio = Math.exp(Math.min(20, Math.max(-20, difference)));
     const sums = this.#sums;
@@ -38,7 +44,8 @@ export class BatchMetrics {
     sums.squaredRatio += ratio * ratio;
     this.#maxRatio = Math.max(this.#maxRatio, ratio);
     this.#maxGap = Math.max(this.#maxGap, Math.abs(difference));
-    if (this.#isClipped(ratio, token.advantage)) this.#clipped += 1;
+    const clippedRatio = this.#loss.name === 'gspo' ? meanRatio : ratio;
+    if (this.#isClipped(clippedRatio, token.advantage)) this.#clipped += 1;
     if (token.referenceLogprob === undefined) return;
     const toReference = token.logprob - token.referenceLogprob;
     this.#references += 1;
@@ -70,13 +77,13 @@ export class BatchMetrics {
     };
   }
 
-  /** Whether the clip takes part: for `ppo` only where it changes the loss, for `cispo` wherever it bounds the ratio. */
+  /** Whether the clip takes part: for `cispo` wherever it bounds the ratio, else only where it changes the loss. */
   #isClipped(ratio: number, advantage: number): boolean {
     const { clip_low: low, clip_high: high } = this.#loss.parameters;
     if (low === undefined || high === undefined) return false;
     const isAbove = ratio > 1 + high;
     const isBelow = ratio < 1 - low;
-    if (this.#loss.name === 'ppo') return advantage > 0 ? isAbove : advantage < 0 && isBelow;
-    return isAbove || isBelow;
+    if (this.#loss.name === 'cispo') return isAbove || isBelow;
+    return advantage > 0 ? isAbove : advantage < 0 && isBelow;
   }
 }

@@ -14,7 +14,7 @@ test('defaults are filled in under what was given', () => {
 
 test('an unknown loss is refused with the list of known ones', () => {
   const names = lossDefinitions.map(({ name }) => name).join(', ');
-  expect(() => resolveLoss({ name: 'dro', parameters: {} })).toThrow(names);
+  expect(() => resolveLoss({ name: 'reward_shaping', parameters: {} })).toThrow(names);
 });
 
 test('an unknown parameter is refused with the list of accepted ones', () => {

@@ -27,6 +27,8 @@ export const lossDefinitions: readonly LossDefinition[] = [
   { name: 'importance_sampling', version: 1, defaults: commonDefaults },
   { name: 'ppo', version: 1, defaults: { ...commonDefaults, clip_low: 0.2, clip_high: 0.2, dual_clip: 3 } },
   { name: 'cispo', version: 1, defaults: { ...commonDefaults, clip_low: 1, clip_high: 3 } },
+  { name: 'gspo', version: 1, defaults: { ...commonDefaults, clip_low: 3e-4, clip_high: 4e-4 } },
+  { name: 'dro', version: 1, defaults: { ...commonDefaults, beta: 0.05 } },
 ];
 
 /** A loss with a value for every parameter. */

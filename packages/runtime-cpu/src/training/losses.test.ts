@@ -97,6 +97,32 @@ test('CISPO weighs the log-probability with the clipped ratio, which has no grad
   close(gradients, [-0.8, 1, 4.8]);
 });
 
+test('GSPO gives every token of a row the row’s ratio, and each gradient goes by its own log-probability', () => {
+  // Log-ratios -ln 2, 0 and ln 10: their mean is ln(5)/3.
+  const ratio = 5 ** (1 / 3);
+  const wide = evaluate('gspo', hand, { clip_low: 1, clip_high: 9 });
+  close(wide.losses.slice(0, 1), [-0.5]); // alone, a token is the row
+  close(wide.gradients, [-ratio, ratio, 4 * ratio]);
+  const narrow = evaluate('gspo', hand, { clip_low: 0.2, clip_high: 0.2 });
+  close(narrow.gradients, [0, ratio, 4 * ratio]);
+});
+
+test('GSPO on one token is PPO without a dual clip', () => {
+  const single = { sampling: [-2], logprobs: [-1.5], advantages: [-1.5] };
+  const clip = { clip_low: 0.2, clip_high: 0.3 };
+  expect(evaluate('gspo', single, clip)).toEqual(evaluate('ppo', single, { ...clip, dual_clip: 0 }));
+});
+
+test('DRO pulls towards the sampler by a square', () => {
+  const { losses, gradients } = evaluate('dro', hand, { beta: 0.5 });
+  const away = [-Math.LN2, 0, Math.LN10];
+  close(losses, [1.693147 + 0.25 * Math.LN2 ** 2, -1, -4 * 0.697415 + 0.25 * Math.LN10 ** 2]);
+  close(
+    gradients,
+    away.map((difference, token) => 0.5 * difference - (hand.advantages[token] ?? 0)),
+  );
+});
+
 test.each([
   [1, 0.5, 1],
   [2, 0.125, 0.5],
@@ -116,7 +142,7 @@ test('the entropy bonus lowers the loss by coefficient times entropy times weigh
 
 const number = (min: number, max: number) => fc.float({ min: Math.fround(min), max: Math.fround(max), noNaN: true });
 const token = fc.record({ logprob: number(-6, -0.01), advantage: number(-3, 3), shift: number(-1, 1) });
-const policyLosses = ['importance_sampling', 'ppo', 'cispo'] as const;
+const policyLosses = ['importance_sampling', 'ppo', 'cispo', 'gspo', 'dro'] as const;
 
 test('on policy, every policy loss has the gradient −A', () => {
   fc.assert(

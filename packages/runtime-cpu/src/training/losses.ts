@@ -1,9 +1,9 @@
-import { lax, numpy as np } from '@jax-js/jax';
+import { lax, numpy as np, tree } from '@jax-js/jax';
 
 /** The names of the losses. */
-export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo';
+export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'gspo' | 'dro';
 
-/** What a loss is computed from: one element a trained token; padding has `isTrained` false. */
+/** What a loss is computed from: rows × trained tokens, one row a datum; padding has `isTrained` false. */
 export type LossInput = {
   /** Log-probability under the weights being trained, at the sampling temperature. The gradient flows here. */
   logprobs: np.Array;
@@ -26,7 +26,13 @@ export type LossScalars = Record<string, np.Array>;
 /** The loss of each token, minimised, before weighting. Takes ownership of what it uses. */
 type TokenLoss = (input: PolicyTerms, scalars: LossScalars) => np.Array;
 
-type PolicyTerms = { logprobs: np.Array; ratio: np.Array; advantages: np.Array };
+type PolicyTerms = {
+  logprobs: np.Array;
+  /** logprob − sampling logprob. */
+  logRatio: np.Array;
+  advantages: np.Array;
+  isTrained: np.Array;
+};
 
 /** Log-ratios are held in ±20 before exponentiation (as verl does), so that one stray token cannot overflow. */
 const maxLogRatio = 20;
@@ -34,29 +40,47 @@ const maxLogRatio = 20;
 /** The token losses by name. `r` is exp(logprob − sampling logprob), `A` the advantage, `lp` the log-probability. */
 const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
   /** −lp */
-  cross_entropy: ({ logprobs, ratio, advantages }) => {
-    ratio.dispose();
-    advantages.dispose();
+  cross_entropy: ({ logprobs, ...unused }) => {
+    tree.dispose(unused);
     return logprobs.neg();
   },
   /** −r·A */
-  importance_sampling: ({ logprobs, ratio, advantages }) => {
-    logprobs.dispose();
-    return ratio.mul(advantages).neg();
+  importance_sampling: ({ logRatio, advantages, ...unused }) => {
+    tree.dispose(unused);
+    return ratioOf(logRatio).mul(advantages).neg();
   },
   /** max(−r·A, −clip(r, 1−low, 1+high)·A), for A < 0 at most −dual·A when dual > 0 */
-  ppo: ({ logprobs, ratio, advantages }, scalars) => {
-    logprobs.dispose();
-    const clipped = clipRatio(ratio.ref, scalars);
-    const unbounded = np.maximum(ratio.mul(advantages.ref).neg(), clipped.mul(advantages.ref).neg());
+  ppo: ({ logRatio, advantages, ...unused }, scalars) => {
+    tree.dispose(unused);
+    const unbounded = worseOfClipped(ratioOf(logRatio), advantages.ref, scalars);
     const dual = scalar(scalars, 'dual_clip');
     const bound = advantages.ref.mul(dual.ref).neg();
     const isBounded = np.where(advantages.less(0), dual.greater(0), false);
     return np.where(isBounded, np.minimum(unbounded.ref, bound), unbounded);
   },
   /** −stop_gradient(clip(r, 1−low, 1+high))·A·lp */
-  cispo: ({ logprobs, ratio, advantages }, scalars) =>
-    lax.stopGradient(clipRatio(ratio, scalars)).mul(advantages).mul(logprobs).neg(),
+  cispo: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
+    isTrained.dispose();
+    return lax
+      .stopGradient(clipRatio(ratioOf(logRatio), scalars))
+      .mul(advantages)
+      .mul(logprobs)
+      .neg();
+  },
+  /** As ppo without the dual bound, of s = exp(mean over the row of logprob − sampling logprob). */
+  gspo: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
+    const count = np.maximum(isTrained.astype(np.float32).sum(-1, { keepdims: true }), 1);
+    const ofRow = logRatio.sum(-1, { keepdims: true }).div(count);
+    // The value is the row's; the gradient of each token goes by its own log-probability alone.
+    const ofToken = lax.stopGradient(ofRow).add(logprobs.ref).sub(lax.stopGradient(logprobs));
+    return worseOfClipped(ratioOf(ofToken), advantages, scalars);
+  },
+  /** −lp·A + beta/2·(logprob − sampling logprob)² */
+  dro: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
+    isTrained.dispose();
+    const away = np.square(logRatio).mul(scalar(scalars, 'beta')).mul(0.5);
+    return away.sub(logprobs.mul(advantages));
+  },
 };
 
 /**
@@ -68,8 +92,12 @@ export function lossSum(name: LossName, input: LossInput, scalars: LossScalars):
   // Selecting, not multiplying: 0 × NaN is NaN, and so would the gradient be.
   const trained = (values: np.Array): np.Array => np.where(isTrained.ref, values, 0);
   const logprobs = trained(input.logprobs);
-  const logRatio = np.clip(logprobs.ref.sub(trained(input.samplingLogprobs)), -maxLogRatio, maxLogRatio);
-  const terms = { logprobs: logprobs.ref, ratio: np.exp(logRatio), advantages: trained(input.advantages) };
+  const terms = {
+    logprobs: logprobs.ref,
+    logRatio: logprobs.ref.sub(trained(input.samplingLogprobs)),
+    advantages: trained(input.advantages),
+    isTrained: isTrained.ref,
+  };
   const policy = tokenLosses[name](terms, scalars);
   const entropy = trained(input.entropies).mul(scalar(scalars, 'entropy_coefficient'));
   const kl = klEstimate(logprobs.sub(trained(input.referenceLogprobs)), scalar(scalars, 'kl_estimator'));
@@ -84,6 +112,16 @@ function klEstimate(difference: np.Array, estimator: np.Array): np.Array {
   const k2 = np.square(difference.ref).mul(0.5);
   const k3 = np.exp(bounded.ref.neg()).add(bounded).sub(1);
   return np.where(estimator.ref.equal(1), difference, np.where(estimator.equal(2), k2, k3));
+}
+
+function ratioOf(logRatio: np.Array): np.Array {
+  return np.exp(np.clip(logRatio, -maxLogRatio, maxLogRatio));
+}
+
+/** max(−r·A, −clip(r, 1−low, 1+high)·A) */
+function worseOfClipped(ratio: np.Array, advantages: np.Array, scalars: LossScalars): np.Array {
+  const clipped = clipRatio(ratio.ref, scalars);
+  return np.maximum(ratio.mul(advantages.ref).neg(), clipped.mul(advantages).neg());
 }
 
 function clipRatio(ratio: np.Array, scalars: LossScalars): np.Array {

@@ -3,7 +3,7 @@ import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/co
 import { accumulate } from '../accumulate.ts';
 import { PreconditionError } from '../errors/precondition-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
-import { BatchMetrics } from './batch-metrics.ts';
+import { BatchMetrics, type ScoredToken } from './batch-metrics.ts';
 import { GradientPass, type ScoredMicroBatch } from './gradient-pass.ts';
 import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
 import { planMicroBatches } from './micro-batch.ts';
@@ -162,12 +162,13 @@ function collect(
   into: { readonly logprobs: readonly Float32Array[]; readonly metrics: BatchMetrics },
 ): void {
   for (const [row, { index, datum, trainedPositions }] of examples.entries()) {
+    const tokens: ScoredToken[] = [];
     for (const at of trainedPositions.keys()) {
       const logprob = scored.logprobs[row * shape.outputs + at] as number;
       const target = into.logprobs[index];
       if (target) target[at] = logprob;
       if (datum.weights[at] === 0) continue;
-      into.metrics.add({
+      tokens.push({
         logprob,
         entropy: scored.entropies[row * shape.outputs + at] as number,
         samplingLogprob: datum.samplingLogprobs[at] as number,
@@ -175,5 +176,6 @@ function collect(
         advantage: datum.advantages[at] as number,
       });
     }
+    into.metrics.addSequence(tokens);
   }
 }

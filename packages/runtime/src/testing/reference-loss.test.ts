@@ -25,6 +25,8 @@ describe('the reference losses', () => {
     ['ppo', { ...clip, dual_clip: 3 }, [-0.5, 1, 12]],
     ['ppo', { ...clip, dual_clip: 10 }, [-0.5, 1, 40]],
     ['cispo', clip, [1.354518, -1, -3.347592]],
+    ['gspo', { ...clip, dual_clip: 0 }, [-0.5, 1, 40]],
+    ['dro', { beta: 0.5 }, [1.81326, -1, -1.464199]],
   ])('give the values worked out by hand for %s with %j', (name, parameters, expected) => {
     for (const [at, value] of values({ name, parameters }).entries()) expect(value).toBeCloseTo(expected[at] ?? 0, 4);
   });
@@ -52,7 +54,7 @@ describe('the reference losses', () => {
         fc.double({ min: -5, max: -0.01, noNaN: true }),
         fc.double({ min: -3, max: 3, noNaN: true }),
         (logprob, advantage) => {
-          for (const name of ['importance_sampling', 'ppo', 'cispo']) {
+          for (const name of ['importance_sampling', 'ppo', 'cispo', 'gspo', 'dro']) {
             const loss = { name, parameters: { ...clip, dual_clip: 3 } };
             const { logprobSlope } = referenceTokenLoss(loss, token(logprob, logprob, advantage));
             expect(logprobSlope).toBeCloseTo(-advantage, 10);
@@ -63,7 +65,7 @@ describe('the reference losses', () => {
   });
 
   it('have the slopes that small steps measure', () => {
-    const smooth = ['cross_entropy', 'importance_sampling', 'ppo'];
+    const smooth = ['cross_entropy', 'importance_sampling', 'ppo', 'dro'];
     const arbitrary = fc.record({
       name: fc.constantFrom(...smooth),
       logprob: fc.double({ min: -4, max: -0.1, noNaN: true }),
@@ -76,7 +78,7 @@ describe('the reference losses', () => {
     fc.assert(
       fc.property(arbitrary, ({ name, estimator, ...scored }) => {
         const kl = { kl_coefficient: 0.3, kl_estimator: estimator };
-        const loss = { name, parameters: { ...clip, dual_clip: 3, ...kl } };
+        const loss = { name, parameters: { ...clip, dual_clip: 3, beta: 0.2, ...kl } };
         const at = (logprob: number) => referenceTokenLoss(loss, { ...scored, logprob, entropy: 0 });
         const below = at(scored.logprob - step);
         const above = at(scored.logprob + step);

@@ -7,6 +7,8 @@ export interface ScoredToken {
   /** Natural log-probability under the reference policy; needed when `kl_coefficient` is not 0. */
   readonly referenceLogprob?: number | undefined;
   readonly advantage: number;
+  /** Mean of `logprob - samplingLogprob` over the trained tokens of the datum; needed for `gspo`. */
+  readonly meanLogRatio?: number | undefined;
   /** Entropy of the distribution it was scored under, in nats. */
   readonly entropy: number;
 }
@@ -58,6 +60,16 @@ function policyTerm(loss: ReferenceLoss, token: ScoredToken): Term {
       return { value: -ratio * advantage, slope: -ratioSlope * advantage };
     case 'ppo':
       return ppoTerm(loss, advantage, { value: ratio, slope: ratioSlope });
+    case 'gspo': {
+      // The slope by the token's own log-probability: the ratio of the row is held, that of the token is at 1.
+      const mean = token.meanLogRatio ?? logRatio;
+      const ofRow = Math.exp(clamp(mean, -maxLogRatio, maxLogRatio));
+      return ppoTerm(loss, advantage, { value: ofRow, slope: Math.abs(mean) <= maxLogRatio ? ofRow : 0 });
+    }
+    case 'dro': {
+      const beta = parameter(loss, 'beta');
+      return { value: (beta / 2) * logRatio ** 2 - logprob * advantage, slope: beta * logRatio - advantage };
+    }
     default: {
       const weight = clamp(ratio, ...clipRange(loss)) * advantage;
       return { value: -weight * logprob, slope: -weight };

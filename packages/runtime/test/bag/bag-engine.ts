@@ -20,6 +20,8 @@ export const bagCapabilities: EngineCapabilities = {
       defaults: { ...everyLoss, clip_low: 0.2, clip_high: 0.2, dual_clip: 3 },
     },
     { name: 'cispo', version: 1, defaults: { ...everyLoss, clip_low: 1, clip_high: 3 } },
+    { name: 'gspo', version: 1, defaults: { ...everyLoss, clip_low: 3e-4, clip_high: 4e-4 } },
+    { name: 'dro', version: 1, defaults: { ...everyLoss, beta: 0.05 } },
   ],
   maxBatchTokens: 1_000_000,
 };

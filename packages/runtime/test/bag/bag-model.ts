@@ -5,6 +5,7 @@ import {
   type InferenceEndpoint,
   type StepResult,
   type TrainingBatch,
+  type TrainingDatum,
 } from '@agentlightning/core';
 import type {
   EngineCheckpoint,
@@ -53,7 +54,9 @@ export class BagModel implements EngineModel {
     let total = 0;
     let trainedTokens = 0;
     let entropy = 0;
-    for (const datum of batch.data) {
+    const scores = await this.logprobs(batch);
+    for (const [index, datum] of batch.data.entries()) {
+      const meanLogRatio = meanLogRatioOf(datum, scores[index] ?? new Float32Array());
       for (const [at, position] of trainedPositions(datum).entries()) {
         const { temperature, tokenIds } = datum;
         const next = nextToken(this.#state.parameters, tokenIds.subarray(0, position), temperature);
@@ -63,6 +66,7 @@ export class BagModel implements EngineModel {
           samplingLogprob: datum.samplingLogprobs[at] ?? 0,
           referenceLogprob: datum.referenceLogprobs?.[at],
           advantage: datum.advantages[at] ?? 0,
+          meanLogRatio,
           entropy: next.entropy,
         });
         const weight = datum.weights[at] ?? 0;
@@ -160,6 +164,13 @@ export class BagModel implements EngineModel {
     const { isPaused, inFlight } = this;
     return { isPaused, inFlight, policyVersion: this.#state.policyVersion };
   }
+}
+
+function meanLogRatioOf({ samplingLogprobs, weights }: TrainingDatum, logprobs: Float32Array): number {
+  const differences = [...logprobs].flatMap((logprob, at) =>
+    weights[at] === 0 ? [] : [logprob - (samplingLogprobs[at] ?? 0)],
+  );
+  return differences.reduce((sum, difference) => sum + difference, 0) / Math.max(1, differences.length);
 }
 
 function nonFinite(loss: number): AgentLightningError {

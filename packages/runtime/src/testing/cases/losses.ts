@@ -14,6 +14,8 @@ const losses = [
   ['ppo', { clip_low: 0.2, clip_high: 0.28, dual_clip: 0 }],
   ['ppo', { clip_low: 0.2, clip_high: 0.28, dual_clip: 1.3 }],
   ['cispo', { clip_low: 0.1, clip_high: 0.3 }],
+  ['gspo', { clip_low: 0.2, clip_high: 0.05 }],
+  ['dro', { beta: 0.4 }],
 ] as const;
 
 /** How far the sampling log-probabilities are from the model's: ratios below, inside and above every clip. */
@@ -54,12 +56,15 @@ function expectedLoss(
   scored: { datum: TrainingDatum; logprobs: Float32Array; entropy: number },
 ): number {
   const { datum, logprobs, entropy } = scored;
+  const differences = logprobs.map((logprob, at) => logprob - (datum.samplingLogprobs[at] ?? 0));
+  const meanLogRatio = differences.reduce((sum, difference) => sum + difference, 0) / differences.length;
   return logprobs.reduce((sum, logprob, at) => {
     const token = {
       logprob,
       samplingLogprob: datum.samplingLogprobs[at] ?? 0,
       referenceLogprob: datum.referenceLogprobs?.[at],
       advantage: datum.advantages[at] ?? 0,
+      meanLogRatio,
       entropy,
     };
     return sum + (datum.weights[at] ?? 0) * referenceTokenLoss(loss, token).value;

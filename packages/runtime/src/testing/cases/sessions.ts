@@ -14,7 +14,8 @@ export function describeSessions(bench: Bench): void {
       expect(capabilities.models.length).toBeGreaterThan(0);
       for (const model of capabilities.models) expect(model.vocabSize).toBeGreaterThanOrEqual(16);
       const losses = capabilities.losses.map((loss) => loss.name);
-      expect(losses).toEqual(expect.arrayContaining(['cross_entropy', 'importance_sampling', 'ppo', 'cispo']));
+      const named = ['cross_entropy', 'importance_sampling', 'ppo', 'cispo', 'gspo', 'dro'];
+      expect(losses).toEqual(expect.arrayContaining(named));
       expect(capabilities.maxMessageBytes).toBeGreaterThanOrEqual(4 * 1024 * 1024);
     });
 

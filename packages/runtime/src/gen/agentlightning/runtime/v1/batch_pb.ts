@@ -161,7 +161,8 @@ export const BatchSchema: GenMessage<Batch> = /*@__PURE__*/
  */
 export type LossSpec = Message<"agentlightning.runtime.v1.LossSpec"> & {
   /**
-   * One of the capabilities' losses: `cross_entropy`, `importance_sampling`, `ppo`, `cispo`.
+   * One of the capabilities' losses: `cross_entropy`, `importance_sampling`, `ppo`, `cispo`,
+   * `gspo`, `dro`.
    *
    * @generated from field: string name = 1;
    */

@@ -6,7 +6,7 @@ import { trainedTokensOfTrajectory } from '../training-batch/training-batches.ts
 import type { CollectedTrajectories } from '../trajectory/collect-trajectories.ts';
 
 /** What a step of a policy-gradient algorithm found, by name. A mean of nothing is left out. */
-export function grpoMetrics(
+export function policyGradientMetrics(
   collected: CollectedTrajectories,
   { scored, ...comparisons }: ScoredTrajectories,
   context: StepContext,

@@ -6,9 +6,8 @@ import {
   describeAlgorithmContract,
 } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
-import { grpo } from './grpo.ts';
+import { grpo } from '../recipes/grpo.ts';
 
-describeAlgorithmContract({ name: 'grpo', create: grpo });
 describeAlgorithmContract({
   name: 'grpo with everything switched on',
   create: () =>

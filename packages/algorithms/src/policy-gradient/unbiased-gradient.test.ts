@@ -1,8 +1,8 @@
 import type { CollectedGroup } from '@agentlightning/core';
 import { aCollectedRollout } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { grpo } from './grpo.ts';
-import type { GrpoOptions } from './grpo-options.ts';
+import { grpo } from '../recipes/grpo.ts';
+import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
 /**
  * A policy over three answers of different length: only the first token is a choice, the others follow. So the
@@ -35,7 +35,7 @@ function groupOf(chosen: readonly number[]): CollectedGroup {
 }
 
 /** The mean, over all groups, of the gradient that the plan's advantages and weights make. */
-function meanPlannedGradient(options: GrpoOptions): readonly number[] {
+function meanPlannedGradient(options: PolicyGradientOptions): readonly number[] {
   const algorithm = grpo({ groupSize, advantage: { type: 'dr-grpo' }, ...options });
   const total = answers.map(() => 0);
   for (let code = 0; code < answers.length ** groupSize; code += 1) {

@@ -1,4 +1,4 @@
-import type { AdamParameters, AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
+import type { AdamParameters, AdvantageEstimator, CreditAssignment, ValidationIssue } from '@agentlightning/core';
 import { z } from 'zod';
 import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';
 import {
@@ -6,14 +6,24 @@ import {
   creditAssignmentOptionsSchema,
 } from '../credit-assignment/credit-assignment-options.ts';
 import { parseOptions } from '../parse-options.ts';
-import { type Aggregation, aggregations } from '../training-batch/aggregation.ts';
+import { type SamplerCorrection, samplerCorrectionSchema } from '../sampler-correction.ts';
+import { type Aggregation, aggregationSchema } from '../training-batch/aggregation.ts';
 import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
 import { type LearningRateSchedule, learningRateScheduleSchema } from './learning-rate.ts';
-import { type LossOptions, lossIssues } from './loss-options.ts';
+import { type LossOptions, lossIssues, lossNames } from './loss-options.ts';
+import { type OverlongPenalty, overlongPenaltySchema } from './overlong-penalty.ts';
 
-/** How GRPO learns. Everything is optional. */
-export interface GrpoOptions extends LossOptions, TransitionOptions {
-  /** How many rollouts of each task are compared, at least 2. More give a better baseline and cost more. @default 8 */
+/**
+ * How a policy-gradient recipe learns. Everything is optional; the defaults below are those of `grpo`, and each recipe says
+ * which of them are its own.
+ */
+export interface PolicyGradientOptions extends LossOptions, TransitionOptions {
+  /**
+   * How many rollouts of each task are compared, at least 2, or 1 for an estimator that compares over the batch. More
+   * give a better baseline and cost more.
+   *
+   * @default 8
+   */
   readonly groupSize?: number;
   /**
    * Adam's learning rate. It depends on the model more than anything else: about 1e-6 for all weights of a model of
@@ -37,6 +47,24 @@ export interface GrpoOptions extends LossOptions, TransitionOptions {
    * @default 'token-mean'
    */
   readonly aggregation?: Aggregation;
+  /**
+   * Whether groups that teach nothing count in the averages of the loss. Without them a step with few groups left is as
+   * large as one with all (dynamic sampling of DAPO).
+   *
+   * @default false
+   */
+  readonly dropConstantGroups?: boolean;
+  /** Takes from the reward of rollouts that say too much. @default none */
+  readonly overlongPenalty?: OverlongPenalty;
+  /**
+   * Corrects for rollouts that were sampled by older weights, or by an engine that computes differently. Costs a
+   * forward pass over the step's rollouts.
+   *
+   * @default none: the loss takes its ratio to the sampler
+   */
+  readonly samplerCorrection?: SamplerCorrection;
+  /** Turns that a policy sampled which is more versions older than this are not trained on. @default no limit */
+  readonly maxStaleness?: number;
   /** How often the rollouts of a step are gone through. More learns faster from the same rollouts, less stably. @default 1 */
   readonly epochs?: number;
   /** Into how many optimizer steps each epoch is divided, by rollout. @default 1 */
@@ -61,8 +89,8 @@ const optimizerSchema = z.strictObject({
   gradientClipNorm: coefficient,
 });
 
-const grpoOptionsObject = z.strictObject({
-  groupSize: z.int().min(2).exactOptional(),
+const optionsObject = z.strictObject({
+  groupSize: count,
   learningRate: positive.exactOptional(),
   learningRateSchedule: learningRateScheduleSchema.exactOptional(),
   optimizer: optimizerSchema.exactOptional(),
@@ -76,7 +104,11 @@ const grpoOptionsObject = z.strictObject({
       error: `must be { type: "grpo" }, with one of ${advantageTypes.join(', ')} as type, or an object with a method \`estimate\``,
     })
     .exactOptional(),
-  aggregation: z.enum(aggregations).exactOptional(),
+  aggregation: aggregationSchema.exactOptional(),
+  dropConstantGroups: z.boolean().exactOptional(),
+  overlongPenalty: overlongPenaltySchema.exactOptional(),
+  samplerCorrection: samplerCorrectionSchema.exactOptional(),
+  maxStaleness: z.int().min(0).exactOptional(),
   epochs: count,
   minibatches: count,
   maxTokens: z.int().min(2).exactOptional(),
@@ -84,30 +116,53 @@ const grpoOptionsObject = z.strictObject({
   maxBatchTokens: z.int().min(2).exactOptional(),
   agents: z.array(z.string()).min(1).exactOptional(),
   rewardName: z.string().min(1).exactOptional(),
-  loss: z.enum(['ppo', 'importance_sampling', 'cispo']).exactOptional(),
+  loss: z.enum(lossNames).exactOptional(),
   clipLow: coefficient,
   clipHigh: coefficient,
+  droBeta: coefficient,
   dualClip: z.union([z.literal(0), z.number().gt(1)]).exactOptional(),
   entropyCoefficient: coefficient,
   klCoefficient: coefficient,
+  klEstimator: z.enum(['k1', 'k2', 'k3']).exactOptional(),
+  klPlacement: z.enum(['loss', 'reward']).exactOptional(),
 });
 
-/** The shape of {@link GrpoOptions}. */
-const grpoOptionsSchema: z.ZodType<GrpoOptions> = grpoOptionsObject.check(({ value, issues }) => {
-  for (const { path, message } of lossIssues(value))
-    issues.push({ code: 'custom', input: value, path: [path], message });
-});
+/** The names of the options. */
+const optionNames: readonly string[] = Object.keys(optionsObject.shape);
 
 /**
- * Checks options that came from outside, such as a configuration file.
+ * Checks options that came from outside, such as a configuration file, and fills in a recipe's own defaults.
  *
+ * @param recipe - the recipe's name
+ * @param defaults - what differs from the defaults of {@link PolicyGradientOptions}
  * @throws AgentLightningError with code `CONFIG` that names every wrong option
  */
-export function parseGrpoOptions(options: unknown): GrpoOptions {
-  return parseOptions(grpoOptionsSchema, options, {
-    what: 'algorithm grpo',
-    keys: Object.keys(grpoOptionsObject.shape),
+export function parsePolicyGradientOptions(
+  recipe: string,
+  defaults: PolicyGradientOptions,
+  options: unknown,
+): PolicyGradientOptions {
+  const schema: z.ZodType<PolicyGradientOptions> = optionsObject.check(({ value, issues }) => {
+    for (const { path, message } of contradictions({ ...defaults, ...value }))
+      issues.push({ code: 'custom', input: value, path: [path], message });
   });
+  return { ...defaults, ...parseOptions(schema, options, { what: `algorithm ${recipe}`, keys: optionNames }) };
+}
+
+/** Settings that are right each by itself and make no sense together. */
+function contradictions(settings: PolicyGradientOptions): readonly ValidationIssue[] {
+  const { advantage = { type: 'grpo' }, groupSize, klPlacement, creditAssignment } = settings;
+  const isGroupwise = 'type' in advantage && advantage.type !== 'reinforce++';
+  const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type !== 'terminal';
+  return [
+    ...lossIssues(settings),
+    ...(groupSize === 1 && isGroupwise
+      ? [{ path: 'groupSize', message: `must be >=2: the advantage ${advantage.type} compares the rollouts of a task` }]
+      : []),
+    ...(klPlacement === 'reward' && isByTurn
+      ? [{ path: 'klPlacement', message: 'in the reward it needs { type: "terminal" } as creditAssignment' }]
+      : []),
+  ];
 }
 
 function hasMethod(name: string): (value: unknown) => boolean {

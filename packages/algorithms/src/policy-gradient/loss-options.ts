@@ -1,0 +1,102 @@
+import type { LossSpec, ValidationIssue } from '@agentlightning/core';
+
+/** Which loss is used, and its parameters. */
+export interface LossOptions {
+  /**
+   * With `r` the probability ratio of the policy in training to the one that sampled, and `A` the advantage:
+   *
+   * - `ppo`: `max(-r·A, -clip(r, 1 - clipLow, 1 + clipHigh)·A)`, and at most `-dualClip·A` where `A < 0`,
+   * - `importance_sampling`: `-r·A`, for one update a step, where `r` stays near 1,
+   * - `cispo`: `-stopgrad(clip(r, 1 - clipLow, 1 + clipHigh))·A·logprob`: clipped tokens still give a gradient.
+   * - `gspo`: `ppo` with one ratio for the whole row, the geometric mean of its tokens' ratios,
+   * - `dro`: `-logprob·A + ½·droBeta·(logprob - samplingLogprob)²`, which stays near the sampler by a square.
+   *
+   * @default 'ppo'
+   */
+  readonly loss?: PolicyLoss;
+  /** How far below 1 the ratio may go, at least 0. @default 0.2 for `ppo`, 1 for `cispo`, 3e-4 for `gspo` */
+  readonly clipLow?: number;
+  /**
+   * How far above 1 the ratio may go, at least 0. More room above than below lets unlikely tokens rise (DAPO, arXiv
+   * 2503.14476, section 3.1).
+   *
+   * @default 0.28 for `ppo`, 3 for `cispo`, 4e-4 for `gspo`
+   */
+  readonly clipHigh?: number;
+  /** Bound of `ppo` where `A < 0` (arXiv 1912.09729), more than 1; 0 sets no bound. @default 3 */
+  readonly dualClip?: number;
+  /** How strongly `dro` holds on to the sampler, at least 0. @default 0.05 */
+  readonly droBeta?: number;
+  /** Times the entropy in nats of each token's distribution, subtracted from its loss. Keeps exploration up. @default 0 */
+  readonly entropyCoefficient?: number;
+  /**
+   * Times the estimated KL divergence from a reference policy, the model as the run began with it, in nats. Costs a
+   * forward pass of that model.
+   *
+   * @default 0
+   */
+  readonly klCoefficient?: number;
+  /**
+   * How a KL term in the loss is estimated (Schulman 2020), with `d = logprob - referenceLogprob`: k1 is `d`, k2 `d²/2`, k3
+   * `exp(-d) + d - 1`. As a loss, k1 has an expected gradient of 0, k3 a biased one, and k2 the right one on policy.
+   *
+   * @default 'k3', as most implementations
+   */
+  readonly klEstimator?: 'k1' | 'k2' | 'k3';
+  /** `loss`: added to each token's loss. `reward`: k1 over the rollout, taken from its reward. @default 'loss' */
+  readonly klPlacement?: 'loss' | 'reward';
+}
+
+/** The losses of the runtime contract that learn from advantages. */
+export type PolicyLoss = 'ppo' | 'importance_sampling' | 'cispo' | 'gspo' | 'dro';
+
+/** All of them. */
+export const lossNames: readonly PolicyLoss[] = ['ppo', 'importance_sampling', 'cispo', 'gspo', 'dro'];
+
+/** The parameters that each loss has, with what they are unless given. */
+const ownDefaults: Readonly<Record<PolicyLoss, Readonly<Record<string, number>>>> = {
+  ppo: { clip_low: 0.2, clip_high: 0.28, dual_clip: 3 },
+  cispo: { clip_low: 1, clip_high: 3 },
+  gspo: { clip_low: 3e-4, clip_high: 4e-4 },
+  dro: { beta: 0.05 },
+  importance_sampling: {},
+};
+
+/** The loss as the runtime takes it, with every parameter named. */
+export function lossSpec(options: LossOptions): LossSpec {
+  const name = options.loss ?? 'ppo';
+  return {
+    name,
+    parameters: {
+      ...ownDefaults[name],
+      ...ownParameters(options),
+      entropy_coefficient: options.entropyCoefficient ?? 0,
+      kl_coefficient: options.klCoefficient ?? 0,
+      ...(options.klEstimator === undefined ? {} : { kl_estimator: Number(options.klEstimator.slice(1)) }),
+    },
+  };
+}
+
+/** The parameters that the chosen loss does not have: a setting without effect is a mistake. */
+export function lossIssues(options: LossOptions): readonly ValidationIssue[] {
+  const name = options.loss ?? 'ppo';
+  const known = Object.keys(ownDefaults[name]);
+  return Object.keys(ownParameters(options))
+    .filter((parameter) => !known.includes(parameter))
+    .map((parameter) => ({
+      path: ownOptionNames[parameter] ?? parameter,
+      message: `the loss ${name} does not have it; leave it out or choose another loss`,
+    }));
+}
+
+const ownOptionNames: Readonly<Record<string, keyof LossOptions>> = {
+  clip_low: 'clipLow',
+  clip_high: 'clipHigh',
+  dual_clip: 'dualClip',
+  beta: 'droBeta',
+};
+
+function ownParameters(options: LossOptions): Readonly<Record<string, number>> {
+  const given = Object.entries(ownOptionNames).map(([parameter, option]) => [parameter, options[option]] as const);
+  return Object.fromEntries(given.filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
+}

@@ -1,0 +1,74 @@
+import type { TrajectoryRow } from '@agentlightning/core';
+import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { boundsOf, correctionFactors, type SamplerCorrection, samplerRatios } from '../sampler-correction.ts';
+import type { RowColumns } from '../training-batch/training-datum.ts';
+import type { ScoresByRow } from '../trajectory/row-scores.ts';
+
+/** What the scores of a step's rows are used for. */
+export interface ScoreUse {
+  readonly correction: SamplerCorrection | null;
+  /** Whether the loss compares with the reference policy. */
+  readonly isReferenceInLoss: boolean;
+}
+
+/**
+ * The columns that scores add to a row: with a correction, the probability ratio of the loss is relative to the weights
+ * in training, and what lies between these and the sampler is in the weights. So it is never corrected for twice.
+ */
+export function columnsFromScores(scores: ScoresByRow, use: ScoreUse): (row: TrajectoryRow) => RowColumns {
+  return (row) => {
+    const { current, reference } = scores.get(row) ?? { current: null, reference: null };
+    const { correction } = use;
+    return {
+      ...(correction === null || current === null ? {} : correctedColumns(row, current, correction)),
+      ...(use.isReferenceInLoss && reference !== null ? { referenceLogprobs: reference } : {}),
+    };
+  };
+}
+
+function correctedColumns(row: TrajectoryRow, current: Float32Array, correction: SamplerCorrection): RowColumns {
+  const ratios = samplerRatios(current, row.samplingLogprobs, correction.level);
+  return { oldLogprobs: current, weightFactors: correctionFactors(ratios, correction) };
+}
+
+/**
+ * How far the sampler was from the weights in training, over the tokens that are trained: mean `|Δlogp|`, the KL divergence by
+ * k1 and k3 in nats, the effective sample fraction of the factors `1 / mean((w / mean(w))²)` (Kish 1965), and how many
+ * tokens a bound cut or masked. Empty when nothing was scored.
+ */
+export function samplerMetrics(
+  scored: readonly ScoredTrajectory[],
+  scores: ScoresByRow,
+  correction: SamplerCorrection,
+): Readonly<Record<string, number>> {
+  const sums = { tokens: 0, gap: 0, k1: 0, k3: 0, factor: 0, squaredFactor: 0, bounded: 0 };
+  for (const row of scored.flatMap(({ trajectory }) => trajectory.rows)) {
+    const current = scores.get(row)?.current ?? null;
+    if (current === null) continue;
+    const ratios = samplerRatios(current, row.samplingLogprobs, correction.level);
+    const factors = correctionFactors(ratios, correction);
+    const { min, max } = boundsOf(correction);
+    for (const [token, ratio] of ratios.entries()) {
+      const difference = (current[token] ?? 0) - (row.samplingLogprobs[token] ?? 0);
+      const factor = factors[token] ?? 0;
+      sums.tokens += 1;
+      sums.gap += Math.abs(difference);
+      sums.k1 -= difference;
+      sums.k3 += Math.exp(Math.min(20, difference)) - difference - 1;
+      sums.factor += factor;
+      sums.squaredFactor += factor * factor;
+      if (ratio > max || ratio < min) sums.bounded += 1;
+    }
+  }
+  const { tokens } = sums;
+  if (tokens === 0) return {};
+  return {
+    'sampler/logprob_gap': sums.gap / tokens,
+    'sampler/kl_k1': sums.k1 / tokens,
+    'sampler/kl_k3': sums.k3 / tokens,
+    'sampler/bounded_fraction': sums.bounded / tokens,
+    ...(sums.squaredFactor > 0
+      ? { 'sampler/effective_sample_fraction': (sums.factor * sums.factor) / (tokens * sums.squaredFactor) }
+      : {}),
+  };
+}

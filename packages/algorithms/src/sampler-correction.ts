@@ -1,0 +1,80 @@
+import { z } from 'zod';
+
+/**
+ * What is done about sequences that were not sampled by exactly the policy in training: by older weights, or by an engine
+ * whose arithmetic differs. With `q` the probability when sampled and `p` that under the weights in training, before
+ * the step, `ρ = p / q` of a token, or of all trained tokens of a row together.
+ *
+ * - `truncate`: the token's weight is multiplied by `min(ρ, max)` (truncated importance sampling, Ionides 2008). Biased
+ *   towards what the old policy did where it is cut, of bounded variance.
+ * - `mask`: it is multiplied by `ρ` where `min ≤ ρ ≤ max`, else by 0. What differs too much is left out.
+ */
+export interface SamplerCorrection {
+  readonly type: 'truncate' | 'mask';
+  /** `token`: each by itself. `sequence`: the product over the row, for all of its tokens. @default 'token' */
+  readonly level?: 'token' | 'sequence';
+  /** The largest `ρ`, at least 1. @default 2 for tokens, 5 for sequences */
+  readonly max?: number;
+  /** The smallest `ρ` that `mask` lets through, at most 1. @default 0 */
+  readonly min?: number;
+}
+
+/** The shape of {@link SamplerCorrection}. */
+export const samplerCorrectionSchema: z.ZodType<SamplerCorrection> = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('truncate'),
+    level: z.enum(['token', 'sequence']).exactOptional(),
+    max: z.number().min(1).exactOptional(),
+  }),
+  z.strictObject({
+    type: z.literal('mask'),
+    level: z.enum(['token', 'sequence']).exactOptional(),
+    max: z.number().min(1).exactOptional(),
+    min: z.number().min(0).max(1).exactOptional(),
+  }),
+]);
+
+/** Log-ratios are held in ±20 before exponentiation, as the losses of the runtime contract do. */
+const maxLogRatio = 20;
+
+/** The bounds that are in force, defaults filled in. */
+export interface CorrectionBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The smallest and largest ratio that a correction lets through. */
+export function boundsOf({ level = 'token', max, min }: SamplerCorrection): CorrectionBounds {
+  return { min: min ?? 0, max: max ?? (level === 'token' ? 2 : 5) };
+}
+
+/**
+ * The ratios `ρ` of a row's trained tokens: each by itself, or for all the product over the row.
+ *
+ * @param currentLogprobs - natural-log probabilities under the weights in training
+ * @param samplingLogprobs - those when the tokens were sampled
+ */
+export function samplerRatios(
+  currentLogprobs: ArrayLike<number>,
+  samplingLogprobs: ArrayLike<number>,
+  level: 'token' | 'sequence' = 'token',
+): Float64Array {
+  const differences = Float64Array.from(
+    { length: currentLogprobs.length },
+    (_, token) => (currentLogprobs[token] ?? 0) - (samplingLogprobs[token] ?? 0),
+  );
+  const bounded = (value: number): number => Math.exp(Math.min(maxLogRatio, Math.max(-maxLogRatio, value)));
+  if (level === 'token') return differences.map(bounded);
+  const ofRow = bounded(differences.reduce((sum, difference) => sum + difference, 0));
+  return differences.fill(ofRow);
+}
+
+/** By what the weight of each token is multiplied, given its ratio. */
+export function correctionFactors(ratios: Float64Array, correction: SamplerCorrection): Float32Array {
+  const { min, max } = boundsOf(correction);
+  const factor = (ratio: number): number => {
+    if (correction.type === 'truncate') return Math.min(ratio, max);
+    return ratio >= min && ratio <= max ? ratio : 0;
+  };
+  return Float32Array.from(ratios, factor);
+}
