@@ -14,6 +14,7 @@ import { installStep } from './verify/install-step.ts';
 import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, runStep, showFailures } from './verify/progress.ts';
+import { sizeStep } from './verify/size-step.ts';
 import { snippetStep } from './verify/snippet-step.ts';
 import type { Step } from './verify/step.ts';
 import { testStep } from './verify/test-step.ts';
@@ -53,6 +54,7 @@ const steps: readonly Step[] = [
     remark: /(\d+ successful)/,
   }),
   packageStep,
+  sizeStep,
   matrixStep,
   snippetStep,
   commandStep({

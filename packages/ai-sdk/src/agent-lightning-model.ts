@@ -55,7 +55,7 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
   const { operation } = call;
   const end = (error?: unknown): void => (claimed === null ? operation.end(endOf(error)) : undefined);
   try {
-    const result = await operations.steps.within(call.id, run);
+    const result = await operation.request(call, run);
     const tap = operation.streamTap(call);
     const ended = (): void => {
       tap.ended();
@@ -67,7 +67,6 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
     }
     return result;
   } catch (error) {
-    operation.requestFailed(call, error);
     end(error);
     throw error;
   }

@@ -1,4 +1,5 @@
 import type { SdkStart } from './sdk-events.ts';
+import { modelIdOf } from './sdk-messages.ts';
 
 /** What is known of a call that may be an agent's work. */
 export interface AiSdkCall {
@@ -21,7 +22,7 @@ export function agentNameOf(naming: AgentNaming, operation: string, event: SdkSt
     return naming({
       operation,
       functionId,
-      model: event.modelId ?? event.model?.modelId ?? null,
+      model: modelIdOf(event) ?? null,
       instructions: typeof instructions === 'string' ? instructions : null,
     });
   } catch {

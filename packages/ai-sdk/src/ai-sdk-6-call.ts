@@ -33,7 +33,7 @@ export class AiSdk6Call {
     if (this.#operation === undefined) return;
     this.#tools = fieldsOf(event.tools);
     this.#operation.beginStep(event.stepNumber);
-    const request = requestOf({ ...event, modelId: event.model?.modelId });
+    const request = requestOf(event);
     const { operations } = this.#options;
     operations.unplaced.add(operations.beginModelCall(this.#operation, { request, maxRetries: this.#maxRetries }));
   }

@@ -1,3 +1,4 @@
+import { fieldsOf } from '@agentlightning/core/adapter';
 import type { SdkAnswer } from './sdk-events.ts';
 
 /** A part of a stream as providers send it, of the second to the fourth version of their specification. */
@@ -23,82 +24,86 @@ interface Content {
   input?: unknown;
 }
 
+/** What is said of an answer before and after its content. */
+interface Head {
+  responseId?: string | undefined;
+  modelId?: string | undefined;
+  finishReason?: unknown;
+  usage?: unknown;
+}
+
 /** What has come of a streamed answer so far. */
 export class GatheredAnswer {
-  #id: string | undefined;
-  #modelId: string | undefined;
-  #finishReason: unknown;
-  #usage: unknown;
+  readonly #head: Head = {};
   readonly #content: Content[] = [];
   /** What the stream said went wrong; undefined when nothing did. */
   error: unknown;
 
   /** Whether the provider said how the answer ended. */
   get isWhole(): boolean {
-    return this.#finishReason !== undefined;
+    return this.#head.finishReason !== undefined;
   }
 
   /** Whether nothing has come. */
   get isEmpty(): boolean {
-    return this.#id === undefined && this.#content.length === 0;
+    return this.#head.responseId === undefined && this.#content.length === 0;
   }
 
   /** Takes in the next part of a stream. */
   take(part: unknown): void {
-    if (typeof part !== 'object' || part === null) return;
-    const { type, ...fields } = part as StreamPart;
+    const {
+      type,
+      id,
+      modelId,
+      toolCallId = id,
+      toolName,
+      delta = '',
+      input,
+      finishReason,
+      usage,
+      error,
+    }: StreamPart = fieldsOf(part);
     switch (type) {
       case 'response-metadata':
-        this.#id = fields.id ?? this.#id;
-        this.#modelId = fields.modelId ?? this.#modelId;
+        this.#head.responseId ??= id;
+        this.#head.modelId ??= modelId;
         return;
       case 'text-delta':
-        this.#append('text', fields.delta);
-        return;
       case 'reasoning-delta':
-        this.#append('reasoning', fields.delta);
+        this.#append(type.slice(0, -'-delta'.length), delta);
         return;
       case 'tool-input-start':
-        this.#toolCall(fields.id, fields.toolName);
-        return;
       case 'tool-input-delta':
-        this.#toolCall(fields.id).input += fields.delta ?? '';
+        this.#toolCall(toolCallId, toolName).input += delta;
         return;
       case 'tool-call':
-        this.#toolCall(fields.toolCallId, fields.toolName).input = fields.input;
+        this.#toolCall(toolCallId, toolName).input = input;
         return;
       case 'error':
-        this.error = fields.error ?? 'the stream told of an error';
+        this.error = error ?? 'the stream told of an error';
         return;
       case 'finish':
-        this.#finishReason = fields.finishReason;
-        this.#usage = fields.usage;
+        this.#head.finishReason = finishReason;
+        this.#head.usage = usage;
     }
   }
 
   /** The answer so far; tool calls that broke off are in it with the input that came. */
   toAnswer(): SdkAnswer {
-    return {
-      responseId: this.#id,
-      modelId: this.#modelId,
-      content: this.#content,
-      finishReason: this.#finishReason,
-      usage: this.#usage,
-    };
+    return { ...this.#head, content: this.#content };
   }
 
-  #append(type: string, delta = ''): void {
+  #append(type: string, delta: string): void {
     const last = this.#content.at(-1);
     if (last?.type === type) last.text += delta;
     else this.#content.push({ type, text: delta });
   }
 
   /** The tool call of an id, which begins when it is first heard of. */
-  #toolCall(toolCallId: string | undefined, toolName?: string): Content {
+  #toolCall(toolCallId: string | undefined, toolName: string | undefined): Content {
     const begun = this.#content.find((content) => content.toolCallId === toolCallId && content.type === 'tool-call');
-    if (begun !== undefined) return begun;
-    const call: Content = { type: 'tool-call', toolCallId, toolName, input: '' };
-    this.#content.push(call);
+    const call = begun ?? { type: 'tool-call', toolCallId, toolName, input: '' };
+    if (begun === undefined) this.#content.push(call);
     return call;
   }
 }

@@ -1,8 +1,13 @@
-import { hasFields, type RedirectedFetchOptions, redirectGlobalFetch } from '@agentlightning/core/adapter';
+import {
+  installedVersion,
+  type RedirectedFetchOptions,
+  redirectGlobalFetch,
+  sharedInstrumentation,
+} from '@agentlightning/core/adapter';
 import type { AgentNaming } from './agent-naming.ts';
 import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
-import { assertSupportedVersion, installedVersion } from './supported-version.ts';
+import { assertSupportedVersion } from './supported-version.ts';
 import { AiSdkTelemetry } from './telemetry.ts';
 import { followChannel } from './telemetry-channel.ts';
 
@@ -35,16 +40,15 @@ export interface InstrumentAiSdkOptions {
 
 /** The telemetry integrations of the AI SDK, of both majors, and of every copy that is loaded. */
 interface TelemetryHolder {
-  AI_SDK_TELEMETRY_INTEGRATIONS?: unknown[];
+  AI_SDK_TELEMETRY_INTEGRATIONS?: unknown[] | undefined;
 }
-
-const mark: unique symbol = Symbol.for('agentlightning.ai-sdk');
 
 /**
  * Makes every agent on the Vercel AI SDK in this process traceable and trainable, of version 6 and 7, made before or after.
  *
  * Outside of rollouts nothing changes. In one, its operations are recorded as agents, steps, model calls and tool calls,
- * and its model calls go to the rollout's endpoint, where it has one. Doing it twice is doing it once.
+ * and its model calls go to the rollout's endpoint, where it has one. Doing it twice is doing it once: the options of the first
+ * count, and the last undo undoes it.
  *
  * @returns undoes it, exactly; safe more than once
  * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the installed AI SDK is too old, or not known
@@ -56,32 +60,18 @@ const mark: unique symbol = Symbol.for('agentlightning.ai-sdk');
  * ```
  */
 export function instrumentAiSdk(options: InstrumentAiSdkOptions = {}): () => void {
-  assertSupportedVersion(installedVersion());
-  const holder = globalThis as TelemetryHolder;
-  if (holder.AI_SDK_TELEMETRY_INTEGRATIONS?.some(isOurs) === true) return () => {};
-  const onGatewayModel = options.redirect === false ? () => {} : warnOnceOfGatewayModels();
-  const telemetry = new AiSdkTelemetry({
-    operations,
-    naming: options.agentName ?? (({ functionId }) => functionId),
-    onGatewayModel,
-  });
-  const undoes = [
-    addIntegration(holder, Object.defineProperty(telemetry, mark, { value: true })),
-    followChannel({ operations, telemetry }),
-    letModelsRecord(),
-    ...(options.redirect === false ? [] : redirections(options)),
-  ];
-  return () => {
-    for (const undo of undoes.splice(0).reverse()) undo();
-  };
+  return instrument(options);
 }
 
-function redirections({ shouldRedirect, stringModels }: InstrumentAiSdkOptions): readonly (() => void)[] {
-  return [
-    redirectGlobalFetch({ shouldRedirect, place: () => operations.unplaced.place() }),
-    ...(stringModels === undefined ? [] : [provideStringModels(stringModels)]),
-  ];
-}
+const instrument = sharedInstrumentation<InstrumentAiSdkOptions>('ai-sdk', (options, undos) => {
+  assertSupportedVersion(installedVersion('ai', import.meta.url));
+  const { agentName = ({ functionId }) => functionId, redirect = true, shouldRedirect, stringModels } = options;
+  const telemetry = new AiSdkTelemetry({ operations, naming: agentName, isRedirecting: redirect });
+  undos.push(addIntegration(globalThis, telemetry), followChannel({ operations, telemetry }), letModelsRecord());
+  if (!redirect) return;
+  undos.push(redirectGlobalFetch({ shouldRedirect, place: () => operations.unplaced.place() }));
+  if (stringModels !== undefined) undos.push(provideStringModels(stringModels));
+});
 
 function addIntegration(holder: TelemetryHolder, integration: object): () => void {
   const own = holder.AI_SDK_TELEMETRY_INTEGRATIONS === undefined;
@@ -100,21 +90,5 @@ function letModelsRecord(): () => void {
   operations.isRecording = true;
   return () => {
     operations.isRecording = false;
-  };
-}
-
-function isOurs(integration: unknown): boolean {
-  return hasFields(integration) && mark in integration;
-}
-
-function warnOnceOfGatewayModels(): (modelId: string) => void {
-  let hasWarned = false;
-  return (modelId) => {
-    if (hasWarned) return;
-    hasWarned = true;
-    globalThis.process?.emitWarning?.(
-      `The model ${modelId} of Vercel's AI Gateway cannot be redirected, nor trained: give instrumentAiSdk the option stringModels.`,
-      { code: 'AGENTLIGHTNING_GATEWAY_MODEL' },
-    );
   };
 }

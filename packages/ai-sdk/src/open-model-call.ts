@@ -4,6 +4,7 @@ import {
   type AgentSteps,
   modelAnswerAttributes,
   type StreamTap,
+  withoutAttributes,
 } from '@agentlightning/core/adapter';
 import type { GatheredAnswer } from './gathered-answer.ts';
 import type { SdkAnswer } from './sdk-events.ts';
@@ -17,8 +18,8 @@ export interface ModelCallOwner {
   end(end?: AgentStepEnd): void;
   /** The call has its answer. */
   answerModelCall(answer: SdkAnswer): void;
-  /** A request of the call has failed; the framework may send it again. */
-  requestFailed(call: OpenModelCall, error: unknown): void;
+  /** Sends a request of the call, in its place in the trace. One that fails the framework may send again. */
+  request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult>;
   /** Looks at the call's answer as it passes by. */
   streamTap(call: OpenModelCall): StreamTap<unknown>;
 }
@@ -44,7 +45,7 @@ export interface OpenModelCall {
 /** What an answer says, as attributes, as far as the user has it recorded. */
 export function answerAttributes(call: OpenModelCall, answer: SdkAnswer): Attributes {
   const attributes = modelAnswerAttributes(answerOf(answer));
-  return call.areOutputsRecorded ? attributes : without(attributes, [genAiAttributes.outputMessages]);
+  return call.areOutputsRecorded ? attributes : withoutAttributes(attributes, [genAiAttributes.outputMessages]);
 }
 
 /** What has come of an answer that nobody told the end of. */
@@ -59,9 +60,5 @@ export function brokenOffAttributes(call: OpenModelCall): Attributes {
 /** What a request says, as attributes, as far as the user has it recorded. */
 export function requestAttributes(call: OpenModelCall, attributes: Attributes): Attributes {
   const hidden = [genAiAttributes.inputMessages, genAiAttributes.toolDefinitions];
-  return call.areInputsRecorded ? attributes : without(attributes, hidden);
-}
-
-function without(attributes: Attributes, hidden: readonly string[]): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !hidden.includes(name)));
+  return call.areInputsRecorded ? attributes : withoutAttributes(attributes, hidden);
 }

@@ -30,7 +30,7 @@ export interface ModelCallStart {
   /** Whether the user wants answers recorded. @default true */
   readonly recordOutputs?: boolean | undefined;
   /** See {@link OpenModelCall.maxRetries}. @default null */
-  readonly maxRetries?: number;
+  readonly maxRetries?: number | null;
 }
 
 /**
@@ -78,13 +78,18 @@ export class Operation implements ModelCallOwner {
     this.steps.end(this.id, end);
   }
 
-  beginModelCall({ request, recordInputs = true, recordOutputs = true, maxRetries }: ModelCallStart): OpenModelCall {
+  beginModelCall({
+    request,
+    recordInputs = true,
+    recordOutputs = true,
+    maxRetries = null,
+  }: ModelCallStart): OpenModelCall {
     this.#endModelCall();
     const attributes = modelRequestAttributes(request);
     const call: OpenModelCall = {
       id: `${this.id}/model-call/${this.#modelCalls++}`,
       operation: this,
-      maxRetries: maxRetries ?? null,
+      maxRetries,
       answer: new GatheredAnswer(),
       inputMessages: attributes[genAiAttributes.inputMessages],
       areInputsRecorded: recordInputs,
@@ -123,6 +128,16 @@ export class Operation implements ModelCallOwner {
     const isOver =
       call.maxRetries !== null && (call.failures > call.maxRetries || fieldsOf(error).isRetryable !== true);
     if (isOver) this.end(endOf(error));
+  }
+
+  /** Sends a request of a model call, in the call's place in the trace. */
+  async request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult> {
+    try {
+      return await this.steps.within(call.id, send);
+    } catch (error) {
+      this.requestFailed(call, error);
+      throw error;
+    }
   }
 
   /** What follows from how the stream of a model call is read. */

@@ -23,7 +23,8 @@ export class Operations {
   readonly unplaced: UnplacedCalls;
   /** Whether models record themselves: the one line is in place. */
   isRecording = false;
-  readonly #operations: Map<string, Operation> = new Map();
+  /** Those that are under way. */
+  readonly open: Map<string, Operation> = new Map();
   /** The contexts that requests of recorded model calls are made in. */
   readonly #insideCalls: WeakSet<RolloutContext> = new WeakSet();
 
@@ -32,26 +33,21 @@ export class Operations {
     this.unplaced = new UnplacedCalls(steps);
   }
 
-  /** How many operations are under way. */
-  get openCount(): number {
-    return this.#operations.size;
-  }
-
   /** The operation of an id; undefined outside of rollouts, and for those that have ended. */
   get(id: string | undefined): Operation | undefined {
-    return id === undefined ? undefined : this.#operations.get(id);
+    return this.open.get(id ?? '');
   }
 
   /** Begins an operation, in a rollout; outside of one there is none. */
   begin({ id, name, agentName }: OperationStart): Operation | undefined {
     const gathered = (): Attributes => {
-      this.#operations.delete(id);
+      this.open.delete(id);
       return {};
     };
     const kind = agentName === null ? 'step' : 'agent';
     this.steps.start({ id, parentId: null, kind, name: agentName ?? name, gathered });
-    if (this.steps.has(id)) this.#operations.set(id, new Operation(this.steps, id));
-    return this.#operations.get(id);
+    if (this.steps.has(id)) this.open.set(id, new Operation(this.steps, id));
+    return this.open.get(id);
   }
 
   /** Begins a model call of an operation, whose request is made in the call's own context. */

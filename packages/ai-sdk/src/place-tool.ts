@@ -1,4 +1,4 @@
-import { hasFields } from '@agentlightning/core/adapter';
+import { fieldsOf, hasFields, hasMethod, iterateWithin, patchMethod, type Within } from '@agentlightning/core/adapter';
 
 /** A call of a tool that is about to be made. */
 export interface PlacedToolCall {
@@ -6,16 +6,7 @@ export interface PlacedToolCall {
   /** The very list of messages that the tool will be given: with the id it tells the call from others. */
   readonly messages: unknown;
   /** Runs a function in the call's place in the trace. */
-  readonly within: <TResult>(run: () => TResult) => TResult;
-}
-
-interface Tool {
-  execute?: ((input: unknown, options: ToolOptions) => unknown) | undefined;
-}
-
-interface ToolOptions {
-  readonly toolCallId?: string;
-  readonly messages?: unknown;
+  readonly within: Within;
 }
 
 /** A tool that is being called, and how its `execute` is given back to it. */
@@ -25,7 +16,7 @@ interface Placing {
 }
 
 /** Of all operations: concurrent ones share tools. */
-const placings: WeakMap<Tool, Placing> = new WeakMap();
+const placings: WeakMap<object, Placing> = new WeakMap();
 
 /**
  * Runs a call of a tool in its place, in version 6, which gives no way to do that.
@@ -48,27 +39,18 @@ export function placeTool(tool: unknown, call: PlacedToolCall): () => void {
   };
 }
 
-function place(tool: Tool): Placing | null {
-  const { execute } = tool;
-  const own = Object.getOwnPropertyDescriptor(tool, 'execute');
-  if (execute === undefined || own?.configurable === false || !Object.isExtensible(tool)) return null;
+function place(tool: object): Placing | null {
+  const { configurable = true } = Object.getOwnPropertyDescriptor(tool, 'execute') ?? {};
+  if (!hasMethod(tool, 'execute') || !configurable || !Object.isExtensible(tool)) return null;
   const calls = new Set<PlacedToolCall>();
-  // A proxy, so that whatever else the user's function is, such as a spy, it still is.
-  const placed = new Proxy(execute, {
-    apply(target, self: unknown, [input, options]: [unknown, ToolOptions]) {
-      const run = (): unknown => Reflect.apply(target, self, [input, options]);
-      const call = [...calls].find(
-        (other) => other.toolCallId === options?.toolCallId && other.messages === options.messages,
-      );
+  const restore = patchMethod(tool, 'execute', (execute) => {
+    return function (this: unknown, input, options): unknown {
+      const run = (): unknown => execute.call(this, input, options);
+      const { toolCallId, messages } = fieldsOf(options);
+      const call = [...calls].find((other) => other.toolCallId === toolCallId && other.messages === messages);
       return call === undefined ? run() : placedResult(call.within(run), call);
-    },
+    };
   });
-  Object.defineProperty(tool, 'execute', { value: placed, configurable: true, enumerable: true, writable: true });
-  const restore = (): void => {
-    if (tool.execute !== placed) return;
-    if (own === undefined) delete tool.execute;
-    else Object.defineProperty(tool, 'execute', own);
-  };
   const placing = { calls, restore };
   placings.set(tool, placing);
   return placing;
@@ -76,12 +58,9 @@ function place(tool: Tool): Placing | null {
 
 /** A tool that yields does its work while it is asked for more, which must happen in its place, too. */
 function placedResult(result: unknown, { within }: PlacedToolCall): unknown {
-  if (!hasFields(result) || !(Symbol.asyncIterator in result)) return result;
-  const iterator = (result as unknown as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-  const placed: AsyncIterableIterator<unknown> = {
-    [Symbol.asyncIterator]: () => placed,
-    next: () => within(() => iterator.next()),
-    return: (value) => within(() => iterator.return?.(value) ?? Promise.resolve({ done: true, value })),
-  };
-  return placed;
+  return isIterable(result) ? iterateWithin(result, within) : result;
+}
+
+function isIterable(result: unknown): result is AsyncIterable<unknown> {
+  return hasFields(result) && Symbol.asyncIterator in result;
 }

@@ -26,6 +26,8 @@ export interface SdkCallSettings {
 /** A prompt in any of the forms that events have it in. */
 export interface SdkPrompt extends SdkCallSettings {
   readonly modelId?: string | undefined;
+  /** Version 6 has it in place of `provider` and `modelId`. */
+  readonly model?: { readonly provider?: string; readonly modelId?: string } | undefined;
   readonly instructions?: unknown;
   readonly system?: unknown;
   readonly prompt?: unknown;
@@ -39,14 +41,11 @@ export interface SdkStart extends SdkEvent, SdkPrompt {
   readonly operationId?: string | undefined;
   readonly provider?: string | undefined;
   readonly maxRetries?: number | undefined;
-  /** Version 6 has it in place of `provider` and `modelId`. */
-  readonly model?: { readonly provider?: string; readonly modelId?: string } | undefined;
 }
 
 /** A model was asked once more. */
 export interface SdkStepStart extends SdkEvent, SdkPrompt {
   readonly stepNumber?: number | undefined;
-  readonly model?: { readonly provider?: string; readonly modelId?: string } | undefined;
   /** The prompt of `generateObject`. */
   readonly promptMessages?: unknown;
 }

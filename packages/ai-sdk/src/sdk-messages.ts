@@ -9,7 +9,7 @@ import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
 export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined): JsonObject {
   const { instructions = prompt.system } = prompt;
   return json({
-    model: prompt.modelId,
+    model: modelIdOf(prompt),
     messages: [
       ...messageList(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : instructions),
       ...messageList(promptMessages ?? prompt.messages ?? prompt.prompt),
@@ -20,6 +20,11 @@ export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined
     max_completion_tokens: prompt.maxOutputTokens,
     seed: prompt.seed,
   });
+}
+
+/** The model that is asked, by whichever name either version tells it. */
+export function modelIdOf({ modelId, model }: SdkPrompt): string | undefined {
+  return modelId ?? model?.modelId;
 }
 
 /** A model's answer as the body of a Chat Completions answer. */

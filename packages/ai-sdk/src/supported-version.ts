@@ -1,5 +1,4 @@
-import { AgentLightningError } from '@agentlightning/core';
-import { fieldsOf } from '@agentlightning/core/adapter';
+import { unsupportedFramework } from '@agentlightning/core/adapter';
 
 /**
  * Checks that the AI SDK is one that has what this package needs: global telemetry integrations.
@@ -9,23 +8,10 @@ import { fieldsOf } from '@agentlightning/core/adapter';
  */
 export function assertSupportedVersion(version: string | null): void {
   if (version === null || isSupported(version)) return;
-  throw new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `The AI SDK (ai) is installed in version ${version}; supported are 6 from 6.0.111 on, and 7.`,
-    remedy: 'npm install ai@7',
-  });
-}
-
-/** The version of the package `ai` that is installed beside this one; null where there is no way to tell. */
-export function installedVersion(): string | null {
-  try {
-    const modules = globalThis.process?.getBuiltinModule?.('node:module');
-    const { version } = fieldsOf(modules?.createRequire(import.meta.url)('ai/package.json'));
-    return typeof version === 'string' ? version : null;
-  } catch {
-    // Bundled, on the edge, or not installed where this package is: events will tell, or there will be none.
-    return null;
-  }
+  throw unsupportedFramework(
+    `The AI SDK (ai) is installed in version ${version}; supported are 6 from 6.0.111 on, and 7.`,
+    'npm install ai@7',
+  );
 }
 
 function isSupported(version: string): boolean {

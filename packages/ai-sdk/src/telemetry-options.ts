@@ -1,15 +1,17 @@
 import { currentRollout } from '@agentlightning/core';
+import { warnOnce } from '@agentlightning/core/adapter';
 import { type AgentNaming, agentNameOf } from './agent-naming.ts';
 import type { Operation } from './operation.ts';
 import type { Operations } from './operations.ts';
 import type { SdkStart } from './sdk-events.ts';
+import { modelIdOf } from './sdk-messages.ts';
 
 /** What the events of the AI SDK are recorded with. */
 export interface TelemetryOptions {
   readonly operations: Operations;
   readonly naming: AgentNaming;
-  /** Told of a model of Vercel's AI Gateway in a rollout with an endpoint: its calls cannot be sent there. */
-  readonly onGatewayModel: (modelId: string) => void;
+  /** Whether model calls are to go to the rollout's endpoint. */
+  readonly isRedirecting: boolean;
 }
 
 /** Begins an operation that the AI SDK tells of, if it is one of those that are recorded. */
@@ -17,10 +19,12 @@ export function beginOperation(options: TelemetryOptions, id: string, event: Sdk
   const [, name, kind] = /^ai\.((generate|stream)(?:Text|Object)|embed|embedMany)$/.exec(event.operationId ?? '') ?? [];
   if (name === undefined) return undefined;
   const agentName = kind === undefined ? null : agentNameOf(options.naming, name, event);
-  if (kind !== undefined && (event.provider ?? event.model?.provider) === 'gateway') tellOfGatewayModel(options, event);
+  const isAtVercel = kind !== undefined && (event.provider ?? event.model?.provider) === 'gateway';
+  if (isAtVercel && options.isRedirecting && currentRollout()?.endpoint != null) {
+    warnOnce(
+      "A model of Vercel's AI Gateway cannot be redirected, nor trained",
+      `give instrumentAiSdk the option stringModels, for ${modelIdOf(event)}`,
+    );
+  }
   return options.operations.begin({ id, name, agentName });
-}
-
-function tellOfGatewayModel({ onGatewayModel }: TelemetryOptions, event: SdkStart): void {
-  if (currentRollout()?.endpoint != null) onGatewayModel(event.modelId ?? event.model?.modelId ?? 'unknown');
 }

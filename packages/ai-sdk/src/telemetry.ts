@@ -133,15 +133,9 @@ export class AiSdkTelemetry {
   async executeLanguageModelCall<TResult>({ callId, execute }: SdkExecution<TResult>): Promise<TResult> {
     const call = this.#operations.get(callId)?.modelCall ?? null;
     if (call === null) return execute();
-    const { operation } = call;
-    try {
-      const result = await operation.steps.within(call.id, execute);
-      gatherStream(result, operation.streamTap(call));
-      return result;
-    } catch (error) {
-      operation.requestFailed(call, error);
-      throw error;
-    }
+    const result = await call.operation.request(call, execute);
+    gatherStream(result, call.operation.streamTap(call));
+    return result;
   }
 
   /** Runs a tool in its place in the trace, so that agents in it are part of it. */

@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => {
   undo();
   // Whatever became of the operations of a test, nothing is kept of them.
-  expect([operations.openCount, operations.steps.openCount]).toEqual([0, 0]);
+  expect([operations.open.size, operations.steps.openCount]).toEqual([0, 0]);
 });
 
 const elsewhere = { name: 'none', baseURL: 'http://127.0.0.1:1/v1', includeUsage: true };
@@ -173,7 +173,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
   test('outside of a rollout nothing is kept', async () => {
     await using server = await ScriptedModel.start([answer('hi')]);
     await ai.generateText({ model: create({ ...elsewhere, baseURL: server.baseUrl })('tiny'), prompt: 'hi' });
-    expect([operations.openCount, operations.steps.openCount]).toEqual([0, 0]);
+    expect([operations.open.size, operations.steps.openCount]).toEqual([0, 0]);
   });
 });
 

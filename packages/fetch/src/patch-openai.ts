@@ -1,5 +1,4 @@
-import { AgentLightningError } from '@agentlightning/core';
-import { markLayer } from '@agentlightning/core/adapter';
+import { markLayer, unsupportedFramework } from '@agentlightning/core/adapter';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
 /** What {@link patchOpenAI} can be given. */
@@ -110,11 +109,10 @@ function prototypeOf(OpenAI: OpenAIClass): object {
   const isSupported = typeof prototype === 'object' && prototype !== null && Object.hasOwn(prototype, method);
   const version = isSupported ? versionOf(OpenAI) : null;
   if (isSupported && (version === null || Number.parseInt(version, 10) >= oldestMajor)) return prototype;
-  throw new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `patchOpenAI works with the class OpenAI of 'openai' 6 and 7, and was given ${described(OpenAI, version)}.`,
-    remedy: `Pass the class itself, as in \`import OpenAI from 'openai'\`, and update the package if it is older.`,
-  });
+  throw unsupportedFramework(
+    `patchOpenAI works with the class OpenAI of 'openai' 6 and 7, and was given ${described(OpenAI, version)}.`,
+    `Pass the class itself, as in \`import OpenAI from 'openai'\`, and update the package if it is older.`,
+  );
 }
 
 function described(value: unknown, version: string | null): string {

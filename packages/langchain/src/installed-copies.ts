@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fieldsOf } from '@agentlightning/core/adapter';
 import * as chatModelModule from '@langchain/core/language_models/chat_models';
 import * as singletonsModule from '@langchain/core/singletons';
-import { textOf } from './framework-value.ts';
 
 type Require = ReturnType<typeof createRequire>;
 
@@ -36,11 +35,6 @@ export function openAiClasses(): readonly unknown[] {
     return copiesOf(beside, 'openai', (path) => path.endsWith('.mjs') || beside.cache[path] !== undefined);
   });
   return [...new Set(modules.map((module) => fieldsOf(module).OpenAI))];
-}
-
-/** The version of `@langchain/core` that this package uses; null when it does not say. */
-export function langchainVersion(): string | null {
-  return textOf(fieldsOf(loaded(createRequire(import.meta.url), '@langchain/core/package.json')[0]).version);
 }
 
 function requires(): readonly Require[] {

@@ -1,4 +1,5 @@
 import {
+  installedVersion,
   layOverOpenAi,
   openAiPrototype,
   type RedirectedFetchOptions,
@@ -9,7 +10,7 @@ import {
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import * as managerModule from '@langchain/core/callbacks/manager';
 import { AgentLightningCallbackHandler } from './callback-handler.ts';
-import { langchainModules, langchainVersion, openAiClasses } from './installed-copies.ts';
+import { langchainModules, openAiClasses } from './installed-copies.ts';
 import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
 import { unsupportedLangChain } from './unsupported-langchain.ts';
@@ -82,6 +83,7 @@ function runs(): LangChainRuns {
 }
 
 const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
+  'langchain',
   ({ modules = [], redirect = true, shouldRedirect }, undos) => {
     const patch = { runs: runs(), handler: handler() };
     // What runs cannot be told of without. Other modules only make places more exact.
@@ -90,7 +92,10 @@ const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
       const patches = patchModule(module, patch);
       undos.push(...patches);
       if (patches.length > 0 || !required.includes(module)) continue;
-      throw unsupportedLangChain(module, module === managerModule ? langchainVersion() : null);
+      throw unsupportedLangChain(
+        module,
+        module === managerModule ? installedVersion('@langchain/core', import.meta.url) : null,
+      );
     }
     if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => patch.runs.placeOfCall() }));
   },

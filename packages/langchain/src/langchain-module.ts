@@ -1,5 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { fieldsOf, hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
+import { fieldsOf, hasMethod, iterateWithin, type Method, patchMethod } from '@agentlightning/core/adapter';
 import type { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { handlerName } from './callback-handler.ts';
 import type { LangChainRuns, ModelCallScope } from './langchain-runs.ts';
@@ -95,14 +95,11 @@ async function* streamOf(pieces: AsyncGenerator<unknown>, runs: LangChainRuns): 
   const scope: ModelCallScope = { runId: null };
   let last: unknown;
   try {
-    for (;;) {
-      const { done, value } = await runs.withinModelCall(scope, () => pieces.next());
-      if (done === true) return;
-      last = value;
-      yield value;
+    for await (const piece of iterateWithin(pieces, (run) => runs.withinModelCall(scope, run))) {
+      last = piece;
+      yield piece;
     }
   } finally {
-    await runs.withinModelCall(scope, () => pieces.return(undefined));
     runs.breakOff(scope, last);
   }
 }

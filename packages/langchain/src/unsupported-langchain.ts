@@ -1,13 +1,12 @@
-import { AgentLightningError } from '@agentlightning/core';
-import { fieldsOf } from '@agentlightning/core/adapter';
+import type { AgentLightningError } from '@agentlightning/core';
+import { fieldsOf, unsupportedFramework } from '@agentlightning/core/adapter';
 
 /** A module, passed or installed, does not have the class that all runs go through, in a form that is known. */
 export function unsupportedLangChain(module: unknown, version: string | null): AgentLightningError {
   const names = Object.keys(fieldsOf(module)).slice(0, 3).join(', ');
   const found = version === null ? `a module with the exports: ${names || 'none'}` : `@langchain/core ${version}`;
-  return new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `Runs cannot be traced of ${found}. Supported are @langchain/core 0.3.80 and later, and 1.x.`,
-    remedy: "Install one of these, or pass `await import('@langchain/core/callbacks/manager')` as one of `modules`.",
-  });
+  return unsupportedFramework(
+    `Runs cannot be traced of ${found}. Supported are @langchain/core 0.3.80 and later, and 1.x.`,
+    "Install one of these, or pass `await import('@langchain/core/callbacks/manager')` as one of `modules`.",
+  );
 }

@@ -75,7 +75,7 @@ export function instrumentOpenAIAgents(options: InstrumentOpenAIAgentsOptions = 
   return instrument(options);
 }
 
-const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>((options, undos) => {
+const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-agents', (options, undos) => {
   const { modules = [], redirect = true, shouldRedirect, upload = false, clock } = options;
   if (modules.length === 0) assertSupportedVersion(installedVersion());
   for (const module of modules) assertKnown(module);

@@ -5,7 +5,12 @@ import {
   isJsonObject,
   type JsonObject,
 } from '@agentlightning/core';
-import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
+import {
+  fieldsOf,
+  modelAnswerAttributes,
+  modelRequestAttributes,
+  withoutAttributes,
+} from '@agentlightning/core/adapter';
 import type { FrameworkTrace, SpanData, SpanError } from './framework.ts';
 import type { HttpExchange } from './http-exchange.ts';
 
@@ -84,7 +89,7 @@ export function modelCallEnd(data: SpanData, exchange: HttpExchange): ModelCallE
     ...(answer === null ? {} : modelAnswerAttributes(answer)),
   };
   return {
-    attributes: isSensitiveDataOff(data) ? withoutContent(attributes) : attributes,
+    attributes: isSensitiveDataOff(data) ? withoutAttributes(attributes, contentNames) : attributes,
     answer,
     isPartial: read !== null && !read.isWhole,
     failure: read?.failure ?? null,
@@ -107,10 +112,6 @@ const contentNames: readonly string[] = [
   genAiAttributes.outputMessages,
   genAiAttributes.toolDefinitions,
 ];
-
-function withoutContent(attributes: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !contentNames.includes(name)));
-}
 
 /** For models that are not asked over HTTP in this process. */
 function shownRequest(data: SpanData): JsonObject | null {

@@ -1,4 +1,5 @@
-import { AgentLightningError } from '@agentlightning/core';
+import type { AgentLightningError } from '@agentlightning/core';
+import { unsupportedFramework } from '@agentlightning/core/adapter';
 
 /** From here on, an agent's runs are told of turn by turn. */
 const oldestSupported = '0.14.0';
@@ -16,11 +17,10 @@ export function assertSupportedVersion(version: string | null): void {
 
 /** The error that says what is here, what is supported, and what to do. */
 export function unsupported(message: string): AgentLightningError {
-  return new AgentLightningError({
-    code: 'UNSUPPORTED_FRAMEWORK',
-    message: `${message}. Supported are @openai/agents from ${oldestSupported} on, before 1.0.`,
-    remedy: "Install a supported version. For `modules`, pass what `import * as agents from '@openai/agents'` gives.",
-  });
+  return unsupportedFramework(
+    `${message}. Supported are @openai/agents from ${oldestSupported} on, before 1.0.`,
+    "Install a supported version. For `modules`, pass what `import * as agents from '@openai/agents'` gives.",
+  );
 }
 
 function isSupported(version: string): boolean {

@@ -13,14 +13,18 @@ export type { FetchLayer } from './fetch-layer.ts';
 export { bareFetch, markLayer, placeOfLayers } from './fetch-layer.ts';
 export type { Fields } from './foreign-value.ts';
 export { fieldsOf, hasFields, plainText } from './foreign-value.ts';
+export { installedVersion, unsupportedFramework } from './framework-version.ts';
 export { callHeaders } from './gateway-request.ts';
 export type { FetchLayerMaker } from './global-fetch.ts';
 export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
+export type { Within } from './iterate-within.ts';
+export { iterateWithin } from './iterate-within.ts';
 export {
   modelAnswerAttributes,
   modelRequestAttributes,
   samplingAttributes,
   usageAttributes,
+  withoutAttributes,
 } from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
 export { isRequest, readFetch } from './model-request.ts';

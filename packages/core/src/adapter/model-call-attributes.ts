@@ -67,6 +67,11 @@ export function modelAnswerAttributes(answer: JsonObject): Attributes {
   });
 }
 
+/** Attributes without some of them, such as those that a user does not want to be recorded. */
+export function withoutAttributes(attributes: Attributes, hidden: readonly string[]): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([name]) => !hidden.includes(name)));
+}
+
 function firstNumber(...values: readonly (JsonValue | undefined)[]): number | null {
   return values.map(numberOf).find((value) => value !== null) ?? null;
 }

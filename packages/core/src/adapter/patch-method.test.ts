@@ -45,6 +45,13 @@ describe('a patched method', () => {
     expect(Object.hasOwn(model, 'ask')).toBe(false);
   });
 
+  test('still is whatever else the old one was', () => {
+    const { prototype } = aModelClass();
+    Object.assign(prototype.ask, { calls: 3 });
+    patchMethod(prototype, 'ask', loudly);
+    expect([Reflect.get(prototype.ask, 'calls'), prototype.ask.name, prototype.ask.length]).toEqual([3, 'ask', 1]);
+  });
+
   test('that somebody has patched over stays beneath theirs, and only passes on', () => {
     const { Class, prototype } = aModelClass();
     const undoOurs = patchMethod(prototype, 'ask', loudly);

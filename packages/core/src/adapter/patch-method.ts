@@ -32,9 +32,10 @@ export function patchMethod<TName extends string>(
   const original: Method = holder[name];
   const wrapped = wrap(original);
   let isActive = true;
-  const patched: Method = function (this: unknown, ...args: unknown[]): unknown {
-    return (isActive ? wrapped : original).apply(this, args);
-  };
+  // A proxy, so that whatever else the old one is, such as a spy, it still is.
+  const patched = new Proxy(original, {
+    apply: (_, self: unknown, args: unknown[]) => (isActive ? wrapped : original).apply(self, args),
+  });
   const place = descriptor ?? { configurable: true, enumerable: false, writable: true };
   Object.defineProperty(holder, name, { ...place, value: patched });
   return () => {

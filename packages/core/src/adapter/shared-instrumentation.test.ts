@@ -4,7 +4,7 @@ import { sharedInstrumentation } from './shared-instrumentation.ts';
 describe('an instrumentation that several ask for', () => {
   test('is done once, with the options of the first, and undone with the last', () => {
     const done: string[] = [];
-    const instrument = sharedInstrumentation<string>((name, undos) => {
+    const instrument = sharedInstrumentation<string>('first', (name, undos) => {
       done.push(`do ${name}`);
       undos.push(
         () => done.push('undo first'),
@@ -21,9 +21,21 @@ describe('an instrumentation that several ask for', () => {
     expect(done.slice(3)).toEqual(['do three', 'undo second', 'undo first']);
   });
 
+  test('is one for two copies of an adapter', () => {
+    const done: string[] = [];
+    const copies = ['one', 'two'].map((copy) =>
+      sharedInstrumentation<null>('copied', (_, undos) => {
+        done.push(`do ${copy}`);
+        undos.push(() => done.push(`undo ${copy}`));
+      }),
+    );
+    for (const undo of copies.map((instrument) => instrument(null))) undo();
+    expect(done).toEqual(['do one', 'undo one']);
+  });
+
   test('that fails half-way leaves nothing behind, and can be tried again', () => {
     const done: string[] = [];
-    const instrument = sharedInstrumentation<boolean>((fails, undos) => {
+    const instrument = sharedInstrumentation<boolean>('second', (fails, undos) => {
       undos.push(() => done.push('undone'));
       if (fails) throw new RangeError('half-way');
     });

@@ -1,30 +1,36 @@
 /** What is in force, and how many asked for it. */
 interface Instrumentation {
   users: number;
-  readonly undos: (() => void)[];
+  readonly undos: readonly (() => void)[];
 }
 
+/** What instruments a framework: adds what undoes each of its parts to `undos`. */
+export type Instrument<TOptions> = (options: TOptions, undos: (() => void)[]) => void;
+
 /**
- * Makes what instruments a framework once for all who ask for it: the options of the first count, and the last undo
- * undoes it.
+ * Makes what instruments a framework once in a process for all who ask for it, even when two copies of the adapter are
+ * loaded: the options of the first count, and the last undo undoes it.
  *
- * @param instrument - does it, and adds to `undos` what undoes each part; where it throws, those before are undone
+ * @param name - the adapter's: `langchain`
+ * @param instrument - does it; where it throws, its parts so far are undone
  * @returns does it, where it is not in force, and gives what undoes it, which is safe more than once
  *
  * @example
  * ```ts
- * const instrument = sharedInstrumentation<Options>((options, undos) => {
+ * const instrument = sharedInstrumentation<Options>('langchain', (options, undos) => {
  *   undos.push(patchMethod(Model.prototype, 'ask', (original) => recorded(original, options)));
  * });
  * ```
  */
 export function sharedInstrumentation<TOptions>(
-  instrument: (options: TOptions, undos: (() => void)[]) => void,
+  name: string,
+  instrument: Instrument<TOptions>,
 ): (options: TOptions) => () => void {
-  let current: Instrumentation | null = null;
+  const key = Symbol.for(`agentlightning.instrumentation.${name}`);
+  const holder = globalThis as { [key]?: Instrumentation };
   return (options) => {
-    current ??= begun(options, instrument);
-    const instrumentation = current;
+    holder[key] ??= { users: 0, undos: done(options, instrument) };
+    const instrumentation = holder[key];
     instrumentation.users += 1;
     let isUser = true;
     return () => {
@@ -32,16 +38,13 @@ export function sharedInstrumentation<TOptions>(
       isUser = false;
       instrumentation.users -= 1;
       if (instrumentation.users > 0) return;
-      current = null;
+      delete holder[key];
       undoAll(instrumentation.undos);
     };
   };
 }
 
-function begun<TOptions>(
-  options: TOptions,
-  instrument: (options: TOptions, undos: (() => void)[]) => void,
-): Instrumentation {
+function done<TOptions>(options: TOptions, instrument: Instrument<TOptions>): readonly (() => void)[] {
   const undos: (() => void)[] = [];
   try {
     instrument(options, undos);
@@ -49,9 +52,9 @@ function begun<TOptions>(
     undoAll(undos);
     throw error;
   }
-  return { users: 0, undos };
+  return undos;
 }
 
-function undoAll(undos: (() => void)[]): void {
-  for (const undo of undos.splice(0).reverse()) undo();
+function undoAll(undos: readonly (() => void)[]): void {
+  for (const undo of undos.toReversed()) undo();
 }

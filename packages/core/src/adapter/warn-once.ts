@@ -1,11 +1,18 @@
 const warned = new Set<string>();
 
-/** Says as a warning of the process what this package could not do, once: an agent must not fail for it. */
-export function warnOnce(what: string, error: unknown): void {
+/**
+ * Says as a warning of the process what an adapter could not do, once: an agent must not fail for it.
+ *
+ * @param what - what could not be done: said only once
+ * @param cause - what was thrown, or what there is to do about it
+ */
+export function warnOnce(what: string, cause: unknown): void {
   if (warned.has(what)) return;
   warned.add(what);
-  const message = `${what}: ${error instanceof Error ? error.message : String(error)}`;
-  globalThis.process?.emitWarning(message, 'AgentLightningWarning');
+  globalThis.process?.emitWarning?.(
+    `${what}: ${cause instanceof Error ? cause.message : String(cause)}`,
+    'AgentLightningWarning',
+  );
 }
 
 /** Runs what must not disturb the agent. */

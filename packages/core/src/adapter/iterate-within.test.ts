@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { iterateWithin, type Within } from './iterate-within.ts';
+
+/** Counts what is run within it. */
+function counted(): { readonly within: Within; readonly runs: () => number } {
+  let runs = 0;
+  return {
+    within: (run) => {
+      runs += 1;
+      return run();
+    },
+    runs: () => runs,
+  };
+}
+
+test('every value of a generator, and its end, is made in its place', async () => {
+  const { within, runs } = counted();
+  async function* numbers(): AsyncGenerator<number> {
+    yield runs();
+    yield runs();
+  }
+  const seen: number[] = [];
+  for await (const value of iterateWithin(numbers(), within)) seen.push(value);
+  expect(seen).toEqual([1, 2]);
+  expect(runs()).toBe(3);
+});
+
+test('a generator that is left cleans up in its place', async () => {
+  const { within, runs } = counted();
+  let cleanedUpIn = 0;
+  async function* forever(): AsyncGenerator<number> {
+    try {
+      for (;;) yield 1;
+    } finally {
+      cleanedUpIn = runs();
+    }
+  }
+  for await (const value of iterateWithin(forever(), within)) if (value === 1) break;
+  expect(cleanedUpIn).toBe(2);
+});
+
+test('what cannot be left early is only not asked for more', async () => {
+  const { within } = counted();
+  const once: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value: 7 }) }),
+  };
+  for await (const value of iterateWithin(once, within)) {
+    expect(value).toBe(7);
+    break;
+  }
+});

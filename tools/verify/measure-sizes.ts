@@ -1,0 +1,36 @@
+import { runCommand } from './run-command.ts';
+
+/** How big one entry of `.size-limit.js` is. */
+export interface MeasuredSize {
+  readonly name: string;
+  /** Bundled, minified and gzipped. */
+  readonly bytes: number;
+  readonly limitBytes: number;
+  readonly isOk: boolean;
+}
+
+/** One entry of size-limit's JSON report. */
+interface ReportedSize {
+  readonly name: string;
+  readonly size: number;
+  readonly sizeLimit: number;
+  readonly passed: boolean;
+}
+
+/**
+ * Measures what `.size-limit.js` lists, of the packages as they are built.
+ *
+ * @throws Error with what size-limit said, when a package is not built
+ */
+export async function measureSizes(): Promise<readonly MeasuredSize[]> {
+  const { output } = await runCommand(['size-limit', '--json']);
+  const report = /^\[$[\s\S]*^\]$/m.exec(output)?.[0];
+  if (report === undefined) throw new Error(`size-limit gave no report:\n${output}`);
+  const sizes = JSON.parse(report) as readonly ReportedSize[];
+  return sizes.map(({ name, size, sizeLimit, passed }) => ({
+    name,
+    bytes: size,
+    limitBytes: sizeLimit,
+    isOk: passed,
+  }));
+}

@@ -1,0 +1,22 @@
+import { measureSizes } from './measure-sizes.ts';
+import type { Step, StepResult } from './step.ts';
+
+/** Checks how big what an agent installs is. Each package counts. */
+export const sizeStep: Step = {
+  name: 'sizes',
+  description: 'what an agent installs is small (size-limit)',
+  run: checkSizes,
+};
+
+async function checkSizes(): Promise<StepResult> {
+  const sizes = await measureSizes();
+  const tooBig = sizes.filter(({ isOk }) => !isOk);
+  return {
+    passed: sizes.length - tooBig.length,
+    failed: tooBig.length,
+    remark: `${sizes.length} bundles`,
+    output: tooBig
+      .map(({ name, bytes, limitBytes }) => `${name} has ${bytes} bytes, and may have ${limitBytes}`)
+      .join('\n'),
+  };
+}
