@@ -5,11 +5,12 @@
  */
 import { documentRules } from './house-rules/document-rules.ts';
 import { fileRules } from './house-rules/file-rules.ts';
+import { matrixRules } from './house-rules/matrix-rules.ts';
 import { packageRules } from './house-rules/package-rules.ts';
 import type { HouseRule } from './house-rules/rule.ts';
 
 /** Every rule, in the order of the report. */
-export const houseRules: readonly HouseRule[] = [...fileRules, ...packageRules, ...documentRules];
+export const houseRules: readonly HouseRule[] = [...fileRules, ...packageRules, ...documentRules, ...matrixRules];
 
 if (import.meta.main) {
   for (const { name, findProblems } of houseRules) {

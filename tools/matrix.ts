@@ -30,8 +30,13 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`Columns: ${columns.join(', ')}, or one half of such a name.`);
     return 2;
   }
+  const cells = cellsOf(filter);
+  if (cells.length === 0) {
+    console.error('Nothing of that is played together: docs/platforms.md lists what is.');
+    return 2;
+  }
   const startedAt = performance.now();
-  const results = await playMatrix(cellsOf(filter), {
+  const results = await playMatrix(cells, {
     mayRemember: !values.fresh,
     // Standard output is for the result.
     onProgress: (line) => console.error(`  … ${line}`),

@@ -6,7 +6,9 @@ import { defineConfig } from 'tsup';
  * ESM only is a decision (docs/decisions/0002-es-modules-only.md): Node 22.12 and later can `require()` ES modules, and one copy
  * of a package is what keeps the rollout context single.
  */
-export function libraryConfig(entry: string[] = ['src/index.ts']): ReturnType<typeof defineConfig> {
+export function libraryConfig(
+  entry: string[] | Record<string, string> = ['src/index.ts'],
+): ReturnType<typeof defineConfig> {
   return defineConfig({
     entry,
     format: ['esm'],

@@ -66,6 +66,13 @@ export const frameworks: readonly MatrixFramework[] = [
     programs: ['versions/langchain-1.0.ts'],
   },
   {
+    adapter: 'langchain',
+    name: 'LangChain 0.3.80',
+    age: 'lowest',
+    packages: { '@langchain/core': '0.3.80', '@langchain/langgraph': '0.3.12', '@langchain/openai': '0.6.2' },
+    programs: ['versions/langchain-0.3.ts'],
+  },
+  {
     adapter: 'openai-agents',
     name: 'OpenAI Agents 0.20',
     age: 'current',

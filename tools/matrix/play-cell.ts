@@ -36,13 +36,14 @@ const programTimeoutMs = 240_000;
  */
 export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult> {
   const { project, command, standIn } = stage;
+  const failed = project.problems.map((reason) => ({ name: 'the installation', reason }));
   const source = await contractProgram(cell.framework, cell.format);
   const { version } = cell.runtime.package;
   const key = createHash('sha256').update([project.digest, version, standIn, source].join('\0')).digest('hex');
   const memory = join(project.folder, 'results', `${columnOf(cell)}.json`);
   if (stage.mayRemember) {
     const remembered = await readRemembered(memory, key);
-    if (remembered !== null) return { ...remembered, cell, seconds: 0, isRemembered: true };
+    if (remembered !== null) return { ...remembered, failed, cell, seconds: 0, isRemembered: true };
   }
   await rm(memory, { force: true });
   const startedAt = performance.now();
@@ -52,7 +53,7 @@ export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult
     await mkdir(join(project.folder, 'results'), { recursive: true });
     await writeFile(memory, JSON.stringify({ key, report }));
   }
-  return { ...report, cell, seconds, isRemembered: false };
+  return { ...report, failed: [...failed, ...report.failed], cell, seconds, isRemembered: false };
 }
 
 async function runProgram(

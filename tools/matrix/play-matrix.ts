@@ -34,26 +34,39 @@ export async function playMatrix(cells: readonly Cell[], options: PlayOptions): 
   const archives = await packPackages(names, join(home, 'archives'));
   const standIn = await vitestStandIn();
 
-  const frameworks = [...new Set(cells.map(({ framework }) => framework))];
   const results = new Map<Cell, CellResult>();
-  for (const framework of frameworks) {
+  for (const framework of new Set(cells.map((cell) => cell.framework))) {
     onProgress(`installing ${framework.name}`);
-    const folder = join(home, 'projects', framework.name.toLowerCase().replaceAll(' ', '-'));
-    const project = await installUserProject(framework, { folder, archives });
-    await putStandIn(folder, standIn);
     const own = cells.filter((cell) => cell.framework === framework);
-    const commands = new Map<Cell, readonly string[]>();
-    for (const cell of own) commands.set(cell, await installRuntime(cell.runtime, join(home, 'runtimes')));
+    const folder = join(home, 'projects', framework.name.toLowerCase().replaceAll(' ', '-'));
+    const play = async (): Promise<Play> => {
+      const project = await installUserProject(framework, { folder, archives });
+      await putStandIn(folder, standIn);
+      const commands = new Map<Cell, readonly string[]>();
+      for (const cell of own) commands.set(cell, await installRuntime(cell.runtime, join(home, 'runtimes')));
+      const stage = { project, standIn, mayRemember: options.mayRemember };
+      return (cell) => playCell(cell, { ...stage, command: commands.get(cell) ?? [] });
+    };
+    // What cannot be installed is a result as well, and no reason to leave out the rest.
+    const playOne = await play().catch(
+      (error: unknown): Play =>
+        (cell) =>
+          Promise.resolve(uninstalled(cell, error)),
+    );
     await inParallel(own, async (cell) => {
-      const command = commands.get(cell) ?? [];
-      const played = await playCell(cell, { project, command, standIn, mayRemember: options.mayRemember });
-      const problems = project.problems.map((reason) => ({ name: 'the installation', reason }));
-      const result = { ...played, failed: [...problems, ...played.failed] };
+      const result = await playOne(cell);
       results.set(cell, result);
       options.onResult(result);
     });
   }
   return cells.flatMap((cell) => results.get(cell) ?? []);
+}
+
+type Play = (cell: Cell) => Promise<CellResult>;
+
+function uninstalled(cell: Cell, error: unknown): CellResult {
+  const failed = [{ name: 'the installation', reason: String(error) }];
+  return { cell, passed: [], failed, skipped: [], seconds: 0, isRemembered: false };
 }
 
 /** The suite's `vitest`, put where a test runner of the user's would be, after everything that npm looks at. */

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { platformDocuments } from '../generate-platform-docs.ts';
+import { frameworks } from '../matrix/frameworks.ts';
+import { readText, repositoryRoot } from '../repository-files.ts';
+import type { HouseRule } from './rule.ts';
+
+const adapters: readonly string[] = [...new Set(frameworks.map(({ adapter }) => adapter))];
+
+const platformsAreListed: HouseRule = {
+  name: 'documents tell of the versions and platforms that the matrix plays',
+  findProblems: () =>
+    [...platformDocuments()]
+      .filter(([path, text]) => !existsSync(join(repositoryRoot, path)) || readText(path) !== text)
+      .map(([path]) => `${path} is out of date: run \`pnpm platform-docs\``),
+};
+
+const peersArePlayed: HouseRule = {
+  name: 'the matrix plays the lowest version of every framework that an adapter allows',
+  findProblems: () => adapters.flatMap((adapter) => unplayedPeers(adapter)),
+};
+
+function unplayedPeers(adapter: string): readonly string[] {
+  const path = `packages/${adapter}/package.json`;
+  const { peerDependencies = {} } = JSON.parse(readText(path)) as {
+    readonly peerDependencies?: Readonly<Record<string, string>>;
+  };
+  const own = frameworks.filter((framework) => framework.adapter === adapter);
+  return Object.entries(peerDependencies).flatMap(([name, range]) => {
+    const played = own.map(({ packages }) => packages[name]);
+    return lowestVersions(range)
+      .filter((version) => !played.includes(version))
+      .map((version) => `${path}: ${name} ${version} is allowed, and not in tools/matrix/frameworks.ts`);
+  });
+}
+
+/** The first version of each part of a range: `^6.0.1 || >=7 <9` gives 6.0.1 and 7.0.0. */
+function lowestVersions(range: string): readonly string[] {
+  return range.split('||').map((part) => {
+    const [major = '', minor = '0', patch = '0'] = /[\d.]+/.exec(part)?.[0].split('.') ?? [];
+    return [major, minor, patch].join('.');
+  });
+}
+
+/** Rules about what the matrix plays. */
+export const matrixRules: readonly HouseRule[] = [platformsAreListed, peersArePlayed];
