@@ -19,7 +19,14 @@ import { ClaimLine } from './claim-line.ts';
 import { waitForFinish } from './finish-waits.ts';
 import type { OperationContext } from './operation.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
-import { findAnswer, forgetOldAnswers, type IdempotentRequest, recordAnswer } from './operations/answer-once.ts';
+import {
+  answerOnce,
+  findAnswer,
+  forgetOldAnswers,
+  type IdempotentRequest,
+  recordAnswer,
+} from './operations/answer-once.ts';
+import { appendSpanRows } from './operations/append-spans.ts';
 import { applyPartOfRetention, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/claim-rollouts.ts';
 import { countEverything } from './operations/count-everything.ts';
@@ -30,29 +37,14 @@ import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
 import { isStoreTimeOld, noteStoreTime, readStoreTime } from './operations/store-time.ts';
 import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
+import type { SpanRow } from './span-row.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
+import type { SqlClaimOptions, SqlStoreOptions } from './sql-store-options.ts';
 import { ChangeFeed, type StoreChangeListener } from './store-change.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** What an {@link SqlStore} works with. */
-export interface SqlStoreOptions {
-  readonly clock: Clock;
-  /** How long a claimed attempt may stay unheard of, in milliseconds. */
-  readonly claimLeaseMs: number;
-  /** How often the watchdog looks for attempts whose time is up, in milliseconds. */
-  readonly watchdogIntervalMs: number;
-  /** How many of a rollout's claims may be lost before it fails. */
-  readonly maxLostClaims: number;
-  /** What the store deletes by itself; null for nothing. */
-  readonly retention: RetentionPolicy | null;
-}
-
-/** How to claim from an {@link SqlStore}. */
-export interface SqlClaimOptions extends ClaimOptions {
-  /** Makes the claim repeatable: a claim that is sent again gets the same rollouts, and no others. */
-  readonly idempotency?: IdempotentRequest;
-}
+export type { SqlClaimOptions } from './sql-store-options.ts';
 
 /** How often answers to old requests are cleared away, in milliseconds. */
 const forgetIntervalMs = 3_600_000;
@@ -159,13 +151,21 @@ export class SqlStore extends SqlStoreOperations implements Store {
     request: IdempotentRequest,
     work: (transaction: StoreTransaction) => Promise<TAnswer>,
   ): Promise<TAnswer> {
-    return this.runner.write(async (context) => {
-      const known = await findAnswer(context, request);
-      // Trusted: the same request wrote it, from a value of this type.
-      if (known !== null) return JSON.parse(known) as TAnswer;
-      const answer = await work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs));
-      await recordAnswer(context, request, JSON.stringify(answer));
-      return answer;
+    return this.runner.write((context) =>
+      answerOnce(context, request, () => work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs))),
+    );
+  }
+
+  /**
+   * As `appendSpans`, for the store's own server: takes spans that are ready to be written, and gives back their
+   * sequence ids; null stands for a span that was there already.
+   *
+   * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
+   */
+  appendSpanRows(rows: readonly SpanRow[], request: IdempotentRequest | null): Promise<readonly (number | null)[]> {
+    return this.runner.write((context) => {
+      const append = (): Promise<readonly (number | null)[]> => appendSpanRows(context, rows);
+      return request === null ? append() : answerOnce(context, request, append);
     });
   }
 

@@ -9,6 +9,8 @@ export interface GroupTransactions<TConnection> {
   control(statement: ControlStatement): void;
   /** Whether a transaction is open: some failures end it by themselves. */
   isOpen(): boolean;
+  /** How many statements ran that may have written something. */
+  writeCount(): number;
   /** What an error means to the caller. */
   errorFrom(error: unknown): unknown;
 }
@@ -27,6 +29,9 @@ interface Job<TConnection> {
 }
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown };
+
+/** Thrown to undo a group of which one piece of work failed after it had written something. */
+const undo: unique symbol = Symbol('undo');
 
 /** How long a group may take before it is committed without the rest of those who wait, in milliseconds. */
 const longestGroupMs = 10;
@@ -83,6 +88,18 @@ export class GroupCommit<TConnection> {
 
   /** Runs jobs in one transaction and settles them, as many as there is time for; says how many. */
   async #runGroup(kind: TransactionKind, jobs: readonly Job<TConnection>[]): Promise<number> {
+    // A savepoint before each piece of work costs as much as the work, and failures that need one are rare.
+    const outcomes = (await this.#tryGroup(kind, jobs, false)) ?? (await this.#tryGroup(kind, jobs, true)) ?? [];
+    for (const [index, outcome] of outcomes.entries()) jobs[index]?.settle(outcome);
+    return outcomes.length;
+  }
+
+  /** Runs jobs in one transaction; null when one has failed halfway that cannot be undone without the others. */
+  async #tryGroup(
+    kind: TransactionKind,
+    jobs: readonly Job<TConnection>[],
+    hasSavepoints: boolean,
+  ): Promise<readonly Outcome[] | null> {
     const transactions = this.#transactions;
     const outcomes: Outcome[] = [];
     let begun = jobs.length;
@@ -93,34 +110,45 @@ export class GroupCommit<TConnection> {
       for (const job of jobs) {
         if (begun > 0 && performance.now() > deadlineMs) break;
         begun += 1;
-        outcomes.push(await this.#runJob(job, jobs.length > 1));
+        outcomes.push(hasSavepoints ? await this.#runAlone(job) : await this.#runTogether(job));
       }
       transactions.control('COMMIT');
+      return outcomes;
     } catch (cause) {
       // Nothing of the group is written, so that all of it fails: also what had gone well.
       if (transactions.isOpen()) transactions.control('ROLLBACK');
+      if (cause === undo) return null;
       const error = transactions.errorFrom(cause);
-      outcomes.splice(0, outcomes.length, ...jobs.slice(0, begun).map(() => ({ error })));
+      return jobs.slice(0, begun).map(() => ({ error }));
     }
-    for (const [index, outcome] of outcomes.entries()) jobs[index]?.settle(outcome);
-    return outcomes.length;
   }
 
-  /** Runs one job; when it shares the transaction, its failure undoes what it did and nothing else. */
-  async #runJob(job: Job<TConnection>, isShared: boolean): Promise<Outcome> {
+  /** Runs a job whose failure undoes nothing unless it had written something: then the group has to be undone. */
+  async #runTogether(job: Job<TConnection>): Promise<Outcome> {
     const transactions = this.#transactions;
-    if (!isShared) return { result: await job.work(transactions.connection) };
-    const isUndone = job.kind === 'write';
-    if (isUndone) transactions.control('SAVEPOINT work');
+    const before = transactions.writeCount();
     try {
-      const result = await job.work(transactions.connection);
-      if (isUndone) transactions.control('RELEASE work');
-      return { result };
+      return { result: await job.work(transactions.connection) };
     } catch (error) {
       // A full disk may have ended the transaction, and with it what the others wrote.
       if (!transactions.isOpen()) throw error;
-      if (isUndone) transactions.control('ROLLBACK TO work');
-      if (isUndone) transactions.control('RELEASE work');
+      if (transactions.writeCount() !== before) throw undo;
+      return { error: transactions.errorFrom(error) };
+    }
+  }
+
+  /** Runs a job whose failure undoes what it did and nothing else. */
+  async #runAlone(job: Job<TConnection>): Promise<Outcome> {
+    const transactions = this.#transactions;
+    transactions.control('SAVEPOINT work');
+    try {
+      const result = await job.work(transactions.connection);
+      transactions.control('RELEASE work');
+      return { result };
+    } catch (error) {
+      if (!transactions.isOpen()) throw error;
+      transactions.control('ROLLBACK TO work');
+      transactions.control('RELEASE work');
       return { error: transactions.errorFrom(error) };
     }
   }

@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
 import { onConflict, type SqlConnection, type SqlDriver, type SqlInsert } from '../sql-driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -26,6 +27,8 @@ const busyRetryMs = 2;
 const rowsPerInsert = 16;
 /** How long the write-ahead log grows before it is copied into the file: to 32 MiB. */
 const pagesPerCheckpoint = 8192;
+/** How much of the file is kept in memory, in KiB. */
+const cacheKibibytes = 32_768;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
 
 /** The embedded database: one connection, used by one piece of work at a time, and one commit for those that come together. */
@@ -41,13 +44,20 @@ export class SqliteDriver implements SqlDriver {
   #poll: NodeJS.Timeout | null = null;
   #dataVersion: unknown = null;
   #isOpen = true;
+  #writeCount = 0;
 
   private constructor(options: SqliteDriverOptions) {
     this.#options = options;
     this.#database = new DatabaseSync(options.path);
     this.#connection = {
-      all: async (sql, parameters = []) => this.#statement(sql).all(...parameters),
-      run: async (sql, parameters = []) => Number(this.#statement(sql).run(...parameters).changes),
+      all: async (sql, parameters = []) => {
+        if (!isSelect(sql)) this.#writeCount += 1;
+        return this.#statement(sql).all(...parameters);
+      },
+      run: async (sql, parameters = []) => {
+        this.#writeCount += 1;
+        return Number(this.#statement(sql).run(...parameters).changes);
+      },
       insert: async (insert) => this.#insert(insert),
     };
     this.#groups = new GroupCommit({
@@ -55,6 +65,7 @@ export class SqliteDriver implements SqlDriver {
       begin: (kind) => this.#whenFree(() => this.#statement(beginStatements[kind]).run()),
       control: (statement) => this.#statement(statement).run(),
       isOpen: () => this.#database.isTransaction,
+      writeCount: () => this.#writeCount,
       errorFrom: (error) => storeErrorFrom(error, options.path),
     });
   }
@@ -109,6 +120,9 @@ export class SqliteDriver implements SqlDriver {
     // hands. Only a power failure may take the newest commits, and it never leaves a half-written one.
     this.#database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
     this.#database.exec('PRAGMA foreign_keys = ON');
+    // A commit for many changes more pages than SQLite's own cache holds, which would be written twice then; and what
+    // a statement may have to undo needs no file.
+    this.#database.exec(`PRAGMA cache_size = -${cacheKibibytes}; PRAGMA temp_store = MEMORY`);
     // Pages that are written again before a checkpoint are copied into the file once: fewer checkpoints, less work.
     this.#database.exec(`PRAGMA wal_autocheckpoint = ${pagesPerCheckpoint}`);
     if (maxSizeBytes !== null) this.#limitSize(maxSizeBytes);
@@ -145,10 +159,13 @@ export class SqliteDriver implements SqlDriver {
 
   #insert(insert: SqlInsert): void {
     const { rows } = insert;
+    this.#writeCount += 1;
     const inBlocks = rows.length - (rows.length % rowsPerInsert);
     const block = inBlocks === 0 ? null : this.#statement(insertStatement(insert, rowsPerInsert));
     for (let index = 0; index < inBlocks; index += rowsPerInsert) {
-      block?.run(...rows.slice(index, index + rowsPerInsert).flat());
+      const values: SqlValue[] = [];
+      for (const row of rows.slice(index, index + rowsPerInsert)) values.push(...row);
+      block?.run(...values);
     }
     if (inBlocks === rows.length) return;
     const single = this.#statement(insertStatement(insert, 1));
@@ -196,4 +213,8 @@ function insertStatement(insert: SqlInsert, rows: number): string {
   const row = `(${names.map(() => '?').join(', ')})`;
   const values = Array.from({ length: rows }, () => row).join(', ');
   return `INSERT INTO ${insert.table} (${names.join(', ')}) VALUES ${values}${onConflict(insert)}`;
+}
+
+function isSelect(sql: string): boolean {
+  return sql.startsWith('SELECT');
 }

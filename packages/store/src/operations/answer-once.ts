@@ -45,6 +45,24 @@ export async function recordAnswer(
   );
 }
 
+/**
+ * Does something for a request unless it was done before, and gives back the answer of then.
+ *
+ * @throws AgentLightningError CONFLICT when the key was used for another request
+ */
+export async function answerOnce<TAnswer extends object>(
+  context: OperationContext,
+  request: IdempotentRequest,
+  work: () => Promise<TAnswer>,
+): Promise<TAnswer> {
+  const known = await findAnswer(context, request);
+  // Trusted: the same request wrote it, from a value of this type.
+  if (known !== null) return JSON.parse(known) as TAnswer;
+  const answer = await work();
+  await recordAnswer(context, request, JSON.stringify(answer));
+  return answer;
+}
+
 /** Forgets answers that nobody asks for any more. */
 export async function forgetOldAnswers(context: OperationContext): Promise<number> {
   return context.db.run('DELETE FROM idempotent_answers WHERE create_time_ms < ?', [context.nowMs - answerLifetimeMs]);

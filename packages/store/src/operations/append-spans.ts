@@ -39,11 +39,17 @@ export async function appendSpanRows(
   );
   const batches = batchesOf(rows);
   const different = new Set(batches);
+  const counters = new Map<string, number>();
   for (const batch of different) {
-    await noteSignOfLife(context, batch.rolloutId, batch.attemptId);
-    await findRecorded(context, batch);
+    const { rolloutId, attemptId } = batch;
+    await noteSignOfLife(context, rolloutId, attemptId);
+    const last = counters.get(rolloutId) ?? (await lastSequenceId(context, rolloutId));
+    counters.set(rolloutId, last);
+    // The first spans of a rollout cannot be there already.
+    if (last > 0) await findRecorded(context, batch);
   }
-  const newSpans = await numberNewSpans(context, rows, batches);
+  const newSpans = numberNewSpans(rows, batches, counters);
+  for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
   await insertSpanRows(
     context,
     newSpans.filter((row) => row !== null),
@@ -88,17 +94,13 @@ function newBatch(rolloutId: string, attemptId: string): SpanBatch {
 /** A span that was not there, with its number; null stands for one that was, or comes twice. */
 type NewSpans = readonly (SpanRow | null)[];
 
-/** Gives those spans that are not known their numbers, in order. */
-async function numberNewSpans(
-  context: OperationContext,
+/** Gives those spans that are not known their numbers, in order, and counts on from the last one of each rollout. */
+function numberNewSpans(
   rows: readonly SpanRow[],
   batches: readonly SpanBatch[],
-): Promise<NewSpans> {
-  const counters = new Map<string, number>();
-  for (const { rolloutId } of new Set(batches)) {
-    if (!counters.has(rolloutId)) counters.set(rolloutId, await lastSequenceId(context, rolloutId));
-  }
-  const newSpans = rows.map((row, index): SpanRow | null => {
+  counters: Map<string, number>,
+): NewSpans {
+  return rows.map((row, index): SpanRow | null => {
     const [rolloutId, , spanId, given] = row;
     const batch = batches[index];
     if (batch === undefined || batch.known.has(spanId)) return null;
@@ -110,8 +112,6 @@ async function numberNewSpans(
     batch.lastSequenceId = Math.max(batch.lastSequenceId, sequenceId);
     return numbered(row, sequenceId);
   });
-  for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
-  return newSpans;
 }
 
 /** Notes which spans of a batch are recorded already. */

@@ -75,7 +75,12 @@ export function parseRequest<TSchema extends z.ZodType>(schema: TSchema, value: 
   }
 }
 
-async function readJsonBody(context: Context): Promise<unknown> {
+/**
+ * Refuses a body that is not said to be JSON.
+ *
+ * @throws MalformedRequestError
+ */
+export function assertJson(context: Context): void {
   // Only JSON: other types can be sent by any web page, to a server on the same machine as its reader.
   const type = context.req.header('content-type')?.split(';')[0]?.trim();
   if (type !== 'application/json') {
@@ -83,6 +88,10 @@ async function readJsonBody(context: Context): Promise<unknown> {
       { path: '', message: `content type must be application/json, got ${type ?? 'none'}` },
     ]);
   }
+}
+
+async function readJsonBody(context: Context): Promise<unknown> {
+  assertJson(context);
   const text = await context.req.text();
   try {
     return JSON.parse(text);

@@ -7,7 +7,6 @@ import {
   type WireSpanQuery,
   wireSequenceIdBatchSchema,
   wireSequenceIdRequestSchema,
-  wireSpanBatchSchema,
   wireSpanQuerySchema,
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
@@ -17,10 +16,13 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { bodyBytes, readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
+import { appendSpanBatch } from '../span-batch/append-span-batch.ts';
+import { SpanDecoder } from '../span-batch/span-decoder.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Spans: record one or many, list, reserve sequence ids. */
 export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions): void {
+  const decoder = new SpanDecoder();
   const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
     answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToWire));
   const reserve = (context: Context, wire: readonly WireSequenceIdRequest[]): Promise<readonly number[]> => {
@@ -38,15 +40,10 @@ export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions):
   });
 
   app.post('/spans/batch', async (context) => {
-    const { spans } = await readBody(context, wireSpanBatchSchema);
-    const inputs = spans.map(spanInputFromWire);
-    await assertMayAppend(context, store, inputs);
-    const recorded = await doOnce(context, store, async (transaction) =>
-      (await transaction.appendSpans(inputs)).map((span) => span?.sequenceId ?? null),
-    );
-    const count = recorded.filter((sequenceId) => sequenceId !== null).length;
-    metrics.spansRecorded(count, { format: 'json', bytes: await bodyBytes(context) });
-    return answerJson(context, { sequence_ids: recorded }, 201);
+    const { sequenceIds, bytes } = await appendSpanBatch(context, store, decoder);
+    const count = sequenceIds.filter((sequenceId) => sequenceId !== null).length;
+    metrics.spansRecorded(count, { format: 'json', bytes });
+    return answerJson(context, { sequence_ids: sequenceIds }, 201);
   });
 
   app.get('/spans', (context) => list(context, readParameters(context, wireSpanQuerySchema)));

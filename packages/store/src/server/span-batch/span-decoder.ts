@@ -1,0 +1,120 @@
+import { Worker } from 'node:worker_threads';
+import { AgentLightningError, type ValidationIssue } from '@agentlightning/core';
+import { MalformedRequestError } from '../malformed-request-error.ts';
+import { type DecodedSpanBatch, decodeSpanBatch, type EncodedSpanBatch } from './decode-span-batch.ts';
+
+/** What the thread is asked. */
+export interface SpanDecoderRequest {
+  readonly id: number;
+  readonly batch: EncodedSpanBatch;
+}
+
+/** What the thread answers: the batch, or what is wrong with it, or what went wrong. */
+export type SpanDecoderAnswer = { readonly id: number } & (
+  | { readonly decoded: DecodedSpanBatch }
+  | { readonly issues: readonly ValidationIssue[] }
+  | { readonly fault: string }
+);
+
+/** A batch on its way through the thread. */
+interface Pending {
+  readonly batch: EncodedSpanBatch;
+  readonly settle: (decoded: DecodedSpanBatch | Promise<DecodedSpanBatch>) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** How a decoder works. */
+export interface SpanDecoderOptions {
+  /** From how many bytes on a batch is read by the other thread: below, handing it over costs more. @default 32768 */
+  readonly threadFromBytes?: number;
+  /** How long the thread waits for another batch before it ends, in milliseconds. @default 10000 */
+  readonly idleMs?: number;
+  /** The program of the thread. @default the one beside this file */
+  readonly program?: URL;
+}
+
+/**
+ * Reads batches of spans. Large ones are read by another thread, so that the one that serves everybody keeps on
+ * serving, and writes spans while the next ones are read. The thread begins with the first large batch and ends by
+ * itself; where it cannot run (in a program that was bundled without it), this thread reads them.
+ */
+export class SpanDecoder {
+  readonly #threadFromBytes: number;
+  readonly #idleMs: number;
+  readonly #program: URL;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | null = null;
+  #isUsable = true;
+  #lastId = 0;
+  #idle: NodeJS.Timeout | null = null;
+
+  constructor(options: SpanDecoderOptions = {}) {
+    this.#threadFromBytes = options.threadFromBytes ?? 32_768;
+    this.#idleMs = options.idleMs ?? 10_000;
+    this.#program = options.program ?? programBeside(import.meta.url);
+  }
+
+  /**
+   * Reads a batch.
+   *
+   * @throws MalformedRequestError when it is no JSON or does not have the shape
+   */
+  async decode(batch: EncodedSpanBatch): Promise<DecodedSpanBatch> {
+    if (!this.#isUsable || batch.body.byteLength < this.#threadFromBytes) return decodeSpanBatch(batch);
+    return new Promise((settle, fail) => {
+      this.#worker ??= this.#start();
+      this.#keepAwake();
+      const id = ++this.#lastId;
+      this.#pending.set(id, { batch, settle, fail });
+      this.#worker.postMessage({ id, batch } satisfies SpanDecoderRequest);
+    });
+  }
+
+  #start(): Worker {
+    // Sources import sources.
+    const isSource = this.#program.pathname.endsWith('.ts');
+    const worker = new Worker(this.#program, isSource ? { execArgv: ['--conditions=@agentlightning/source'] } : {});
+    worker.on('message', (answer: SpanDecoderAnswer) => this.#answer(answer));
+    worker.on('error', () => {
+      this.#isUsable = false;
+    });
+    worker.on('exit', () => this.#ended());
+    worker.unref();
+    return worker;
+  }
+
+  #answer(answer: SpanDecoderAnswer): void {
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    if (this.#pending.size === 0) this.#endWhenIdle();
+    if ('decoded' in answer) pending?.settle(answer.decoded);
+    else if ('issues' in answer) pending?.fail(new MalformedRequestError(answer.issues));
+    else pending?.fail(new AgentLightningError({ code: 'INTERNAL', message: `Reading spans failed: ${answer.fault}` }));
+  }
+
+  /** What the thread has left behind is read here. */
+  #ended(): void {
+    this.#worker = null;
+    const left = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { batch, settle } of left) settle(Promise.resolve().then(() => decodeSpanBatch(batch)));
+  }
+
+  #keepAwake(): void {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    this.#idle = null;
+    // Somebody waits for the answer.
+    this.#worker?.ref();
+  }
+
+  #endWhenIdle(): void {
+    this.#worker?.unref();
+    this.#idle = setTimeout(() => void this.#worker?.terminate(), this.#idleMs);
+    this.#idle.unref();
+  }
+}
+
+/** The program of the thread: a source beside sources, and a file of its own beside what the package is built to. */
+function programBeside(url: string): URL {
+  return new URL(url.endsWith('.ts') ? './span-decoder-worker.ts' : './span-decoder-worker.js', url);
+}
