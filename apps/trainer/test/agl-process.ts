@@ -18,10 +18,15 @@ export class AglProcess implements AsyncDisposable {
   #output = '';
   #onEvent: () => void = () => undefined;
 
-  constructor(args: readonly string[], options: { readonly cwd?: string } = {}) {
+  /** `env` is added to the environment of this process. */
+  constructor(
+    args: readonly string[],
+    { cwd, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  ) {
     this.#child = spawn(process.execPath, ['--conditions=@agentlightning/source', entry, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      ...options,
+      ...(cwd === undefined ? {} : { cwd }),
+      env: { ...process.env, ...env },
     });
     this.#exited = once(this.#child, 'close');
     if (this.#child.stdout !== null) {
@@ -70,6 +75,11 @@ export class AglProcess implements AsyncDisposable {
   /** What Ctrl+C does. */
   interrupt(): void {
     this.#child.kill('SIGINT');
+  }
+
+  /** What a service manager does to stop it. */
+  terminate(): void {
+    this.#child.kill('SIGTERM');
   }
 
   /** Waits for the end; the exit code. */

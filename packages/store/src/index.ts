@@ -1,5 +1,4 @@
 export type { AccessKey, AccessKeyRequest, AccessScope, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
-export { accessScopes } from './access/access-key.ts';
 export type { StoreBackup } from './maintenance/backup-store.ts';
 export { backupStore } from './maintenance/backup-store.ts';
 export type { StoreMigration } from './maintenance/migrate-store.ts';

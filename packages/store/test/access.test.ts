@@ -3,7 +3,8 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { accessScopes, createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
+import { accessScopes } from '../src/access/access-key.ts';
+import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
 import { type RouteScope, routeScopes } from '../src/server/access/route-scopes.ts';
 import { openApiDocument } from '../src/server/openapi/openapi-document.ts';
 

@@ -1,8 +1,12 @@
 import type { RetentionPolicy } from '@agentlightning/core';
 import { createStoreServer } from '@agentlightning/store';
 import { openLocalStore } from '../runtime/open-any-store.ts';
+import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
+
+/** How long a server that is stopped leaves idle connections open for requests on their way, in milliseconds. */
+const idleGraceMs = 1000;
 
 /** The flags of `agl store`. */
 export interface StoreFlags {
@@ -18,12 +22,15 @@ export async function serveStore(flags: StoreFlags): Promise<void> {
   const { db, host, port } = flags;
   const log = serverLog('agl-store');
   const store = await openLocalStore(db, { retention: retentionOf(flags) });
-  const apiKey = process.env['AGL_STORE_KEY'];
   try {
-    const server = await createStoreServer({ store, host, port, ...(apiKey === undefined ? {} : { apiKey }) });
+    const apiKey = process.env['AGL_STORE_KEY'] ?? null;
+    const attemptTokens = attemptTokensFromEnvironment();
+    const server = await createStoreServer({ store, host, port, apiKey, attemptTokens, log, idleGraceMs });
+    const isLocked = apiKey !== null || (await store.hasAccessKeys());
     // Without the password of a database.
     const place = db.replace(/\/\/[^@/]*@/, '//');
-    log.info({ url: server.url, db: place, key: apiKey !== undefined }, 'store is up');
+    log.info({ url: server.url, db: place, key: isLocked, tokens: attemptTokens !== null }, 'store is up');
+    if (!isLocked) log.warn('the store has no key: it answers on this machine only, and whoever is on it may do all');
     // Before anybody is told that it is up, and may stop it.
     const stopped = untilStopped(() => server.close());
     process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
+import { tokenSecretHelp } from './attempt-token-secret.ts';
 import { durationMs } from './duration-flag.ts';
 import { wholeNumber } from './number-flag.ts';
 import type { StoreFlags } from './serve-store.ts';
 import { addStoreFileCommands } from './store-file-commands.ts';
+import { addStoreKeyCommands } from './store-key-commands.ts';
 import { addStoreRunCommands } from './store-run-commands.ts';
 
 /** Adds `agl store` and the commands below it. */
@@ -18,11 +20,17 @@ export function addStoreCommand(program: Command): void {
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
     .option('--prune-older-than <time>', 'delete by itself what ended longer ago, such as 30d', durationMs)
     .option('--prune-keep-runs <n>', 'when deleting by itself, keep the newest runs', wholeNumber({ min: 0 }))
-    .addHelpText('after', '\nThe key is read from AGL_STORE_KEY; without one the server binds to loopback only.')
+    .addHelpText('after', keysHelp)
     .action(async (flags: StoreFlags) => {
       const { serveStore } = await import('./serve-store.ts');
       await serveStore(flags);
     });
   addStoreFileCommands(store);
   addStoreRunCommands(store);
+  addStoreKeyCommands(store);
 }
+
+const keysHelp = `
+Keys: AGL_STORE_KEY may do everything; \`agl store keys create\` makes others that may do less.
+Without any, the server binds to loopback only.
+${tokenSecretHelp}`;

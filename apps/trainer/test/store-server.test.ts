@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { newSpanId, newTraceId, type SpanInput } from '@agentlightning/core';
+import { StoreClient } from '@agentlightning/core/store-client';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AglProcess } from './agl-process.ts';
+
+/** Each test starts several processes, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder = '';
+let db = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-store-server-'));
+  db = `sqlite:${path.join(folder, 'agl.db')}`;
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function urlOf(server: AglProcess): Promise<string> {
+  return String((await server.event('ready'))['url']);
+}
+
+async function aglJson(...args: string[]): Promise<Record<string, string>> {
+  await using command = new AglProcess([...args, '--json'], { cwd: folder });
+  const code = await command.exitCode();
+  expect({ code, stderr: command.stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(command.output);
+}
+
+test('a server without a key says that it is for this machine only', async () => {
+  await using server = new AglProcess(['store', '--db', db, '--port', '0']);
+  await urlOf(server);
+  expect(server.stderr).toContain('the store has no key');
+  await using open = new AglProcess(['store', '--db', db, '--port', '0', '--host', '0.0.0.0']);
+  expect(await open.exitCode()).toBe(2);
+  expect(open.stderr).toContain('A store without a key may not listen on 0.0.0.0');
+});
+
+test('keys are made, listed and revoked, and let in whom they should', async () => {
+  const made = await aglJson('store', 'keys', 'create', '--store', db, '--name', 'runners', '--scope', 'runner');
+  const env = { AGL_TOKEN_SECRET: 'x'.repeat(32) };
+  await using server = new AglProcess(['store', '--db', db, '--port', '0'], { env });
+  const url = await urlOf(server);
+  expect(server.stderr).not.toContain('the store has no key');
+  const runner = new StoreClient({ baseUrl: url, apiKey: made['key'] ?? '', maxRetries: 0 });
+  expect(await runner.claimRollouts()).toEqual([]);
+  await expect(runner.statistics()).rejects.toThrow('A key with the scope runner may not GET /v1/agl/statistics');
+  await expect(runner.createAttemptToken({ rolloutId: 'ro-1', attemptId: 'at-1' })).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+  });
+  await using list = new AglProcess(['store', 'keys', 'list', '--store', db]);
+  await list.exitCode();
+  expect(list.output).toMatch(new RegExp(`${made['id']} +runners +runner +\\d{4}-.* - +-`));
+  expect(list.output).not.toContain(made['key']);
+  await aglJson('store', 'keys', 'revoke', made['id'] ?? '', '--store', db);
+  await vi.waitFor(() => expect(runner.claimRollouts()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' }), {
+    timeout: 30_000,
+    interval: 500,
+  });
+  expect(server.stderr).not.toContain(made['key']);
+  await using remote = new AglProcess(['store', 'keys', 'list', '--store', url]);
+  expect(await remote.exitCode()).toBe(2);
+  expect(remote.stderr).toContain('Run it where the store is');
+});
+
+test('SIGTERM under load: waits end, requests are answered, nobody is cut off, and nothing acknowledged is lost', async () => {
+  await using server = new AglProcess(['store', '--db', db, '--port', '0']);
+  const url = await urlOf(server);
+  const client = new StoreClient({ baseUrl: url, maxRetries: 0 });
+  const { rolloutId, attempt } = await client.startRollout({ input: 1 });
+  const wait = post(`${url}/v1/agl/queues/rollouts/dequeue`, { wait_seconds: 600 });
+  const events = fetch(`${url}/v1/agl/events`).then((response) => response.text());
+  const load = new Load(url, { rolloutId, attemptId: attempt.attemptId });
+  const loaders = Array.from({ length: 16 }, () => load.run());
+  await vi.waitFor(() => expect(load.acknowledged.length).toBeGreaterThan(200), 60_000);
+  server.terminate();
+  await Promise.all(loaders);
+  expect(await wait).toEqual({ status: 200, body: '[]' });
+  expect(await events).toContain('event: ');
+  expect(await server.exitCode()).toBe(0);
+  // Whoever opens a connection once nobody listens is refused; no request that was sent is.
+  expect([...load.failures]).toEqual(['ECONNREFUSED']);
+  const store = await openStore(db);
+  const { items } = await store.querySpans({ rolloutId });
+  const recorded = new Set(items.map(({ spanId }) => spanId));
+  expect(load.acknowledged.filter((spanId) => !recorded.has(spanId))).toEqual([]);
+  expect(recorded.size).toBe(load.acknowledged.length);
+  await store.close();
+  await client.close();
+});
+
+/** Clients that record one span after another, each on a connection of its own, until one fails. */
+class Load {
+  readonly acknowledged: string[] = [];
+  readonly failures = new Set<string>();
+  readonly #url: string;
+  readonly #ids: Pick<SpanInput, 'rolloutId' | 'attemptId'>;
+
+  constructor(url: string, ids: Pick<SpanInput, 'rolloutId' | 'attemptId'>) {
+    this.#url = url;
+    this.#ids = ids;
+  }
+
+  async run(): Promise<void> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      for (;;) {
+        const spanId = newSpanId();
+        const { status } = await post(`${this.#url}/v1/agl/spans`, this.#span(spanId), agent);
+        if (status === 201) this.acknowledged.push(spanId);
+        else this.failures.add(`status ${status}`);
+      }
+    } catch (error) {
+      this.failures.add(String((error as NodeJS.ErrnoException).code));
+    } finally {
+      agent.destroy();
+    }
+  }
+
+  #span(spanId: string): object {
+    return {
+      rollout_id: this.#ids.rolloutId,
+      attempt_id: this.#ids.attemptId,
+      sequence_id: 0,
+      trace_id: newTraceId(),
+      span_id: spanId,
+      parent_id: null,
+      name: 'step',
+      status: { status_code: 'OK' },
+      attributes: { text: 'x'.repeat(1000) },
+      events: [],
+      links: [],
+      start_time: 1,
+      end_time: 2,
+      resource: { attributes: {}, schema_url: '' },
+    };
+  }
+}
+
+function post(
+  url: string,
+  body: object,
+  agent?: Agent,
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' };
+    const sent = request(url, { method: 'POST', headers, ...(agent === undefined ? {} : { agent }) });
+    sent.once('error', reject).once('response', (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      response.once('error', reject).once('end', () => resolve({ status: response.statusCode, body: text }));
+    });
+    sent.end(JSON.stringify(body));
+  });
+}
