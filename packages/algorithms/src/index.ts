@@ -21,6 +21,9 @@ export type { MeanComparison } from './evaluation/compare-means.ts';
 export { compareMeans, comparePairs } from './evaluation/compare-means.ts';
 export type { IntervalOptions, MeanInterval } from './evaluation/mean-interval.ts';
 export { meanInterval } from './evaluation/mean-interval.ts';
+export type { ToolChoice } from './intermediate-reward/air.ts';
+export { air } from './intermediate-reward/air.ts';
+export type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from './intermediate-reward/reward-rule.ts';
 export type { LearningRateSchedule } from './policy-gradient/learning-rate.ts';
 export { learningRateFactor } from './policy-gradient/learning-rate.ts';
 export type { LossOptions, PolicyLoss } from './policy-gradient/loss-options.ts';
@@ -52,3 +55,4 @@ export type { BuiltTrajectory, RowSplitReason, TrajectoryInput } from './traject
 export { trajectoryFromTransitions } from './trajectory/trajectory-from-transitions.ts';
 export type { CollectedTransitions, TransitionOptions } from './transition/transitions-from-spans.ts';
 export { transitionsFromSpans } from './transition/transitions-from-spans.ts';
+export type { RewardChoice } from './transition/turn-rewards.ts';

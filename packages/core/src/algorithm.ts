@@ -1,5 +1,5 @@
 import type { Rollout } from './rollout.ts';
-import type { Span } from './span.ts';
+import type { Span, SpanInput } from './span.ts';
 import type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from './training-batch.ts';
 
 /** A finished rollout with everything that was recorded in its latest attempt. */
@@ -74,6 +74,11 @@ export interface Algorithm {
    * and gives the answer to `planStep` with the same groups. An algorithm that never asks leaves the method out.
    */
   scoring?(groups: readonly CollectedGroup[], context: StepContext): ScoringRequest | null;
+  /**
+   * What the algorithm found in a rollout, as spans for its trace, such as rewards that rules gave. The trainer writes them
+   * to the store; the same rollout gives the same span ids, so that nothing is written twice.
+   */
+  annotate?(rollout: CollectedRollout): readonly SpanInput[];
   /** Pure: the same groups, context and options give the same plan. */
   planStep(groups: readonly CollectedGroup[], context: StepContext): StepPlan;
 }

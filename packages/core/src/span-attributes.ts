@@ -12,6 +12,8 @@ export const spanNames = {
   object: 'agentlightning.object',
   exception: 'agentlightning.exception',
   operation: 'agentlightning.operation',
+  /** A reward that a rule gave to a step on the way: shown in traces, and no reward of the attempt's own. */
+  intermediateReward: 'agentlightning.intermediate_reward',
   /** A model call as the gateway recorded it. */
   modelCall: 'openai.chat.completion',
   /** The root span of an attempt, made by the runner. */
@@ -72,6 +74,8 @@ export const modelCallAttributes = {
   isCached: 'agentlightning.cached',
   /** `train`, `val` or `test`. */
   mode: 'agentlightning.mode',
+  /** The API that the agent spoke, also where the gateway asked the model in another one. */
+  api: 'agentlightning.api',
   /** From request to last byte, in milliseconds. */
   latencyMs: 'agentlightning.latency_ms',
   /** From request to the first byte of the answer, in milliseconds. */

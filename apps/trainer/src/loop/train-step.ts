@@ -25,6 +25,7 @@ export async function trainStep(options: {
   const collected = await collectStep(session, step);
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
+  await annotate(session, collected);
   const plan = await unlessAborted(planStep(session, collected, step), session.failure);
   const applying = applyPlan(plan, { model, reference: session.reference, maxLogprobGap: config.maxLogprobGap });
   const applied = await unlessAborted(applying, session.failure);
@@ -54,6 +55,12 @@ export async function trainStep(options: {
   ]);
   session.emit({ type: 'stepped', summary });
   return await discardOldCheckpoints(session, next);
+}
+
+/** Shows in the traces what the algorithm found in them; a span that is there already is not written again. */
+async function annotate({ algorithm, store }: TrainingSession, collected: readonly CollectedRollout[]): Promise<void> {
+  const spans = collected.flatMap((rollout) => algorithm.annotate?.(rollout) ?? []);
+  if (spans.length > 0) await store.appendSpans(spans);
 }
 
 async function planStep(

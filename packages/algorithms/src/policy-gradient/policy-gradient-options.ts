@@ -5,6 +5,7 @@ import {
   type CreditAssignmentOptions,
   creditAssignmentOptionsSchema,
 } from '../credit-assignment/credit-assignment-options.ts';
+import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
 import { parseOptions } from '../parse-options.ts';
 import { type SamplerCorrection, samplerCorrectionSchema } from '../sampler-correction.ts';
 import { type Aggregation, aggregationSchema } from '../training-batch/aggregation.ts';
@@ -69,6 +70,8 @@ export interface PolicyGradientOptions extends LossOptions, TransitionOptions {
   readonly epochs?: number;
   /** Into how many optimizer steps each epoch is divided, by rollout. @default 1 */
   readonly minibatches?: number;
+  /** Most turns of a rollout that are trained on, drawn by the seed; the others stay as context. @default no limit */
+  readonly maxTurns?: number;
   /** Longest row that is trained on, in tokens, prompt and responses together. @default no limit */
   readonly maxTokens?: number;
   /** What happens to longer rows: left out, or cut at the end. @default 'drop' */
@@ -111,11 +114,17 @@ const optionsObject = z.strictObject({
   maxStaleness: z.int().min(0).exactOptional(),
   epochs: count,
   minibatches: count,
+  maxTurns: count,
   maxTokens: z.int().min(2).exactOptional(),
   tooLong: z.enum(['drop', 'truncate']).exactOptional(),
   maxBatchTokens: z.int().min(2).exactOptional(),
   agents: z.array(z.string()).min(1).exactOptional(),
   rewardName: z.string().min(1).exactOptional(),
+  rewardWeights: z.record(z.string().min(1), z.number()).exactOptional(),
+  missingReward: z.number().exactOptional(),
+  intermediateRewards: z
+    .array(z.custom<RewardRule>(hasMethod('judge'), { error: 'must be rules, such as air.onToolSuccess(0.1)' }))
+    .exactOptional(),
   loss: z.enum(lossNames).exactOptional(),
   clipLow: coefficient,
   clipHigh: coefficient,
@@ -156,6 +165,9 @@ function contradictions(settings: PolicyGradientOptions): readonly ValidationIss
   const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type !== 'terminal';
   return [
     ...lossIssues(settings),
+    ...(settings.rewardName !== undefined && settings.rewardWeights !== undefined
+      ? [{ path: 'rewardName', message: 'give either it or rewardWeights' }]
+      : []),
     ...(groupSize === 1 && isGroupwise
       ? [{ path: 'groupSize', message: `must be >=2: the advantage ${advantage.type} compares the rollouts of a task` }]
       : []),

@@ -12,6 +12,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { advantageEstimator } from '../advantage/advantage-options.ts';
 import { type ScoredTrajectories, scoreTrajectories } from '../advantage/score-trajectories.ts';
 import { creditAssignment } from '../credit-assignment/credit-assignment-options.ts';
+import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { type CollectedTrajectories, collectTrajectories } from '../trajectory/collect-trajectories.ts';
@@ -24,6 +25,7 @@ import { lossSpec } from './loss-options.ts';
 import { withOverlongPenalty } from './overlong-penalty.ts';
 import { policyGradientMetrics } from './policy-gradient-metrics.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
+import { sampleTurns } from './sample-turns.ts';
 import { columnsFromScores, samplerMetrics } from './sampler-columns.ts';
 
 /**
@@ -47,6 +49,9 @@ export function policyGradient(name: string, settings: PolicyGradientOptions): A
             return data.length === 0 ? null : { policies, data };
           },
         }),
+    ...(settings.intermediateRewards === undefined
+      ? {}
+      : { annotate: (rollout) => rewardAnnotations(rollout, settings.intermediateRewards ?? []) }),
     planStep: (groups, context) => plan.make(groups, context),
   };
 }
@@ -87,7 +92,8 @@ class PolicyGradientPlan {
     const scores = this.#scoresOf(collected.trajectories, context);
     const compared = this.#compare(collected.trajectories, scores);
     const fresh = leaveOutStale(compared.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
-    const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(fresh.scored) : fresh.scored;
+    const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
+    const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
     const optimizer = { ...settings.optimizer, learningRate: learningRateAt(settings, context) };
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
     const columnsOf = columnsFromScores(scores, {
@@ -110,8 +116,9 @@ class PolicyGradientPlan {
     return {
       updates: updates.filter(({ batches }) => batches.length > 0),
       metrics: {
-        ...policyGradientMetrics(collected, { ...compared, scored: fresh.scored }, context),
+        ...policyGradientMetrics(collected, { ...compared, scored: sampled.scored }, context),
         ...(settings.maxStaleness === undefined ? {} : { 'staleness/turns_left_out': fresh.staleTurns }),
+        ...(settings.maxTurns === undefined ? {} : { 'turns/left_out': sampled.leftOut }),
         ...(samplerCorrection === null ? {} : samplerMetrics(trained, scores, samplerCorrection)),
         'optim/learning_rate': optimizer.learningRate,
       },

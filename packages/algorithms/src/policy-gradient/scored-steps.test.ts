@@ -120,3 +120,19 @@ test('an overlong rollout loses reward, more the longer it is, and all of it fro
   expect(advantages).toEqual({ 'ro-0': 1.125, 'ro-1': 0.125, 'ro-2': -0.375, 'ro-3': -0.875 });
   expect(plan.metrics['reward/mean']).toBe(1);
 });
+
+test('of a rollout with many turns at most so many are trained, drawn by the seed', () => {
+  const calls = [[10], [11], [12], [13]].map((responseTokenIds) => ({ promptTokenIds: [1], responseTokenIds }));
+  const rollouts = [1, 0].map((reward, index) => aCollectedRollout({ rolloutId: `ro-${index}`, reward, calls }));
+  const plan = (seed: number): StepPlan =>
+    grpo({ maxTurns: 3, advantage: { type: 'dr-grpo' } }).planStep([{ groupId: 'gr-1', rollouts }], {
+      ...context,
+      seed,
+    });
+  const sampled = (seed: number): readonly number[] => dataOf(plan(seed)).map(({ tokenIds }) => tokenIds[1] ?? 0);
+  expect(sampled(1)).toHaveLength(6);
+  expect(sampled(1)).toEqual(sampled(1));
+  expect(new Set(Array.from({ length: 20 }, (_, seed) => sampled(seed).join())).size).toBeGreaterThan(5);
+  expect(plan(1).metrics['turns/left_out']).toBe(2);
+  for (const { weights } of dataOf(plan(1))) expect(weights[0]).toBeCloseTo(1 / 6, 7);
+});

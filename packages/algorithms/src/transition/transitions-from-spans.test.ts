@@ -1,4 +1,4 @@
-import { genAiAttributes, rewardAttributes, type Span, spanNames } from '@agentlightning/core';
+import { genAiAttributes, linkAttributes, rewardAttributes, type Span, spanNames } from '@agentlightning/core';
 import { aModelCallSpan, aRewardSpan, aSpan, logprobOf } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -219,4 +219,58 @@ test('spans of two attempts are refused', () => {
   expect(() => transitionsFromSpans([call(1), call(2, { attemptId: 'at-2' })])).toThrow(
     /spans of 2 attempts \(ro-1\/at-1, ro-1\/at-2\)/,
   );
+});
+
+describe('a reward that is linked to a step', () => {
+  const linked = (sequenceId: number, value: number, links: Readonly<Record<string, string>>): Span => {
+    const span = reward(sequenceId, value);
+    return { ...span, attributes: { ...span.attributes, ...linkAttributes(links) } };
+  };
+
+  test('is that of the step’s turn, also when it arrived after later turns', () => {
+    const first = call(1);
+    const spans = [first, call(2), linked(3, 0.5, { span_id: first.spanId }), reward(4, 1)];
+    expect(transitionsFromSpans(spans).transitions.map((transition) => transition.reward)).toEqual([0.5, 1]);
+  });
+
+  test('finds the call by the id of its answer, and a tool call’s turn by the tool call', () => {
+    const tool = aSpan({ sequenceId: 2, attributes: { 'gen_ai.tool.call.id': 'call_1' } });
+    const asking = call(1, { responseId: 'answer-1', response: { tool_calls: [{ id: 'call_1' }] } });
+    const later = [call(3), call(4)];
+    const byAnswer = linked(5, 0.5, { 'gen_ai.response.id': 'answer-1' });
+    const byTool = linked(6, 0.25, { 'gen_ai.tool.call.id': 'call_1' });
+    const { transitions } = transitionsFromSpans([asking, tool, ...later, byAnswer, byTool, reward(7, 1)]);
+    expect(transitions.map((transition) => transition.reward)).toEqual([0.75, null, 1]);
+  });
+
+  test('goes by sequence id when what it links to is not there', () => {
+    const spans = [call(1), call(2), linked(3, 0.5, { span_id: 'ffffffffffffffff' })];
+    expect(transitionsFromSpans(spans).transitions.map((transition) => transition.reward)).toEqual([null, 0.5]);
+  });
+});
+
+describe('a reward of several dimensions', () => {
+  const judged = (sequenceId: number, dimensions: Readonly<Record<string, number>>): Span =>
+    aSpan({
+      sequenceId,
+      name: spanNames.annotation,
+      attributes: rewardAttributes(Object.entries(dimensions).map(([name, value]) => ({ name, value }))),
+    });
+
+  test('may count as the weighted sum of some of them', () => {
+    const spans = [call(1), judged(2, { correct: 1, brevity: 0.5, style: 9 })];
+    expect(transitionsFromSpans(spans, { rewardWeights: { correct: 2, brevity: -1 } }).finalReward).toBe(1.5);
+  });
+
+  test('is no reward when one of them was not judged', () => {
+    const spans = [call(1), judged(2, { correct: 1, brevity: 1 }), call(3), judged(4, { correct: 1 })];
+    const { finalReward, transitions } = transitionsFromSpans(spans, { rewardWeights: { correct: 1, brevity: 1 } });
+    expect([finalReward, transitions.map((transition) => transition.reward)]).toEqual([2, [2, null]]);
+  });
+});
+
+test('a missing reward is none, unless the user says what it counts as', () => {
+  expect(transitionsFromSpans([call(1)]).finalReward).toBeNull();
+  expect(transitionsFromSpans([call(1)], { missingReward: -1 }).finalReward).toBe(-1);
+  expect(transitionsFromSpans([call(1), reward(2, 0.5)], { missingReward: -1 }).finalReward).toBe(0.5);
 });

@@ -1,12 +1,15 @@
 import type { ModelCall, ModelCallChoice, Span, Transition } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import { intermediateRewards } from '../intermediate-reward/intermediate-rewards.ts';
+import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
 import { type Tally, tallyOf } from '../tally.ts';
 import { capturedCalls } from './captured-calls.ts';
 import { exclusionReason } from './exclusion-reason.ts';
-import { turnRewards } from './turn-rewards.ts';
+import { type RewardChoice, turnRewards } from './turn-rewards.ts';
+import { Turns } from './turns.ts';
 
 /** What of an attempt's spans becomes transitions. */
-export interface TransitionOptions {
+export interface TransitionOptions extends RewardChoice {
   /**
    * Only calls of these agents are trained on, by name or by the path from the outermost agent on: `boss>expert`.
    * A call whose agent is not known is then left out.
@@ -14,8 +17,14 @@ export interface TransitionOptions {
    * @default all
    */
   readonly agents?: readonly string[];
-  /** The dimension of the reward to learn from. @default the primary one of each emitted reward */
-  readonly rewardName?: string;
+  /**
+   * What a rollout without a reward counts as. Missing is not 0: an evaluation that failed says nothing of the agent.
+   *
+   * @default none, and the rollout is not learnt from
+   */
+  readonly missingReward?: number;
+  /** Rewards for steps on the way, found in the spans by rules; see `air`. @default none */
+  readonly intermediateRewards?: readonly RewardRule[];
 }
 
 /** The transitions of one attempt, and what was left out. */
@@ -35,8 +44,8 @@ export interface CollectedTransitions {
 /**
  * Turns the spans of one attempt into transitions: one for each answer that the policy sampled.
  *
- * Rewards are matched by sequence id: one that comes after a call and before the next is the reward of that
- * turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
+ * Rewards are matched by their links and by sequence id: one that comes after a call and before the next is the reward
+ * of that turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
  * transition of its own, with the reward of the turn.
  *
  * @param spans - the spans of one attempt, in any order
@@ -50,28 +59,28 @@ export interface CollectedTransitions {
 export function transitionsFromSpans(spans: readonly Span[], options: TransitionOptions = {}): CollectedTransitions {
   assertOneAttempt(spans);
   const { calls, duplicates } = capturedCalls(spans);
-  const rewards = turnRewards(
-    spans,
-    calls.map((call) => call.sequenceId),
-    options.rewardName ?? null,
-  );
+  const turns = new Turns(spans, calls);
+  const rewards = turnRewards(spans, turns, options);
+  const byCall = new Map(rewards.byCall);
+  for (const { sequenceId, value } of intermediateRewards(spans, { calls, turns }, options.intermediateRewards ?? [])) {
+    if (sequenceId !== null) byCall.set(sequenceId, (byCall.get(sequenceId) ?? 0) + value);
+  }
   const transitions: Transition[] = [];
   const reasons: string[] = Array.from({ length: duplicates }, () => 'duplicate');
   for (const call of calls) {
     for (const choice of call.choices) {
       const reason = exclusionReason(call, choice, options.agents ?? null);
       if (reason !== null) reasons.push(reason);
-      else transitions.push(transition(call, choice, rewards.byCall.get(call.sequenceId) ?? null));
+      else transitions.push(transition(call, choice, byCall.get(call.sequenceId) ?? null));
     }
   }
   const rewarded = new Set(transitions.map(({ sequenceId }) => sequenceId));
   return {
     transitions,
-    finalReward: rewards.final,
+    finalReward: rewards.final ?? options.missingReward ?? null,
     modelCalls: calls.length,
     excluded: tallyOf(reasons),
-    unassignedRewards:
-      rewards.beforeFirstCall + [...rewards.byCall.keys()].filter((call) => !rewarded.has(call)).length,
+    unassignedRewards: rewards.beforeFirstCall + [...byCall.keys()].filter((call) => !rewarded.has(call)).length,
   };
 }
 

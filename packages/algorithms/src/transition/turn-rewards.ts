@@ -1,5 +1,19 @@
 import type { EmittedReward, Span } from '@agentlightning/core';
-import { findRewards } from '@agentlightning/core';
+import { findLinkedSpans, findRewards, linksFromSpan } from '@agentlightning/core';
+import type { Turns } from './turns.ts';
+
+/** Which number of a reward with several dimensions is learnt from. */
+export interface RewardChoice {
+  /** One dimension by name. @default the primary one */
+  readonly rewardName?: string;
+  /**
+   * Several dimensions by name, as the sum of weight times value. A reward that lacks one of them is no reward: a
+   * dimension that nobody judged is not 0.
+   *
+   * @default one dimension
+   */
+  readonly rewardWeights?: Readonly<Record<string, number>>;
+}
 
 /** What an attempt's reward spans say, in order of sequence id. */
 export interface TurnRewards {
@@ -12,31 +26,28 @@ export interface TurnRewards {
 }
 
 /**
- * Matches rewards with model calls by sequence id, never by clock: a reward belongs to the last call before
- * it, and several that belong to one call are added up. The last reward of all is the reward of the attempt. It
- * is that of its turn as well, unless the turn was given one before: then the last one, often what the agent
- * returned, judges the attempt only.
+ * Matches rewards with model calls, never by clock. A reward that is linked to a span belongs to that span's turn, any
+ * other to the last call before it by sequence id; several that belong to one call are added up. The last reward of all
+ * is the reward of the attempt. It is that of its turn as well, unless the turn was given one before: then the last one,
+ * often what the agent returned, judges the attempt only.
  *
  * @param spans - the spans of one attempt, in any order
- * @param callSequenceIds - sequence ids of the model calls, ascending
- * @param rewardName - the dimension to read; null for the primary one
+ * @param turns - the turns of the same spans
+ * @param choice - the dimension to read
  */
-export function turnRewards(
-  spans: readonly Span[],
-  callSequenceIds: readonly number[],
-  rewardName: string | null,
-): TurnRewards {
+export function turnRewards(spans: readonly Span[], turns: Turns, choice: RewardChoice): TurnRewards {
   const rewards = findRewards(spans).flatMap((emitted) => {
-    const value = dimensionOf(emitted, rewardName);
-    return value === null ? [] : [{ sequenceId: emitted.sequenceId, value }];
+    const value = chosenValue(emitted, choice);
+    return value === null ? [] : [{ emitted, value }];
   });
+  const bySpanId = new Map(spans.map((span) => [span.spanId, span]));
   const byCall = new Map<number, number>();
   let beforeFirstCall = 0;
-  let callsBefore = 0;
-  for (const [index, { sequenceId, value }] of rewards.entries()) {
-    while ((callSequenceIds[callsBefore] ?? Infinity) < sequenceId) callsBefore += 1;
-    const call = callSequenceIds[callsBefore - 1];
-    if (call === undefined) {
+  for (const [index, { emitted, value }] of rewards.entries()) {
+    const span = bySpanId.get(emitted.spanId);
+    const linked = span === undefined ? null : turnOfLink(span, spans, turns);
+    const call = linked ?? turns.before(emitted.sequenceId);
+    if (call === null) {
       beforeFirstCall += 1;
       continue;
     }
@@ -47,7 +58,19 @@ export function turnRewards(
   return { byCall, final: rewards.at(-1)?.value ?? null, beforeFirstCall };
 }
 
-function dimensionOf({ rewards }: EmittedReward, rewardName: string | null): number | null {
-  const reward = rewardName === null ? rewards[0] : rewards.find(({ name }) => name === rewardName);
-  return reward?.value ?? null;
+function turnOfLink(reward: Span, spans: readonly Span[], turns: Turns): number | null {
+  for (const span of findLinkedSpans(spans, linksFromSpan(reward))) {
+    if (span !== reward) return turns.ofSpan(span);
+  }
+  return null;
+}
+
+function chosenValue({ rewards }: EmittedReward, { rewardName, rewardWeights }: RewardChoice): number | null {
+  const named = (name: string): number | null => rewards.find((reward) => reward.name === name)?.value ?? null;
+  if (rewardWeights === undefined) return rewardName === undefined ? (rewards[0]?.value ?? null) : named(rewardName);
+  const parts = Object.entries(rewardWeights).map(([name, weight]) => ({ weight, value: named(name) }));
+  return parts.reduce<number | null>(
+    (sum, { weight, value }) => (sum === null || value === null ? null : sum + weight * value),
+    0,
+  );
 }

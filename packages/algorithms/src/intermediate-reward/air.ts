@@ -1,0 +1,100 @@
+import type { ModelCall } from '@agentlightning/core';
+import { answerText } from './answer-text.ts';
+import type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from './reward-rule.ts';
+
+/** Which tool calls a rule is about. */
+export interface ToolChoice {
+  /** Only calls of this tool. @default every tool */
+  readonly tool?: string;
+}
+
+/**
+ * Automatic intermediate rewarding: rules that reward steps on the way, for tasks whose outcome says too little of what
+ * went well. A rule speaks of the turn that a step belongs to, so take per-turn credit with them.
+ *
+ * LightningRL, arXiv 2508.03680, section 3.4. The rewards of a rule are as visible in a trace as any other, and add to
+ * what the agent itself emitted for the turn.
+ *
+ * @example
+ * ```ts
+ * const algorithm = grpo({
+ *   creditAssignment: { type: 'per-turn', discount: 1 },
+ *   intermediateRewards: [
+ *     air.onToolSuccess(0.1),
+ *     air.onToolFailure(-0.1, { tool: 'search' }),
+ *     air.onRepeatedCall(-0.2),
+ *     air.when('asks for the stock', (call) => call.response !== null, 0.05),
+ *   ],
+ * });
+ * ```
+ */
+export const air: {
+  /** A tool call that ended without an error. */
+  onToolSuccess(value: number, choice?: ToolChoice): RewardRule;
+  /** A tool call that threw, or said that it failed. */
+  onToolFailure(value: number, choice?: ToolChoice): RewardRule;
+  /** A tool call with the name and the arguments of an earlier one. */
+  onRepeatedCall(value: number, choice?: ToolChoice): RewardRule;
+  /** A tool call that took longer than so many milliseconds. Clocks differ between machines and runs, so this rule is the least repeatable. */
+  onSlowTool(value: number, limit: ToolChoice & { readonly aboveMs: number }): RewardRule;
+  /** An answer of the model whose text matches; an answer without text, such as tool calls alone, is not judged. */
+  onFormat(pattern: RegExp, values: { readonly match?: number; readonly mismatch?: number }): RewardRule;
+  /** A model call of which a predicate is true. */
+  when(name: string, predicate: (call: ModelCall, trace: JudgedTrace) => boolean, value: number): RewardRule;
+} = {
+  onToolSuccess: (value, choice = {}) =>
+    toolRule(named('tool success', choice), choice, ({ isError }) => (isError ? null : value)),
+  onToolFailure: (value, choice = {}) =>
+    toolRule(named('tool failure', choice), choice, ({ isError }) => (isError ? value : null)),
+  onRepeatedCall: (value, choice = {}) => ({
+    name: named('repeated call', choice),
+    judge: ({ toolCalls }) => {
+      const seen = new Set<string>();
+      return chosen(toolCalls, choice).flatMap((call): readonly RuleVerdict[] => {
+        const key = JSON.stringify([call.name, call.arguments]);
+        const isRepeated = seen.has(key);
+        seen.add(key);
+        return isRepeated ? [{ spanId: call.spanId, value }] : [];
+      });
+    },
+  }),
+  onSlowTool: (value, { aboveMs, ...choice }) =>
+    toolRule(named(`tool above ${aboveMs} ms`, choice), choice, ({ latencyMs }) =>
+      latencyMs !== null && latencyMs > aboveMs ? value : null,
+    ),
+  onFormat: (pattern, { match, mismatch }) => ({
+    name: `format ${pattern.source}`,
+    judge: ({ modelCalls }) =>
+      modelCalls.flatMap((call): readonly RuleVerdict[] => {
+        const answer = answerText(call);
+        if (answer === null) return [];
+        // A pattern with the flag g or y remembers where it was.
+        const value = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, '')).test(answer) ? match : mismatch;
+        return value === undefined ? [] : [{ spanId: call.spanId, value }];
+      }),
+  }),
+  when: (name, predicate, value) => ({
+    name,
+    judge: (trace) =>
+      trace.modelCalls.flatMap((call) => (predicate(call, trace) ? [{ spanId: call.spanId, value }] : [])),
+  }),
+};
+
+function toolRule(name: string, choice: ToolChoice, worth: (call: ToolCall) => number | null): RewardRule {
+  return {
+    name,
+    judge: ({ toolCalls }) =>
+      chosen(toolCalls, choice).flatMap((call): readonly RuleVerdict[] => {
+        const value = worth(call);
+        return value === null ? [] : [{ spanId: call.spanId, value }];
+      }),
+  };
+}
+
+function chosen(toolCalls: readonly ToolCall[], { tool }: ToolChoice): readonly ToolCall[] {
+  return tool === undefined ? toolCalls : toolCalls.filter(({ name }) => name === tool);
+}
+
+function named(what: string, { tool }: ToolChoice): string {
+  return tool === undefined ? what : `${what} of ${tool}`;
+}

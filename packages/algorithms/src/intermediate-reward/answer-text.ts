@@ -1,0 +1,17 @@
+import type { JsonValue, ModelCall } from '@agentlightning/core';
+
+/** The text of a model call's first answer; null when it has none, or the body was not recorded. */
+export function answerText({ response }: ModelCall): string | null {
+  const message = field(first(response?.['choices']), 'message');
+  const content = field(message, 'content') ?? field(first(response?.['choices']), 'text');
+  return typeof content === 'string' && content !== '' ? content : null;
+}
+
+function first(value: JsonValue | undefined): JsonValue | undefined {
+  return Array.isArray(value) ? value[0] : undefined;
+}
+
+function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  const hasFields = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return hasFields ? (value as Readonly<Record<string, JsonValue>>)[name] : undefined;
+}

@@ -1,0 +1,33 @@
+import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { seededRandom, shuffled } from '../seeded-random.ts';
+
+/** Trajectories of which at most so many turns are trained. */
+export interface SampledTurns {
+  readonly scored: readonly ScoredTrajectory[];
+  /** How many turns are not trained on. */
+  readonly leftOut: number;
+}
+
+/**
+ * Keeps at most so many turns of each rollout, drawn by the seed, so that one very long rollout does not fill a step. The
+ * others stay as context. They were compared before, so no baseline changes.
+ */
+export function sampleTurns(scored: readonly ScoredTrajectory[], maxTurns: number, seed: number): SampledTurns {
+  const random = seededRandom(seed);
+  let leftOut = 0;
+  const sampled = scored.map(({ trajectory, advantages }) => {
+    const places = advantages.flatMap((row, rowIndex) =>
+      row.flatMap((advantage, turn) => (advantage === null ? [] : [`${rowIndex}/${turn}`])),
+    );
+    if (places.length <= maxTurns) return { trajectory, advantages };
+    const kept = new Set(shuffled(places, random).slice(0, maxTurns));
+    leftOut += places.length - kept.size;
+    return {
+      trajectory,
+      advantages: advantages.map((row, rowIndex) =>
+        row.map((advantage, turn) => (kept.has(`${rowIndex}/${turn}`) ? advantage : null)),
+      ),
+    };
+  });
+  return { scored: sampled, leftOut };
+}

@@ -1,0 +1,48 @@
+import { genAiAttributes, joinModelCalls, type ModelCall, type Span } from '@agentlightning/core';
+
+/**
+ * Which turn, that is which model call, each span of an attempt belongs to. Spans arrive from several machines and in
+ * batches, so what a span says of itself comes before the order in which it arrived.
+ */
+export class Turns {
+  readonly #calls: readonly ModelCall[];
+  readonly #sequenceIdBySpan: ReadonlyMap<string, number>;
+  #answers: ReadonlyMap<ModelCall, string> | null = null;
+
+  /**
+   * @param spans - the spans of one attempt, in any order
+   * @param calls - its captured model calls, by sequence id
+   */
+  constructor(spans: readonly Span[], calls: readonly ModelCall[]) {
+    this.#calls = calls;
+    const joined = joinModelCalls(spans).flatMap(({ captured, step }) =>
+      captured === null || step === null ? [] : [[step.spanId, captured.sequenceId] as const],
+    );
+    this.#sequenceIdBySpan = new Map([...joined, ...calls.map((call) => [call.spanId, call.sequenceId] as const)]);
+  }
+
+  /**
+   * The turn of a span: the call itself when it records one, the call whose answer asked for it when it records a tool
+   * call, else the last call before it.
+   *
+   * @returns the sequence id of the model call; null when the span came before the first one
+   */
+  ofSpan(span: Span): number | null {
+    return this.#sequenceIdBySpan.get(span.spanId) ?? this.#thatAskedFor(span) ?? this.before(span.sequenceId);
+  }
+
+  /** The last model call before a place in the sequence; null when there is none. */
+  before(sequenceId: number): number | null {
+    return this.#calls.findLast((call) => call.sequenceId < sequenceId)?.sequenceId ?? null;
+  }
+
+  #thatAskedFor(span: Span): number | null {
+    const callId = span.attributes[genAiAttributes.toolCallId];
+    if (typeof callId !== 'string' || callId === '') return null;
+    const quoted = JSON.stringify(callId);
+    this.#answers ??= new Map(this.#calls.map((call) => [call, JSON.stringify(call.response)]));
+    // Ids may repeat in what is said later, and a call id is made by the answer that it is first seen in.
+    for (const [call, answer] of this.#answers) if (answer.includes(quoted)) return call.sequenceId;
+    return null;
+  }
+}
