@@ -24,6 +24,8 @@ export interface ModelCallRecording {
   /** The span the call was made in. @default null */
   readonly parentId?: string | null;
   readonly mode?: RolloutMode | null;
+  /** The API that the agent spoke: `chat-completions`, `completions`, `responses` or `messages`. */
+  readonly api?: string;
   /** The model as the engine names it. @default the call's model */
   readonly responseModel?: string;
   readonly isStreamed?: boolean;
@@ -169,6 +171,7 @@ function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording
     [genAiAttributes.usageOutputTokens]:
       recording.usage?.outputTokens ?? call.choices.reduce((sum, choice) => sum + choice.responseTokenIds.length, 0),
     [modelCallAttributes.mode]: recording.mode,
+    [modelCallAttributes.api]: recording.api,
     [modelCallAttributes.isStreamed]: recording.isStreamed,
     [modelCallAttributes.isPartial]: recording.isPartial,
     [modelCallAttributes.latencyMs]: recording.latencyMs,

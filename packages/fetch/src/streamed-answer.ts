@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, StreamedMessage } from '@agentlightning/core';
-import { type ModelApi, StreamedResponse } from '@agentlightning/core/adapter';
-import { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
+import { type ModelApi, StreamedAnthropicMessage, StreamedResponse } from '@agentlightning/core/adapter';
 
 /** Puts the events of a stream together into the body that would have come without streaming. */
 export interface StreamedAnswer {

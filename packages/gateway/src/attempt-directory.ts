@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   AgentLightningError,
   type Attempt,
@@ -6,21 +5,9 @@ import {
   type RolloutMode,
   type Store,
 } from '@agentlightning/core';
+import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
 import { GatewayError, storeUnavailable } from './gateway-error.ts';
-import type { AttemptAddress } from './gateway-parts.ts';
-
-/** An attempt that may call models. */
-export interface CallingAttempt {
-  readonly rolloutId: string;
-  readonly attemptId: string;
-  /** The attempt's number within its rollout, from 1. */
-  readonly attemptNumber: number;
-  readonly mode: RolloutMode | null;
-  /** The trace of calls whose agent does not name one: the same for all calls of the attempt. */
-  readonly traceId: string;
-  /** How many calls the gateway let through before this one. */
-  readonly callIndex: number;
-}
+import type { PlainCalls } from './plain-calls.ts';
 
 interface KnownRollout {
   readonly mode: RolloutMode | null;
@@ -37,14 +24,23 @@ const maxRollouts = 10_000;
  */
 export class AttemptDirectory {
   readonly #store: Store;
+  readonly #plainCalls: PlainCalls | null;
   readonly #rollouts: Map<string, KnownRollout> = new Map();
 
-  constructor(store: Store) {
+  /** @param plainCalls - where calls that belong to no attempt are recorded; null for nowhere */
+  constructor(store: Store, plainCalls: PlainCalls | null) {
     this.#store = store;
+    this.#plainCalls = plainCalls;
   }
 
-  /** @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails */
-  async find({ rolloutId, attemptId, mode }: AttemptAddress): Promise<CallingAttempt> {
+  /**
+   * The attempt that a call is recorded with; null for one that belongs to none and is not recorded.
+   *
+   * @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails
+   */
+  async find(address: AttemptAddress | null): Promise<CallingAttempt | null> {
+    if (address === null) return (await this.#plainCalls?.attempt()) ?? null;
+    const { rolloutId, attemptId, mode } = address;
     const [rollout, attempt] = await this.#read(rolloutId, attemptId);
     if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
     if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
@@ -55,8 +51,9 @@ export class AttemptDirectory {
       attemptId,
       attemptNumber: attempt.sequenceId,
       mode: rollout.mode ?? mode,
-      traceId: createHash('sha256').update(`${rolloutId}/${attemptId}`).digest('hex').slice(0, 32),
+      traceId: attemptTraceId(rolloutId, attemptId),
       callIndex,
+      isPlain: false,
     };
   }
 

@@ -1,5 +1,5 @@
+import type { AttemptAddress } from './calling-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
-import type { AttemptAddress } from './gateway-parts.ts';
 
 /** A model call that was let in and has not left. */
 export interface CallInFlight {

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { createGatewayApp } from './gateway-app.ts';
-import { assembleGateway } from './gateway-core.ts';
+import { assembleGateway, type GatewayCore } from './gateway-core.ts';
+import { GatewayError } from './gateway-error.ts';
 import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './gateway-options.ts';
 
 /** The capturing model proxy. */
@@ -30,6 +31,8 @@ export interface Gateway {
   /** Resolves when every call that was let in is answered and recorded. @throws AgentLightningError TIMEOUT */
   drain(timeoutMs?: number): Promise<void>;
   state(): GatewayState;
+  /** What it has counted, in the text format of Prometheus. */
+  metrics(): Promise<string>;
   /** Cuts the calls that are under way, and waits for their records. */
   close(): Promise<void>;
 }
@@ -48,8 +51,10 @@ export interface Gateway {
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const core = assembleGateway(options);
-  const { parts, gate, writer, closing } = core;
+  const { parts, gate, writer } = core;
   const { app, aglServer } = createGatewayApp(options, core);
+  const maxCallMs = options.maxCallMs ?? 3_600_000;
+  const tooOld = setInterval(() => endOldCalls(core, maxCallMs), Math.min(1000, maxCallMs / 4)).unref();
   const drain = (timeoutMs?: number): Promise<void> => gate.drain(() => writer.flush(), timeoutMs);
   return {
     app,
@@ -62,11 +67,41 @@ export function createGateway(options: GatewayOptions): Gateway {
     resume: () => gate.resume(),
     drain,
     state: () => gate.state(),
+    metrics: async () => (await core.metrics.text()).body,
     close: async () => {
+      clearInterval(tooOld);
       gate.pause({ reason: 'it is closing' });
-      closing.abort();
+      core.closing.abort();
+      core.calls.endAll(cutByClosing());
       await parts.caller.client.close();
       await drain();
+      await core.plainCalls.close();
     },
   };
+}
+
+/** Nothing may take for ever, whatever its upstream and its reader do. */
+function endOldCalls({ calls, clock }: GatewayCore, maxCallMs: number): void {
+  calls.endOlderThan(clock.now() - maxCallMs, () => tookTooLong(maxCallMs));
+}
+
+function tookTooLong(maxCallMs: number): GatewayError {
+  return new GatewayError({
+    code: 'TIMEOUT',
+    httpStatus: 504,
+    type: 'timeout_error',
+    message: `the call took longer than ${maxCallMs} ms`,
+    remedy: 'Raise the gateway option `maxCallMs`, or ask for fewer tokens.',
+  });
+}
+
+function cutByClosing(): GatewayError {
+  return new GatewayError({
+    code: 'CANCELLED',
+    httpStatus: 503,
+    type: 'cancelled',
+    message: 'the gateway is closing',
+    remedy: 'Make the call again when the gateway is back.',
+    headers: { 'retry-after': '1' },
+  });
 }

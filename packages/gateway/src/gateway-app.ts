@@ -16,7 +16,7 @@ export interface GatewayApp {
 
 /** Gives a gateway its addresses. */
 export function createGatewayApp(options: GatewayOptions, core: GatewayCore): GatewayApp {
-  const { clock, log, parts, gate, calls, access } = core;
+  const { clock, log, parts, gate, calls, watch, metrics, access } = core;
   const maxBodyBytes = options.maxBodyBytes ?? 32 * 1024 * 1024;
   const aglServer = options.aglServer === true ? aglServerOf(options, core) : null;
   const app = new Hono<GatewayEnv>();
@@ -28,7 +28,9 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
     parts,
     gate,
     calls,
-    observer: new CallObserver({ clock, log }),
+    watch,
+    metrics,
+    observer: new CallObserver({ clock, log, metrics }),
     access,
     aglServer,
     log,

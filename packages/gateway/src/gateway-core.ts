@@ -1,13 +1,18 @@
 import { type Clock, systemClock } from '@agentlightning/core';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
 import { AttemptDirectory } from './attempt-directory.ts';
+import { AttemptWatch } from './attempt-watch.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
 import { CallRecorder } from './capture/call-recorder.ts';
 import { SpanWriter } from './capture/span-writer.ts';
 import type { GatewayLog, GatewayOptions } from './gateway-options.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { Access } from './http/access.ts';
+import { GatewayMetrics } from './observe/gateway-metrics.ts';
+import { noteTokenSupport } from './observe/token-support.ts';
 import { PauseGate } from './pause-gate.ts';
+import { PlainCalls } from './plain-calls.ts';
+import { ConversationMemory } from './responses/conversation-memory.ts';
 import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts';
 import { defaultRetry } from './upstream/retry.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
@@ -19,6 +24,9 @@ export interface GatewayCore {
   readonly log: GatewayLog;
   readonly parts: GatewayParts;
   readonly writer: SpanWriter;
+  readonly metrics: GatewayMetrics;
+  readonly plainCalls: PlainCalls;
+  readonly watch: AttemptWatch;
   readonly gate: PauseGate;
   readonly calls: CallsInFlight;
   readonly access: Access;
@@ -34,13 +42,21 @@ export function assembleGateway(options: GatewayOptions): GatewayCore {
   const log = options.log ?? silentLog;
   const writer = new SpanWriter({ store: options.store, clock, log });
   const closing = new AbortController();
+  const gate = new PauseGate(clock);
+  const calls = new CallsInFlight(options.maxCallsInFlight ?? 4096);
+  const metrics = new GatewayMetrics({ state: () => gate.state(), upstreams: () => parts.pool.states() });
+  const plainCalls = new PlainCalls({ store: options.store, clock, log });
+  const parts = assembleParts(options, { clock, log, writer, metrics, plainCalls, closing: closing.signal });
   return {
     clock,
     log,
-    parts: assembleParts(options, { clock, log, writer, closing: closing.signal }),
+    parts,
     writer,
-    gate: new PauseGate(clock),
-    calls: new CallsInFlight(options.maxCallsInFlight ?? 4096),
+    metrics,
+    plainCalls,
+    gate,
+    calls,
+    watch: new AttemptWatch({ store: options.store, calls, clock, log, closing: closing.signal }),
     access: new Access({
       apiKey: options.apiKey ?? null,
       adminKey: options.adminKey ?? null,
@@ -54,10 +70,13 @@ interface Foundations {
   readonly clock: Clock;
   readonly log: GatewayLog;
   readonly writer: SpanWriter;
+  readonly metrics: GatewayMetrics;
+  readonly plainCalls: PlainCalls;
   readonly closing: AbortSignal;
 }
 
-function assembleParts(options: GatewayOptions, { clock, log, writer, closing }: Foundations): GatewayParts {
+function assembleParts(options: GatewayOptions, foundations: Foundations): GatewayParts {
+  const { clock, log, writer, metrics, plainCalls, closing } = foundations;
   const client = new UpstreamClient({
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     silenceTimeoutMs: options.upstreamTimeoutMs ?? 600_000,
@@ -78,10 +97,19 @@ function assembleParts(options: GatewayOptions, { clock, log, writer, closing }:
       clock,
       random: options.random ?? Math.random,
       log,
+      metrics,
       closing,
     },
-    directory: new AttemptDirectory(options.store),
-    recorder: new CallRecorder(writer, options.durability ?? 'before-response'),
+    directory: new AttemptDirectory(options.store, options.plainCalls === 'pass' ? null : plainCalls),
+    recorder: new CallRecorder({
+      writer,
+      durability: options.durability ?? 'before-response',
+      onEnded: (started, ended) => {
+        metrics.callEnded(started, ended);
+        noteTokenSupport(started, ended, log);
+      },
+    }),
+    conversations: new ConversationMemory(),
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };
 }

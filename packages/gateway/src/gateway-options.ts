@@ -18,6 +18,13 @@ export interface Upstream {
    * @default 'tokens'
    */
   readonly capture?: 'tokens' | 'text';
+  /**
+   * Which APIs it has beside Chat Completions, Completions and embeddings. Calls in these go to it as they are, and
+   * are recorded without tokens; those in others are translated to Chat Completions and back.
+   *
+   * @default none when `capture` is `tokens`, since only Chat Completions tell tokens; else found out at the first call
+   */
+  readonly apis?: readonly ('responses' | 'messages')[];
   /** What it is called in metrics, logs and when it is removed. @default its model and base URL */
   readonly id?: string;
   /** How many calls it gets at a time; the others wait in line, each rollout in turn. @default null no limit */
@@ -141,6 +148,12 @@ export interface GatewayOptions {
    * what is meant for the gateway never do. @default none
    */
   readonly forwardHeaders?: readonly string[];
+  /**
+   * What becomes of calls that belong to no attempt, such as those of a judge. `record`: each is a span of a rollout of
+   * their own, which no run has and nobody trains on; nothing is asked for on top. `pass`: they leave no trace.
+   * @default 'record'
+   */
+  readonly plainCalls?: 'record' | 'pass';
   /** How many model calls may be in flight; those beyond are answered 429. @default 4096 */
   readonly maxCallsInFlight?: number;
   /** How long one model call may take from its arrival to its record, in milliseconds. @default 3600000 an hour */

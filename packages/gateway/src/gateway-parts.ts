@@ -1,8 +1,10 @@
 import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptDirectory } from './attempt-directory.ts';
+import type { AttemptAddress } from './calling-attempt.ts';
 import type { CallRecorder } from './capture/call-recorder.ts';
 import type { SamplingOverrides } from './gateway-options.ts';
 import type { CallObservation } from './observe/call-observation.ts';
+import type { ConversationMemory } from './responses/conversation-memory.ts';
 import type { UpstreamCaller } from './upstream/call-upstream.ts';
 import type { UpstreamPool } from './upstream/upstream-pool.ts';
 
@@ -13,14 +15,8 @@ export interface GatewayParts {
   readonly directory: AttemptDirectory;
   readonly recorder: CallRecorder;
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
-}
-
-/** The attempt that a call says it belongs to. */
-export interface AttemptAddress {
-  readonly rolloutId: string;
-  readonly attemptId: string;
-  /** What the address says; the mode of the rollout itself goes before it. */
-  readonly mode: RolloutMode | null;
+  /** What was answered to agents that speak Responses, where the gateway translates these. */
+  readonly conversations: ConversationMemory;
 }
 
 /** A model call as it came in. */

@@ -1,6 +1,15 @@
+import { modelCallFromSpan } from '@agentlightning/core';
 import { answer, callTool } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
-import { completionBody, respondJson, simpleRequest, startGateway, startUpstream } from './gateway-fixture.ts';
+import {
+  completionBody,
+  respondJson,
+  simpleRequest,
+  startGateway,
+  startUpstream,
+  storeWith,
+} from './gateway-fixture.ts';
 
 describe('a call that is not streamed', () => {
   it('is answered as the model answers and recorded with its tokens', async () => {
@@ -227,7 +236,7 @@ describe('headers', () => {
 });
 
 describe('other addresses', () => {
-  it('pass calls on that belong to no attempt, with nothing added and nothing recorded', async () => {
+  it('pass calls on that belong to no attempt, with nothing added, and record them apart', async () => {
     await using fixture = await startGateway({ script: [answer('5'), answer('one two')] });
     const client = fixture.client();
     const completion = await client.chat.completions.create(simpleRequest);
@@ -237,8 +246,28 @@ describe('other addresses', () => {
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
     expect(text).toBe('one two');
     expect(fixture.model.requests[0]?.body).toEqual({ ...simpleRequest, model: 'policy' });
-    expect((await fixture.store.statistics()).totalSpans).toBe(0);
-    expect(fixture.gateway.state().inFlight).toBe(0);
+    await fixture.gateway.drain();
+    const { items } = await fixture.store.queryRollouts();
+    expect(items).toMatchObject([{ input: { plainCalls: true }, mode: null, runId: null, status: 'running' }]);
+    const spans = (await fixture.store.querySpans({ rolloutId: items[0]?.rolloutId ?? '' })).items;
+    expect(spans.map(modelCallFromSpan)).toMatchObject([{ isTrainable: false }, { isTrainable: false }]);
+    await fixture.gateway.close();
+    expect((await fixture.store.queryRollouts()).items).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  it('answer plain calls though the store cannot record them', async () => {
+    const inner = await openStore(':memory:');
+    const store = storeWith(inner, { startRollout: () => Promise.reject(new Error('the disk is full')) });
+    await using fixture = await startGateway({ store, script: [answer('5')] });
+    expect((await fixture.client().chat.completions.create(simpleRequest)).choices).toHaveLength(1);
+  });
+
+  it('leave no trace of plain calls where that is asked for', async () => {
+    await using fixture = await startGateway({ script: () => answer('one two'), plainCalls: 'pass' });
+    await fixture.client().chat.completions.create(simpleRequest);
+    for await (const _ of await fixture.client().chat.completions.create({ ...simpleRequest, stream: true }));
+    await fixture.gateway.drain();
+    expect((await fixture.store.statistics()).totalRollouts).toBe(0);
   });
 
   it('list the upstream’s models', async () => {

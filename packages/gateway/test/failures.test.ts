@@ -83,7 +83,13 @@ describe('a call that is refused', () => {
     const rightClient = fixture.client().withOptions({ apiKey: 'right' });
     expect((await rightClient.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
     const health = await fetch(`${fixture.gateway.url}/health`);
-    expect(await health.json()).toEqual({ status: 'ok', paused: false, reason: null, in_flight: 0 });
+    expect(await health.json()).toEqual({
+      status: 'ok',
+      paused: false,
+      reason: null,
+      in_flight: 0,
+      upstreams: [{ model: 'policy', up: true, token_ids: 'unknown' }],
+    });
   });
 
   it('goes to an address that the gateway does not have: 404 that names it', async () => {

@@ -45,5 +45,6 @@ export {
   throughGateway,
 } from './redirected-fetch.ts';
 export { sharedInstrumentation } from './shared-instrumentation.ts';
+export { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
 export { StreamedResponse } from './streamed-response.ts';
 export { quietly, warnOnce } from './warn-once.ts';

@@ -4,10 +4,13 @@ import { AgentLightningError, type AgentLightningErrorOptions, type ValidationEr
 export class AglServerError extends AgentLightningError {
   /** The HTTP status of the answer. */
   readonly httpStatus: number;
+  /** What happened, in the words of the protocol's own server. */
+  readonly detail: string;
 
   constructor(options: AgentLightningErrorOptions & { readonly httpStatus: number }) {
     super(options);
     this.httpStatus = options.httpStatus;
+    this.detail = options.message;
   }
 }
 
@@ -24,7 +27,8 @@ export function errorAnswer(error: unknown): Response {
     }));
     return detail(422, issues);
   }
-  return detail(statusOf(error), error.message);
+  if (error.code === 'UNAUTHENTICATED') return detail(401, 'Invalid or missing API key');
+  return detail(statusOf(error), error instanceof AglServerError ? error.detail : error.message);
 }
 
 /** There is no such rollout, or it is none of this protocol. */

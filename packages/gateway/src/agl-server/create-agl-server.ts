@@ -1,8 +1,8 @@
 import { AgentLightningError, type Clock, type RolloutMode, type Store } from '@agentlightning/core';
 import type { Hono } from 'hono';
+import type { AttemptAddress } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
 import type { SamplingOverrides } from '../gateway-options.ts';
-import type { AttemptAddress } from '../gateway-parts.ts';
 import type { Caller } from '../http/access.ts';
 import type { PauseGate } from '../pause-gate.ts';
 import { aglServerRoutes } from './agl-server-routes.ts';

@@ -6,9 +6,9 @@ import {
   type SpanInput,
   untrainableReason,
 } from '@agentlightning/core';
-import type { CallingAttempt } from '../attempt-directory.ts';
+import type { CallingAttempt } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
-import type { Upstream } from '../gateway-options.ts';
+import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { SpanWriter } from './span-writer.ts';
 
 /** A call of an attempt, as far as it is known before it is sent. */
@@ -20,8 +20,11 @@ export interface StartedCall {
   readonly agentName: string | null;
   /** From the outermost agent to `agentName`; null when nobody said. */
   readonly agentPath: readonly string[] | null;
+  /** The API that the agent spoke, such as `responses`. */
+  readonly api: string;
+  /** As the agent sent it; where its API was translated, as one of Chat Completions. */
   readonly request: JsonObject;
-  /** The request as it came. */
+  /** JSON of `request`. */
   readonly requestText: string;
   /** Unix milliseconds. */
   readonly startTimeMs: number;
@@ -41,7 +44,9 @@ export interface AskedOfModel {
 export interface EndedCall {
   readonly asked: AskedOfModel;
   readonly answer: CapturedAnswer;
-  /** The body as the agent received it; null when there is none. */
+  /** The id of the answer, as the agent saw it; null when there is none. */
+  readonly responseId: string | null;
+  /** The body as the agent received it, or as it was before it was translated; null when there is none. */
   readonly response: JsonObject | null;
   /** JSON of `response`, where it is at hand. */
   readonly responseText?: string;
@@ -54,7 +59,7 @@ export interface EndedCall {
   /** Why the answer is missing or broke off; null when it is whole. */
   readonly failure: string | null;
   /** Who answered; null when nobody did. */
-  readonly upstream: Upstream | null;
+  readonly upstream: RegisteredUpstream | null;
 }
 
 /** Headers that adapters send along with a call; they go no further than the gateway. */
@@ -71,7 +76,7 @@ export const callHeaders = {
 
 /** Begins the record of a call. */
 export function startCall(
-  call: Pick<StartedCall, 'attempt' | 'request' | 'requestText' | 'startTimeMs'>,
+  call: Pick<StartedCall, 'attempt' | 'api' | 'request' | 'requestText' | 'startTimeMs'>,
   headers: Headers,
 ): StartedCall {
   const traceId = headers.get(callHeaders.traceId);
@@ -99,20 +104,32 @@ function decoded(name: string | null): string | null {
   }
 }
 
+/** What calls are recorded with. */
+export interface CallRecorderOptions {
+  readonly writer: SpanWriter;
+  readonly durability: 'before-response' | 'background';
+  /** Told of every call, before it is recorded. */
+  readonly onEnded: (started: StartedCall, ended: EndedCall) => void;
+}
+
 /** Records calls as spans, as durably as the gateway was told to. */
 export class CallRecorder {
   readonly #writer: SpanWriter;
   readonly #durability: 'before-response' | 'background';
+  readonly #onEnded: (started: StartedCall, ended: EndedCall) => void;
 
-  constructor(writer: SpanWriter, durability: 'before-response' | 'background') {
+  constructor({ writer, durability, onEnded }: CallRecorderOptions) {
     this.#writer = writer;
     this.#durability = durability;
+    this.#onEnded = onEnded;
   }
 
   /** Records a call whose agent waits for it. @throws GatewayError 503 when the store does not take it */
   async record(started: StartedCall, ended: EndedCall): Promise<void> {
+    this.#onEnded(started, ended);
     const span = toSpan(started, ended);
-    if (this.#durability === 'background') return this.#writer.writeInBackground(span);
+    // Nobody trains on a plain call, so its answer need not wait.
+    if (this.#durability === 'background' || started.attempt.isPlain) return this.#writer.writeInBackground(span);
     try {
       await this.#writer.write(span);
     } catch (error) {
@@ -122,6 +139,7 @@ export class CallRecorder {
 
   /** Records a call that failed, or whose agent has gone: nobody could be told if the store did not take it. */
   recordFailed(started: StartedCall, ended: EndedCall): void {
+    this.#onEnded(started, ended);
     this.#writer.writeInBackground(toSpan(started, ended));
   }
 }
@@ -135,7 +153,7 @@ function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
       rolloutId: attempt.rolloutId,
       attemptId: attempt.attemptId,
       spanId: started.spanId,
-      responseId: answer.responseId,
+      responseId: ended.responseId,
       model: asked.model,
       policyVersion: answer.policyVersion,
       agentName: started.agentName,
@@ -154,6 +172,7 @@ function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
       traceId: started.traceId,
       parentId: started.parentId,
       mode: attempt.mode,
+      api: started.api,
       ...(answer.model === null ? {} : { responseModel: answer.model }),
       isStreamed: asked.isStreamed,
       isPartial: failure !== null,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
-import type { CallingAttempt } from '../attempt-directory.ts';
+import type { CallingAttempt } from '../calling-attempt.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 
@@ -43,7 +43,8 @@ export interface PrepareOptions {
  */
 export function prepareRequest(request: JsonObject, options: PrepareOptions): PreparedRequest {
   const isStreamed = request.stream === true;
-  const isCaptured = options.attempt !== null;
+  // A plain call is recorded as it is, with nothing asked for on top.
+  const isCaptured = options.attempt !== null && !options.attempt.isPlain;
   const wantsTokens = isCaptured && options.upstream.capture !== 'text';
   const streamOptions = isJsonObject(request.stream_options) ? request.stream_options : {};
   const added: AddedFields = {
@@ -69,6 +70,33 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     topP: numberOf(body.top_p),
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
     seed: numberOf(body.seed),
+  };
+}
+
+/**
+ * A request in an API that tells no tokens, as it goes to the upstream: nothing is asked for on top.
+ *
+ * @param limitName - what the API calls the most tokens of an answer
+ */
+export function prepareUntokened(request: JsonObject, options: PrepareOptions, limitName: string): PreparedRequest {
+  const { temperature, topP, maxTokens } = options.sampling;
+  const body: JsonObject = {
+    ...request,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(maxTokens === undefined ? {} : { [limitName]: Math.min(maxTokens, numberOf(request[limitName]) ?? maxTokens) }),
+    model: options.upstream.model ?? request.model ?? '',
+  };
+  return {
+    body: JSON.stringify(body),
+    plainBody: null,
+    isStreamed: request.stream === true,
+    added: { logprobs: false, tokenIds: false, usage: false },
+    model: textOf(body.model) ?? '',
+    temperature: numberOf(body.temperature) ?? 1,
+    topP: numberOf(body.top_p),
+    maxTokens: numberOf(body[limitName]),
+    seed: null,
   };
 }
 

@@ -1,5 +1,5 @@
+import type { AttemptAddress } from '../calling-attempt.ts';
 import { GatewayError } from '../gateway-error.ts';
-import type { AttemptAddress } from '../gateway-parts.ts';
 import { CallObservation } from '../observe/call-observation.ts';
 import { attemptAddressOf } from './attempt-address.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
@@ -42,6 +42,7 @@ async function letIn(options: RouteOptions, { c, api, observation, onLeft }: Arr
   const named = attemptAddressOf({ param: (name) => c.req.param(name), headers, caller: c.var.caller });
   const attempt = named === null ? null : await storedAddress(options, named);
   observation.attempt = attempt;
+  if (attempt !== null) options.watch.begin();
   const passGate = await gate.enter();
   let endCall: () => void = () => undefined;
   const leave = (): void => {

@@ -1,6 +1,6 @@
 import type { RolloutMode } from '@agentlightning/core';
+import type { AttemptAddress } from '../calling-attempt.ts';
 import { GatewayError } from '../gateway-error.ts';
-import type { AttemptAddress } from '../gateway-parts.ts';
 import type { Caller } from './access.ts';
 
 /** Base URLs of an attempt, those of Agent Lightning 0.3 and 1.0. Python clients may leave `/v1` out. */

@@ -1,21 +1,27 @@
 import type { MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { GatewayError } from '../gateway-error.ts';
 
 /** A body of known length is judged by that, and is not touched: reading it stays on the server's fast path. */
 export function limitedBody(maxBytes: number): MiddlewareHandler {
-  const limitUnknownLength = bodyLimit({
-    maxSize: maxBytes,
-    onError: () => {
-      throw tooLarge(maxBytes);
-    },
-  });
   return async (c, next) => {
-    const length = c.req.header('content-length');
-    if (length === undefined) return await limitUnknownLength(c, next);
-    if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+    if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+    if (c.req.header('transfer-encoding') !== undefined) {
+      const { url, method, headers, signal } = c.req.raw;
+      c.req.raw = new Request(url, { method, headers, signal, body: await readLimited(c.req.raw, maxBytes) });
+    }
     return await next();
   };
+}
+
+async function readLimited({ body }: Request, maxBytes: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body ?? []) {
+    length += part.length;
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }
 
 function tooLarge(maxBytes: number): GatewayError {

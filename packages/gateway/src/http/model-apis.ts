@@ -1,6 +1,11 @@
-import { answerChatCompletion } from '../chat-completions/answer-chat-completion.ts';
+import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
+import { completionsApi } from '../completions/completions-api.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import { refuseMessage } from '../messages/message-error.ts';
+import { messagesApi } from '../messages/messages-api.ts';
+import { answerModelCall, type ClientApi } from '../model-api/answer-model-call.ts';
+import { responsesApi } from '../responses/responses-api.ts';
 
 /** Answers a model call, and calls its `leave` when it is answered and recorded. */
 export type AnswerCall = (parts: GatewayParts, call: IncomingCall) => Promise<Response>;
@@ -11,6 +16,8 @@ export interface ModelApi {
   readonly name: string;
   /** Below a base URL. */
   readonly path: string;
+  /** Where it answers too. @default nowhere */
+  readonly otherPaths?: readonly string[];
   readonly answer: AnswerCall;
   /** How its clients are told what went wrong. @default in OpenAI's form */
   readonly refuse?: (error: GatewayError) => Response;
@@ -18,8 +25,16 @@ export interface ModelApi {
 
 /** Every model API of the gateway: those that POST. */
 export const modelApis: readonly ModelApi[] = [
-  { name: 'chat-completions', path: '/chat/completions', answer: answerChatCompletion },
+  modelApi({ name: 'chat-completions', native: chatCompletionsApi, translation: null }),
+  modelApi({ name: 'completions', native: completionsApi, translation: null }),
+  modelApi(responsesApi),
+  // Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already.
+  { ...modelApi(messagesApi), otherPaths: ['/v1/messages'], refuse: refuseMessage },
 ];
+
+function modelApi(api: ClientApi): ModelApi {
+  return { name: api.name, path: api.native.path, answer: (parts, call) => answerModelCall(api, parts, call) };
+}
 
 /** The answer to a request that failed, in the form of the API that its path names. */
 export function refusal(path: string, error: GatewayError): Response {

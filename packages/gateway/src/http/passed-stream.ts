@@ -1,30 +1,40 @@
 import { GatewayError } from '../gateway-error.ts';
-import type { StreamSource } from './pulled-stream.ts';
+import type { CutSource } from './pulled-stream.ts';
 
-/** Hands a stream on as it is. One that breaks off ends with an error in OpenAI's form. */
-export class PassedStream implements StreamSource {
+/** What a passed stream works with. */
+export interface PassedStreamOptions {
+  /** The upstream's address, for messages. */
+  readonly address: string;
+  /** An error as the API's streams tell it. */
+  readonly errorEvent: (error: GatewayError) => string;
+  /** Called once, when the stream has ended in whatever way. */
+  readonly onOver: () => void;
+}
+
+/** Hands a stream on as it is. One that breaks off ends with an error in the API's form. */
+export class PassedStream implements CutSource {
   readonly #chunks: AsyncIterator<Uint8Array>;
-  readonly #address: string;
-  readonly #onOver: () => void;
+  readonly #options: PassedStreamOptions;
   #isOver = false;
+  /** What is still to be said to the reader of a stream that was cut. */
+  #parting: string | null = null;
 
-  /** @param onOver - called once, when the stream has ended in whatever way */
-  constructor(body: AsyncIterable<Uint8Array>, address: string, onOver: () => void) {
+  constructor(body: AsyncIterable<Uint8Array>, options: PassedStreamOptions) {
     this.#chunks = body[Symbol.asyncIterator]();
-    this.#address = address;
-    this.#onOver = onOver;
+    this.#options = options;
   }
 
   async next(): Promise<string | Uint8Array | null> {
-    if (this.#isOver) return null;
+    if (this.#isOver) return this.#takeParting();
     try {
       const { value, done } = await this.#chunks.next();
+      if (this.#isOver) return this.#takeParting();
       if (!done) return value;
       this.#end();
       return null;
     } catch (error) {
-      this.#end();
-      return `data: ${brokenOff(this.#address, error).toBody()}\n\n`;
+      this.cut(brokenOff(this.#options.address, error));
+      return this.#takeParting();
     }
   }
 
@@ -32,10 +42,22 @@ export class PassedStream implements StreamSource {
     this.#end();
   }
 
+  cut(error: GatewayError): void {
+    if (this.#isOver) return;
+    this.#parting = this.#options.errorEvent(error);
+    this.#end();
+  }
+
+  #takeParting(): string | null {
+    const parting = this.#parting;
+    this.#parting = null;
+    return parting;
+  }
+
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#onOver();
+    this.#options.onOver();
   }
 }
 

@@ -1,9 +1,27 @@
+import { GatewayError } from '../gateway-error.ts';
+
 /** Where a stream's bytes come from. */
 export interface StreamSource {
   /** The next text to send; null at the end. Called only when the reader is ready for more. */
   next(): Promise<string | Uint8Array | null>;
   /** The reader has gone. */
   cancelled(): void;
+}
+
+/** A source that the gateway itself can end. */
+export interface CutSource extends StreamSource {
+  /** Ends the stream; its reader is told why, when it reads on. */
+  cut(error: GatewayError): void;
+}
+
+/** Ends a stream with its call: with the caller, who has gone, or with what the gateway has to say. */
+export function endWith(signal: AbortSignal, source: CutSource): void {
+  const end = (): void => {
+    if (signal.reason instanceof GatewayError) source.cut(signal.reason);
+    else source.cancelled();
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
 }
 
 /** A stream that reads its source only as fast as its reader reads: nothing piles up in between. */

@@ -1,9 +1,11 @@
 import type { Context } from 'hono';
 import type { AglServer } from '../agl-server/create-agl-server.ts';
+import type { AttemptWatch } from '../attempt-watch.ts';
 import type { CallsInFlight } from '../calls-in-flight.ts';
 import type { GatewayLog } from '../gateway-options.ts';
 import type { GatewayParts } from '../gateway-parts.ts';
 import type { CallObserver } from '../observe/call-observer.ts';
+import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
 import type { PauseGate } from '../pause-gate.ts';
 import type { Access, Caller } from './access.ts';
 
@@ -13,6 +15,8 @@ export interface RouteOptions {
   readonly gate: PauseGate;
   readonly calls: CallsInFlight;
   readonly observer: CallObserver;
+  readonly watch: AttemptWatch;
+  readonly metrics: GatewayMetrics;
   readonly access: Access;
   /** Knows attempts by the names that controllers of 1.0 have for them; null where it is not served. */
   readonly aglServer: Pick<AglServer, 'attemptIdOf'> | null;

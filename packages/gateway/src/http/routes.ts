@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
-import type { PauseGate } from '../pause-gate.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
+import { addAdminRoutes } from './admin-routes.ts';
 import { answerCall } from './answer-call.ts';
 import { roots } from './attempt-address.ts';
 import { limitedBody } from './body-limit.ts';
@@ -12,23 +12,27 @@ import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.t
 
 /** Adds what the gateway answers to an application. */
 export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
-  const { gate, log, access } = options;
+  const { log, access } = options;
   app.use(async (c, next) => {
     c.set('requestId', requestIdOf(c.req.raw.headers));
     await next();
     c.res.headers.set(requestIdHeader, c.var.requestId);
   });
-  app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(gate) }));
+  app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(options) }));
   app.use(async (c, next) => {
     c.set('caller', await access.callerOf(c.req.raw.headers));
     await next();
   });
   app.use(limitedBody(options.maxBodyBytes));
-  const modelCalls = modelApis.map((api) => ({ path: api.path, handle: answerCall(options, api) }));
+  const modelCalls = modelApis.flatMap((api) => {
+    const handle = answerCall(options, api);
+    return [api.path, ...(api.otherPaths ?? [])].map((path) => ({ path, handle }));
+  });
   for (const root of roots) {
     for (const { path, handle } of modelCalls) app.post(root + path, handle);
     app.get(`${root}/models`, (c) => models(options, c));
   }
+  addAdminRoutes(app, options);
   app.notFound((c) => noSuchAddress(c).toResponse());
   app.onError((error, c) => {
     const known = GatewayError.from(error);
@@ -50,9 +54,11 @@ async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext
   return new Response(text, { status: answer.status, headers: answer.headers });
 }
 
-function healthOf(gate: PauseGate): object {
+/** Without ids and addresses: everybody may read it. */
+function healthOf({ gate, parts }: RouteOptions): object {
   const { isPaused, reason, inFlight } = gate.state();
-  return { paused: isPaused, reason, in_flight: inFlight };
+  const upstreams = parts.pool.states().map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
+  return { paused: isPaused, reason, in_flight: inFlight, upstreams };
 }
 
 function noSuchAddress(c: GatewayContext): GatewayError {

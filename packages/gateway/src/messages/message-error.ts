@@ -19,6 +19,11 @@ export function messageError(status: number, message: string): string {
   return JSON.stringify({ type: 'error', error: { type, message } });
 }
 
+/** An error within a stream. */
+export function messageErrorEvent(error: GatewayError): string {
+  return `event: error\ndata: ${messageError(error.httpStatus, error.text)}\n\n`;
+}
+
 /** The answer to a call that failed, as Anthropic's clients understand it. */
 export function refuseMessage(error: GatewayError): Response {
   return new Response(messageError(error.httpStatus, error.text), {

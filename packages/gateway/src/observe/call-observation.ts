@@ -10,7 +10,9 @@ export class CallObservation {
   attempt: { readonly rolloutId: string; readonly attemptId: string } | null = null;
   /** What the upstream knows the model as; null when the call came to nothing before that was known. */
   model: string | null = null;
-  /** The base URL of the upstream that was asked last; null when none was. */
+  /** Whether the answer comes as a stream. */
+  isStreamed = false;
+  /** The id of the upstream that was asked last; null when none was. */
   upstream: string | null = null;
   /** How often an upstream was asked. */
   tries = 0;

@@ -1,6 +1,7 @@
 import type { Clock } from '@agentlightning/core';
 import type { GatewayLog } from '../gateway-options.ts';
 import type { CallObservation } from './call-observation.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
 
 /** To be told how one call goes on; each is called once, in either order. */
 export interface CallReport {
@@ -10,14 +11,16 @@ export interface CallReport {
   readonly left: () => void;
 }
 
-/** Tells the log of every call that has left. */
+/** Tells log and metrics of every call that has left. */
 export class CallObserver {
   readonly #clock: Clock;
   readonly #log: GatewayLog;
+  readonly #metrics: GatewayMetrics;
 
-  constructor(options: { readonly clock: Clock; readonly log: GatewayLog }) {
+  constructor(options: { readonly clock: Clock; readonly log: GatewayLog; readonly metrics: GatewayMetrics }) {
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#metrics = options.metrics;
   }
 
   /** Follows a call that has just come. */
@@ -42,6 +45,8 @@ export class CallObserver {
 
   #tell(call: CallObservation, status: number, leaveTimeMs: number): void {
     const { startTimeMs, attempt, ...facts } = call;
-    this.#log.debug?.({ ...facts, ...attempt, status, durationMs: leaveTimeMs - startTimeMs }, 'a model call');
+    const durationMs = leaveTimeMs - startTimeMs;
+    this.#metrics.callLeft(call, { httpStatus: status, durationMs });
+    this.#log.debug?.({ ...facts, ...attempt, status, durationMs }, 'a model call');
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayLog, RetryOptions } from '../gateway-options.ts';
+import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
 import { enterUpstream, type UpstreamPlace } from './enter-upstream.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
@@ -25,6 +26,7 @@ export interface UpstreamCaller {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: GatewayLog;
+  readonly metrics: Pick<GatewayMetrics, 'upstreamTried' | 'retried'>;
   /** Aborts when the gateway closes: nothing is tried again then. */
   readonly closing: AbortSignal;
 }
@@ -85,6 +87,7 @@ async function tryInTurn(
     const delayMs = retryDelayMs(caller, tries, outcome);
     if (delayMs === null) return giveUp(tries, outcome);
     const requestId = request.observation?.requestId;
+    caller.metrics.retried(upstream.id);
     caller.log.warn(
       { requestId, upstream: upstream.id, tries: tries + 1, delayMs, err: outcome.error },
       'a try failed',
@@ -186,11 +189,23 @@ async function send(
   upstream: RegisteredUpstream,
   request: UpstreamRequest,
 ): Promise<UpstreamResult> {
-  const answer = await caller.client.send(upstream, request);
-  const headTimeMs = caller.clock.now();
-  if (request.observation !== null) request.observation.upstreamRequestId = answer.requestId;
-  const isStream = answer.status < 300 && answer.headers['content-type']?.startsWith('text/event-stream') === true;
-  return { upstream, answer, text: isStream ? null : await answer.body.text(), headTimeMs };
+  const { clock, metrics, client } = caller;
+  const startMs = clock.now();
+  let outcome: number | 'error' = 'error';
+  try {
+    const answer = await client.send(upstream, request);
+    const headTimeMs = clock.now();
+    const isStream = answer.status < 300 && answer.headers['content-type']?.startsWith('text/event-stream') === true;
+    if (request.observation !== null) {
+      request.observation.upstreamRequestId = answer.requestId;
+      request.observation.isStreamed = isStream;
+    }
+    const text = isStream ? null : await answer.body.text();
+    outcome = answer.status;
+    return { upstream, answer, text, headTimeMs };
+  } finally {
+    metrics.upstreamTried({ upstream: upstream.id, outcome, durationMs: clock.now() - startMs });
+  }
 }
 
 /** The gateway's own key is what such an upstream refuses; its words may repeat the key, so they go no further. */

@@ -20,6 +20,8 @@ export class RegisteredUpstream implements Upstream {
   readonly health: UpstreamHealth = new UpstreamHealth(failuresUntilDown);
   /** Whether it gives token ids, as its answers showed. */
   tokenSupport: TokenSupport = 'unknown';
+  /** The APIs that it said it does not have, when it was asked in them. */
+  readonly lackedApis: Set<string> = new Set();
   /** Aborts when it is registered no more. */
   readonly removed: AbortController = new AbortController();
   readonly #given: Upstream;

@@ -8,9 +8,9 @@ export const defaultRetry: RetryOptions = {
   maxRetryAfterMs: 60_000,
 };
 
-/** Whether an HTTP status says that the same call may succeed later. */
+/** Whether an HTTP status says that the same call may succeed later. What is not implemented now will not be then. */
 export function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 409 || status === 429 || status >= 500;
+  return status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
 }
 
 /**

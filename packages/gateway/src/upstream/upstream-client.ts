@@ -49,7 +49,7 @@ export class UpstreamClient {
       origin: url.origin,
       path: url.pathname + url.search,
       method: request.method,
-      headers: { ...request.headers, ...authorization(upstream), ...upstream.headers },
+      headers: { ...request.headers, ...keyHeaders(upstream, request.path), ...upstream.headers },
       body: request.body,
       signal: request.signal,
     });
@@ -81,6 +81,12 @@ export class UpstreamClient {
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
+}
+
+/** Anthropic's API takes a key in a header of its own, and takes a bearer for somebody who signed in. */
+function keyHeaders(upstream: RegisteredUpstream, path: string): Record<string, string> {
+  if (!path.startsWith('/messages')) return authorization(upstream);
+  return upstream.apiKey ? { 'x-api-key': upstream.apiKey } : {};
 }
 
 function authorization(upstream: RegisteredUpstream): Record<string, string> {

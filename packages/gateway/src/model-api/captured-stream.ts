@@ -1,25 +1,16 @@
-import {
-  type CapturedAnswer,
-  isJsonObject,
-  type JsonObject,
-  parseJsonObject,
-  StreamedMessage,
-} from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
-import { EventStreamReader, type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { textOf } from '../http/json-access.ts';
+import { EventStreamReader, type StreamEntry } from '../http/event-stream.ts';
 import { brokenOff } from '../http/passed-stream.ts';
-import type { StreamSource } from '../http/pulled-stream.ts';
-import type { AddedFields } from './prepared-request.ts';
-import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
+import type { CutSource } from '../http/pulled-stream.ts';
+import type { AnswerStream } from './answer-stream.ts';
 
 /** What a captured stream works with. */
 export interface CapturedStreamOptions {
   /** The upstream's bytes. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Where the tokens are collected. */
-  readonly answer: CapturedAnswer;
-  readonly added: AddedFields;
+  /** What the client gets of them, and what is recorded. */
+  readonly stream: AnswerStream;
   /** The upstream's address, for messages. */
   readonly address: string;
   /** Called once when the first bytes come. */
@@ -31,41 +22,55 @@ export interface CapturedStreamOptions {
 }
 
 /**
- * Hands a Chat Completions stream on, chunk by chunk as it comes, and collects its tokens on the way. The last
- * bytes leave when the call is recorded. A stream that breaks off ends with an error in OpenAI's form.
+ * Hands the stream of an answer on, chunk by chunk as it comes, and collects it on the way. The last bytes leave when
+ * the call is recorded. A stream that breaks off ends with an error in the client's form.
  */
-export class CapturedStream implements StreamSource {
+export class CapturedStream implements CutSource {
   readonly #options: CapturedStreamOptions;
+  readonly #stream: AnswerStream;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #reader: EventStreamReader = new EventStreamReader();
-  readonly #message: StreamedMessage = new StreamedMessage();
   #isOver = false;
   #hasBegun = false;
-  #isAtEndMark = false;
+  /** What is still to be said to the reader of a stream that was cut. */
+  #parting: string | null = null;
 
   constructor(options: CapturedStreamOptions) {
     this.#options = options;
+    this.#stream = options.stream;
     this.#chunks = options.body[Symbol.asyncIterator]();
   }
 
   async next(): Promise<string | null> {
     while (!this.#isOver) {
-      if (this.#isAtEndMark) return await this.#done();
+      if (this.#stream.isAtEnd) return await this.#done();
       const chunk = await this.#read();
+      if (this.#isOver) break;
       if (chunk instanceof Error) return this.#broken(chunk);
       if (chunk === null) return await this.#ended();
       const text = this.#forward(this.#reader.read(chunk));
       if (text !== '') return text;
     }
-    return null;
+    return this.#takeParting();
   }
 
   cancelled(): void {
     if (this.#isOver) return;
-    this.#isOver = true;
     // An agent may go as soon as it has read why the answer ended: then every token has come.
-    const failure = this.#options.answer.isFinished ? null : 'the agent hung up before the answer was whole';
-    this.#options.onBroken(failure, this.#message.toBody());
+    this.#markBroken(this.#stream.isFinished ? null : 'the agent hung up before the answer was whole');
+  }
+
+  /** The gateway ends the call; its reader is told why, when it reads on. */
+  cut(error: GatewayError): void {
+    if (this.#isOver) return;
+    this.#parting = this.#stream.broken(error);
+    this.#markBroken(error.text);
+  }
+
+  #takeParting(): string | null {
+    const parting = this.#parting;
+    this.#parting = null;
+    return parting;
   }
 
   async #read(): Promise<Uint8Array | Error | null> {
@@ -83,31 +88,16 @@ export class CapturedStream implements StreamSource {
   #forward(entries: readonly StreamEntry[]): string {
     let text = '';
     for (const entry of entries) {
-      this.#isAtEndMark ||= entry.kind === 'event' && entry.data === '[DONE]';
-      if (this.#isOver || this.#isAtEndMark) break;
-      text += this.#forwardEntry(entry);
+      if (this.#isOver || this.#stream.isAtEnd) break;
+      text += this.#stream.take(entry);
+      // The upstream tells itself what went wrong; its words are the best there are.
+      if (this.#stream.failure !== null) this.#markBroken(this.#stream.failure);
     }
     return text;
   }
 
-  #forwardEntry(entry: StreamEntry): string {
-    const { added, answer } = this.#options;
-    const chunk = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
-    if (entry.kind === 'comment' || chunk === null) return writeEntry(entry);
-    if (isJsonObject(chunk.error)) {
-      // The upstream tells itself what went wrong; its words are the best there are.
-      this.#markBroken(textOf(chunk.error.message) ?? 'the upstream ended with an error');
-      return writeEntry(entry);
-    }
-    answer.add(chunk);
-    const visible = visibleAnswer(chunk, added);
-    this.#message.add(visible);
-    if (isOnlyUsage(chunk, added)) return '';
-    return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
-  }
-
   async #done(): Promise<string> {
-    const ending = await this.#complete('data: [DONE]\n\n');
+    const ending = await this.#complete();
     void this.#readOut();
     return ending;
   }
@@ -118,36 +108,33 @@ export class CapturedStream implements StreamSource {
     while (chunk !== null && !(chunk instanceof Error)) chunk = await this.#read();
   }
 
-  /** Some servers leave the end mark out; then an answer is whole when every choice says why it ended. */
+  /** Some servers leave the end mark out. */
   async #ended(): Promise<string | null> {
-    if (!this.#options.answer.isFinished) return this.#broken('it closed the connection before the end');
-    const text = await this.#complete('');
+    if (!this.#stream.isFinished) return this.#broken('it closed the connection before the end');
+    const text = await this.#complete();
     return text === '' ? null : text;
   }
 
-  async #complete(ending: string): Promise<string> {
+  async #complete(): Promise<string> {
     this.#isOver = true;
+    // The ending may hold the last of the answer, which the record must have.
+    const ending = this.#stream.ending();
     try {
-      await this.#options.onComplete(this.#message.toBody());
+      await this.#options.onComplete(this.#stream.recorded());
       return ending;
     } catch (error) {
-      return errorEvent(GatewayError.from(error));
+      return this.#stream.broken(GatewayError.from(error));
     }
   }
 
   #broken(cause: unknown): string | null {
-    if (this.#isOver) return null;
     const error = brokenOff(this.#options.address, cause);
     this.#markBroken(error.message);
-    return errorEvent(error);
+    return this.#stream.broken(error);
   }
 
-  #markBroken(failure: string): void {
+  #markBroken(failure: string | null): void {
     this.#isOver = true;
-    this.#options.onBroken(failure, this.#message.toBody());
+    this.#options.onBroken(failure, this.#stream.recorded());
   }
-}
-
-function errorEvent(error: GatewayError): string {
-  return `data: ${error.toBody()}\n\n`;
 }

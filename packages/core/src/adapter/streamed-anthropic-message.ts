@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject } from '../json-access.ts';
 
 type Mutable = Record<string, JsonValue>;
 
@@ -25,10 +26,10 @@ export class StreamedAnthropicMessage {
   /** Takes an event. */
   add(event: JsonObject): void {
     const index = typeof event.index === 'number' ? event.index : 0;
-    if (event.type === 'message_start' && isJsonObject(event.message)) this.#message = event.message;
-    else if (event.type === 'content_block_start' && isJsonObject(event.content_block)) {
+    if (event.type === 'message_start' && isObject(event.message)) this.#message = event.message;
+    else if (event.type === 'content_block_start' && isObject(event.content_block)) {
       this.#blocks.set(index, { ...event.content_block });
-    } else if (event.type === 'content_block_delta' && isJsonObject(event.delta)) this.#extend(index, event.delta);
+    } else if (event.type === 'content_block_delta' && isObject(event.delta)) this.#extend(index, event.delta);
     else if (event.type === 'message_delta') this.#finish(event);
     else if (event.type === 'message_stop') this.#isWhole = true;
   }
@@ -48,11 +49,11 @@ export class StreamedAnthropicMessage {
   }
 
   #finish(event: JsonObject): void {
-    const usage = isJsonObject(this.#message.usage) ? this.#message.usage : {};
+    const usage = isObject(this.#message.usage) ? this.#message.usage : {};
     this.#message = {
       ...this.#message,
-      ...(isJsonObject(event.delta) ? event.delta : {}),
-      usage: { ...usage, ...(isJsonObject(event.usage) ? event.usage : {}) },
+      ...(isObject(event.delta) ? event.delta : {}),
+      usage: { ...usage, ...(isObject(event.usage) ? event.usage : {}) },
     };
   }
 }

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { RolloutMode } from '@agentlightning/core';
+
+/** The attempt that a call says it belongs to. */
+export interface AttemptAddress {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  /** What the address says; the mode of the rollout itself goes before it. */
+  readonly mode: RolloutMode | null;
+}
+
+/** An attempt that may call models. */
+export interface CallingAttempt {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  /** The attempt's number within its rollout, from 1. */
+  readonly attemptNumber: number;
+  readonly mode: RolloutMode | null;
+  /** The trace of calls whose agent does not name one: the same for all calls of the attempt. */
+  readonly traceId: string;
+  /** How many calls the gateway let through before this one. */
+  readonly callIndex: number;
+  /** Whether it stands for the calls that belong to no attempt. */
+  readonly isPlain: boolean;
+}
+
+/** The trace of an attempt's calls. */
+export function attemptTraceId(rolloutId: string, attemptId: string): string {
+  return createHash('sha256').update(`${rolloutId}/${attemptId}`).digest('hex').slice(0, 32);
+}

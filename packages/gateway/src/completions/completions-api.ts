@@ -1,0 +1,32 @@
+import type { JsonObject } from '@agentlightning/core';
+import { chatErrorEvent } from '../chat-completions/chat-stream.ts';
+import {
+  type AddedFields,
+  type PreparedRequest,
+  type PrepareOptions,
+  prepareRequest,
+} from '../chat-completions/prepared-request.ts';
+import { visibleAnswer } from '../chat-completions/visible-answer.ts';
+import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { chatTokens } from './chat-tokens.ts';
+import { CompletionStream } from './completion-stream.ts';
+
+/** Completions, the API of plain texts: what a chat engine does before messages become a prompt. */
+export const completionsApi: UpstreamApi = {
+  path: '/completions',
+  prepare: prepareCompletion,
+  capture: (body, answer) => answer.add(chatTokens(body)),
+  visible: visibleAnswer,
+  stream: (answer, added) => new CompletionStream(answer, added),
+  errorEvent: chatErrorEvent,
+};
+
+/** Here `logprobs` is a number: how many other tokens are told beside each one. */
+function prepareCompletion(request: JsonObject, options: PrepareOptions): PreparedRequest {
+  const prepared = prepareRequest(request, options);
+  const isOwn = typeof request.logprobs === 'number';
+  const added: AddedFields = { ...prepared.added, logprobs: prepared.added.logprobs && !isOwn };
+  const logprobs = added.logprobs ? 1 : (request.logprobs ?? null);
+  const inBody = (body: JsonObject): string => JSON.stringify(logprobs === null ? body : { ...body, logprobs });
+  return { ...prepared, added, body: inBody(JSON.parse(prepared.body)) };
+}

@@ -1,0 +1,90 @@
+import { AgentLightningError, parse, parseJsonObject } from '@agentlightning/core';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { GatewayError } from '../gateway-error.ts';
+import type { PauseOptions, Upstream, UpstreamState } from '../gateway-options.ts';
+import { assertAdmin } from './access.ts';
+import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
+
+const upstreamSchema: z.ZodType<Upstream> = z.strictObject({
+  baseUrl: z.string(),
+  model: z.string().nullable().exactOptional(),
+  apiKey: z.string().nullable().exactOptional(),
+  headers: z.record(z.string(), z.string()).exactOptional(),
+  capture: z.enum(['tokens', 'text']).exactOptional(),
+  id: z.string().min(1).max(200).exactOptional(),
+  maxConcurrent: z.int().min(1).nullable().exactOptional(),
+  maxQueued: z.int().min(0).exactOptional(),
+  healthPath: z.string().exactOptional(),
+});
+
+const pauseSchema: z.ZodType<PauseOptions> = z.strictObject({
+  retryAfterSeconds: z.number().min(0).max(3600).exactOptional(),
+  reason: z.string().max(500).exactOptional(),
+  holdMs: z.number().min(0).max(600_000).exactOptional(),
+});
+
+/** Adds what those may do who run the gateway: change its upstreams, pause it, and read what it counts. */
+export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: RouteOptions): void {
+  const { pool } = parts;
+  app.use('/admin/*', async (c, next) => {
+    assertAdmin(c.var.caller);
+    await next();
+  });
+  app.get('/admin/upstreams', (c) => c.json({ upstreams: pool.states() }));
+  app.post('/admin/upstreams', async (c) => {
+    const upstream = await bodyOf(c, upstreamSchema, 'upstream');
+    return c.json({ id: asked(() => pool.add(upstream)).id }, 201);
+  });
+  app.delete('/admin/upstreams', (c) => {
+    const id = c.req.query('id') ?? '';
+    if (!pool.remove(id)) throw noSuchUpstream(id, pool.states());
+    return c.body(null, 204);
+  });
+  app.get('/admin/state', (c) => c.json({ ...gate.state(), upstreams: pool.states() }));
+  app.post('/admin/pause', async (c) => {
+    gate.pause(await bodyOf(c, pauseSchema, 'pause'));
+    return c.json(gate.state());
+  });
+  app.post('/admin/resume', (c) => {
+    gate.resume();
+    return c.json(gate.state());
+  });
+  app.get('/metrics', async (c) => {
+    if (c.var.caller.kind === 'attempt') assertAdmin(c.var.caller);
+    const { body, contentType } = await metrics.text();
+    return c.body(body, 200, { 'content-type': contentType });
+  });
+}
+
+async function bodyOf<TBody>(c: GatewayContext, schema: z.ZodType<TBody>, what: string): Promise<TBody> {
+  const text = await c.req.text();
+  return asked(() => parse(schema, text === '' ? {} : (parseJsonObject(text) ?? text), what));
+}
+
+/** What is wrong with the request is its sender's to know. */
+function asked<TResult>(act: () => TResult): TResult {
+  try {
+    return act();
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error) || error instanceof GatewayError) throw error;
+    throw new GatewayError({
+      code: error.code,
+      httpStatus: 400,
+      type: 'invalid_request_error',
+      message: error.message.replace(/^\[\w+\] /, ''),
+      remedy: error.remedy,
+      cause: error,
+    });
+  }
+}
+
+function noSuchUpstream(id: string, known: readonly UpstreamState[]): GatewayError {
+  return new GatewayError({
+    code: 'NOT_FOUND',
+    httpStatus: 404,
+    type: 'invalid_request_error',
+    message: `no upstream has the id ${JSON.stringify(id)}`,
+    remedy: `Name one as ?id=…: ${known.map((upstream) => upstream.id).join(', ') || 'there is none'}.`,
+  });
+}

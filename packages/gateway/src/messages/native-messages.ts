@@ -1,0 +1,84 @@
+import { type CapturedAnswer, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import { StreamedAnthropicMessage } from '@agentlightning/core/adapter';
+import { prepareUntokened } from '../chat-completions/prepared-request.ts';
+import type { GatewayError } from '../gateway-error.ts';
+import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
+import { numberOf, objectOf, textOf } from '../http/json-access.ts';
+import type { AnswerStream } from '../model-api/answer-stream.ts';
+import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { messageErrorEvent } from './message-error.ts';
+
+/** Messages at an upstream that has them: they tell no tokens, so such a call is recorded and not trained on. */
+export const nativeMessages: UpstreamApi = {
+  path: '/messages',
+  prepare: (request, options) => prepareUntokened(request, options, 'max_tokens'),
+  capture: (body, answer) => answer.add(chatTerms(body)),
+  visible: (body) => body,
+  stream: (answer) => new NativeMessageStream(answer),
+  errorEvent: messageErrorEvent,
+};
+
+/** A message with its id, usage and end where Chat Completions have them. */
+function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): JsonObject {
+  const counts = objectOf(usage);
+  const { input_tokens: input, cache_creation_input_tokens: created, cache_read_input_tokens: read } = counts;
+  const prompt = (numberOf(input) ?? 0) + (numberOf(created) ?? 0) + (numberOf(read) ?? 0);
+  return {
+    id: id ?? null,
+    model: model ?? null,
+    usage: { prompt_tokens: prompt, completion_tokens: counts.output_tokens ?? null },
+    choices: [{ index: 0, finish_reason: stopReason ?? null }],
+  };
+}
+
+/** A stream that reaches its client as it is. Its last event leaves when the answer is recorded. */
+class NativeMessageStream implements AnswerStream {
+  readonly #answer: CapturedAnswer;
+  readonly #message: StreamedAnthropicMessage = new StreamedAnthropicMessage();
+  #ending: string | null = null;
+  #failure: string | null = null;
+
+  constructor(answer: CapturedAnswer) {
+    this.#answer = answer;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#ending !== null;
+  }
+
+  get isFinished(): boolean {
+    return this.#answer.isFinished;
+  }
+
+  get failure(): string | null {
+    return this.#failure;
+  }
+
+  take(entry: StreamEntry): string {
+    const event = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
+    const text = writeEntry(entry);
+    if (event === null) return text;
+    this.#message.add(event);
+    if (event.type === 'message_start' || event.type === 'message_delta') {
+      this.#answer.add(chatTerms(this.#message.toBody()));
+    }
+    if (event.type === 'error') {
+      this.#failure = textOf(objectOf(event.error).message) ?? 'the upstream ended with an error';
+    }
+    if (event.type !== 'message_stop') return text;
+    this.#ending = text;
+    return '';
+  }
+
+  ending(): string {
+    return this.#ending ?? '';
+  }
+
+  broken(error: GatewayError): string {
+    return messageErrorEvent(error);
+  }
+
+  recorded(): JsonObject {
+    return this.#message.toBody();
+  }
+}

@@ -1,0 +1,89 @@
+import { type CapturedAnswer, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import { StreamedResponse } from '@agentlightning/core/adapter';
+import { prepareUntokened } from '../chat-completions/prepared-request.ts';
+import type { GatewayError } from '../gateway-error.ts';
+import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
+import { numberOf, objectOf, textOf } from '../http/json-access.ts';
+import type { AnswerStream } from '../model-api/answer-stream.ts';
+import type { UpstreamApi } from '../model-api/upstream-api.ts';
+
+/** Responses at an upstream that has them: they tell no tokens, so such a call is recorded and not trained on. */
+export const nativeResponses: UpstreamApi = {
+  path: '/responses',
+  prepare: (request, options) => prepareUntokened(request, options, 'max_output_tokens'),
+  capture: (body, answer) => answer.add(chatTerms(body)),
+  visible: (body) => body,
+  stream: (answer) => new NativeResponseStream(answer),
+  errorEvent: null,
+};
+
+/** A Responses body with its id, usage and end where Chat Completions have them. */
+function chatTerms({ id, model, usage, status, incomplete_details: incomplete }: JsonObject): JsonObject {
+  const { input_tokens: input, output_tokens: output } = objectOf(usage);
+  const { reason } = objectOf(incomplete);
+  const reasons: Readonly<Record<string, string>> = { completed: 'stop', incomplete: textOf(reason) ?? 'length' };
+  const finish = reasons[textOf(status) ?? ''] ?? null;
+  return {
+    id: id ?? null,
+    model: model ?? null,
+    usage: { prompt_tokens: input ?? null, completion_tokens: output ?? null },
+    choices: [{ index: 0, finish_reason: finish }],
+  };
+}
+
+/** A stream that reaches its client as it is. Its last event has the whole answer, and leaves when that is recorded. */
+class NativeResponseStream implements AnswerStream {
+  readonly #answer: CapturedAnswer;
+  readonly #response: StreamedResponse = new StreamedResponse();
+  #ending: string | null = null;
+  #failure: string | null = null;
+  #sequenceNumber = 0;
+
+  constructor(answer: CapturedAnswer) {
+    this.#answer = answer;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#ending !== null;
+  }
+
+  get isFinished(): boolean {
+    return this.isAtEnd;
+  }
+
+  get failure(): string | null {
+    return this.#failure;
+  }
+
+  take(entry: StreamEntry): string {
+    const event = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
+    const text = writeEntry(entry);
+    if (event === null) return text;
+    this.#sequenceNumber = (numberOf(event.sequence_number) ?? this.#sequenceNumber) + 1;
+    this.#response.add(event);
+    if (event.type === 'response.created' || this.#response.isWhole)
+      this.#answer.add(chatTerms(objectOf(event.response)));
+    const error = event.type === 'error' ? event : objectOf(objectOf(event.response).error);
+    if (event.type === 'error' || event.type === 'response.failed') {
+      this.#failure =
+        textOf(error.message) ?? textOf(objectOf(event.error).message) ?? 'the upstream ended with an error';
+      return text;
+    }
+    if (!this.#response.isWhole) return text;
+    this.#ending = text;
+    return '';
+  }
+
+  ending(): string {
+    return this.#ending ?? '';
+  }
+
+  broken(error: GatewayError): string {
+    const event = { type: 'error', sequence_number: this.#sequenceNumber, code: 'server_error', param: null };
+    return `event: error\ndata: ${JSON.stringify({ ...event, message: error.text })}\n\n`;
+  }
+
+  recorded(): JsonObject {
+    return this.#response.toBody();
+  }
+}

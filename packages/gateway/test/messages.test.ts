@@ -1,0 +1,236 @@
+import type { AttemptedRollout } from '@agentlightning/core';
+import { answer, failWith, type ScriptedAnswer } from '@agentlightning/core/testing';
+import Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, it } from 'vitest';
+import {
+  completionBody,
+  type GatewayFixture,
+  respondJson,
+  signalled,
+  startGateway,
+  startUpstream,
+} from './gateway-fixture.ts';
+
+const request: Anthropic.MessageCreateParamsNonStreaming = {
+  model: 'claude-opus-4-5',
+  max_tokens: 1000,
+  messages: [{ role: 'user', content: 'What is 2 + 3?' }],
+};
+
+const addTool: Anthropic.Tool = {
+  name: 'add',
+  input_schema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+};
+
+const twoCalls: ScriptedAnswer = {
+  type: 'answer',
+  content: 'Let me add.',
+  reasoning: 'Two sums.',
+  toolCalls: [
+    { id: 'call_a', name: 'add', arguments: { a: 2, b: 3 } },
+    { id: 'call_b', name: 'add', arguments: { a: 4, b: 5 } },
+  ],
+};
+
+/** The official client. It adds `/v1` to its base URL by itself. */
+function clientOf(fixture: GatewayFixture, attempt?: AttemptedRollout): Anthropic {
+  const baseURL = fixture.client(attempt).baseURL.replace(/\/v1$/, '');
+  return new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });
+}
+
+describe('a Messages call to a model that only has Chat Completions', () => {
+  it('is answered by the official client’s terms, and recorded as the chat call that it was', async () => {
+    await using fixture = await startGateway({ script: [answer('It is 5.', { reasoning: 'Two and three.' })] });
+    const attempt = await fixture.attempt();
+    const message = await clientOf(fixture, attempt).messages.create({ ...request, system: 'Be brief.' });
+    expect(message).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', stop_sequence: null });
+    expect(message.content.map(({ type }) => type)).toEqual(['thinking', 'text']);
+    expect(message.usage.output_tokens).toBe('It is 5.'.length + 1);
+    const [call] = await fixture.calls(attempt);
+    expect(call).toMatchObject({
+      responseId: message.id,
+      isTrainable: true,
+      untrainableReason: null,
+      request: { max_tokens: 1000, messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }] },
+      response: { choices: [{ message: { content: 'It is 5.', reasoning_content: 'Two and three.' } }] },
+    });
+    const [span] = await fixture.spans(attempt);
+    expect(span?.attributes).toMatchObject({ 'agentlightning.api': 'messages' });
+  });
+
+  it('streams the same answer, and records the same tokens', async () => {
+    await using fixture = await startGateway({ script: () => twoCalls });
+    const [whole, streamed] = [await fixture.attempt(), await fixture.attempt()];
+    const first = await clientOf(fixture, whole).messages.create({ ...request, tools: [addTool] });
+    const final = await clientOf(fixture, streamed)
+      .messages.stream({ ...request, tools: [addTool] })
+      .finalMessage();
+    expect(final.content).toEqual(first.content);
+    expect(final).toMatchObject({ stop_reason: 'tool_use', usage: first.usage });
+    const [left] = await fixture.calls(whole);
+    const [right] = await fixture.calls(streamed);
+    expect(right).toMatchObject({ responseId: final.id, isTrainable: true, promptTokenIds: left?.promptTokenIds });
+    expect(right?.choices).toEqual(left?.choices);
+  });
+
+  it('goes on with results of tools', async () => {
+    await using fixture = await startGateway({ script: [twoCalls, answer('5 and 9')] });
+    const { messages } = clientOf(fixture, await fixture.attempt());
+    const first = await messages.create({ ...request, tools: [addTool] });
+    const uses = first.content.filter((block) => block.type === 'tool_use');
+    expect(uses.map(({ input }) => input)).toEqual([
+      { a: 2, b: 3 },
+      { a: 4, b: 5 },
+    ]);
+    const results = uses.map(({ id }) => ({ type: 'tool_result' as const, tool_use_id: id, content: id }));
+    const turns = [
+      { role: 'assistant' as const, content: first.content },
+      { role: 'user' as const, content: results },
+    ];
+    const second = await messages.create({ ...request, messages: [...request.messages, ...turns] });
+    expect(second.content).toMatchObject([{ type: 'text', text: '5 and 9' }]);
+    expect(fixture.model.requests[1]?.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: 'Let me add.', reasoning_content: 'Two sums.', tool_calls: [{}, {}] },
+      { role: 'tool', content: 'call_a' },
+      { role: 'tool', content: 'call_b' },
+    ]);
+  });
+
+  it('stops at its sequences, and says which one it was', async () => {
+    await using upstream = await startUpstream((response) =>
+      respondJson(response, completionBody({}, { stop_reason: 'END' })),
+    );
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const { messages } = clientOf(fixture, await fixture.attempt());
+    const message = await messages.create({ ...request, stop_sequences: ['END'] });
+    expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+    expect(JSON.parse(upstream.requests[0]?.body ?? '')).toMatchObject({ stop: ['END'] });
+  });
+
+  it('answers at the address that has /v1 already, too', async () => {
+    await using fixture = await startGateway({ script: [answer('5')] });
+    const attempt = await fixture.attempt();
+    const client = new Anthropic({ baseURL: fixture.client(attempt).baseURL, apiKey: 'unused', maxRetries: 0 });
+    expect((await client.messages.create(request)).content).toMatchObject([{ text: '5' }]);
+    expect(await fixture.calls(attempt)).toHaveLength(1);
+  });
+});
+
+describe('a Messages call that fails', () => {
+  it('has errors in Anthropic’s form, from the gateway and from the model', async () => {
+    const script = [
+      failWith(400, { message: 'too many tokens' }),
+      failWith(429, { headers: { 'retry-after': '3600' } }),
+    ];
+    await using fixture = await startGateway({ script });
+    const { messages } = clientOf(fixture, await fixture.attempt());
+    const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }];
+    await expect(messages.create({ ...request, tools })).rejects.toMatchObject({
+      status: 400,
+      error: {
+        type: 'error',
+        error: { type: 'invalid_request_error', message: expect.stringContaining('web_search') },
+      },
+    });
+    await expect(messages.create(request)).rejects.toMatchObject({
+      status: 400,
+      error: { type: 'error', error: { type: 'invalid_request_error', message: 'too many tokens' } },
+    });
+    await expect(messages.create(request)).rejects.toMatchObject({
+      status: 429,
+      error: { error: { type: 'rate_limit_error' } },
+    });
+    fixture.gateway.pause();
+    await expect(messages.create(request)).rejects.toMatchObject({
+      status: 429,
+      error: { error: { type: 'rate_limit_error', message: expect.stringContaining('paused') } },
+    });
+  });
+
+  it.each([
+    ['died', { cutAfterChunks: 3 }, /broke off/],
+    ['said so', { errorAfterChunks: 3 }, /scripted stream error/],
+  ])('because the upstream %s in the middle ends with the event of an error', async (_, step, words) => {
+    await using fixture = await startGateway({ script: [answer('one two three', step)] });
+    const attempt = await fixture.attempt();
+    const stream = clientOf(fixture, attempt).messages.stream(request);
+    await expect(stream.finalMessage()).rejects.toThrow(words);
+    await fixture.gateway.drain();
+    expect(await fixture.calls(attempt)).toMatchObject([
+      { isTrainable: false, untrainableReason: expect.stringMatching(words), response: { choices: [{}] } },
+    ]);
+  });
+
+  it('because its agent hung up is stopped upstream and kept as far as it came', async () => {
+    const never = signalled();
+    const script = [answer('one two three', { until: never.promise, pauseAfterChunks: 3 })];
+    await using fixture = await startGateway({ script });
+    const attempt = await fixture.attempt();
+    const stream = await clientOf(fixture, attempt).messages.create({ ...request, stream: true });
+    for await (const event of stream) {
+      if (event.type === 'content_block_delta' && event.delta.type === 'text_delta' && event.delta.text === 'two ')
+        break;
+    }
+    await fixture.model.waitForDisconnects(1);
+    await fixture.gateway.drain();
+    expect(await fixture.calls(attempt)).toMatchObject([
+      { isTrainable: false, response: { choices: [{ message: { content: 'one two ' } }] } },
+    ]);
+    never.send();
+  });
+});
+
+describe('a Messages call to a model that has Messages', () => {
+  const message = {
+    id: 'msg_native',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content: [{ type: 'text', text: '5' }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 2 },
+  };
+
+  it('goes there as it is, with the key as Anthropic takes it, and is recorded by its id', async () => {
+    await using upstream = await startUpstream((response) => respondJson(response, message));
+    await using fixture = await startGateway({
+      upstream: { baseUrl: upstream.baseUrl, apis: ['messages'], apiKey: 'vendor-key' },
+    });
+    const attempt = await fixture.attempt();
+    expect(await clientOf(fixture, attempt).messages.create(request)).toMatchObject(message);
+    expect(JSON.parse(upstream.requests[0]?.body ?? '')).toEqual(request);
+    expect(upstream.requests[0]?.headers).toMatchObject({
+      'x-api-key': 'vendor-key',
+      'anthropic-version': expect.any(String),
+    });
+    const [call] = await fixture.calls(attempt);
+    expect(call).toMatchObject({
+      responseId: 'msg_native',
+      isTrainable: false,
+      choices: [{ finishReason: 'end_turn' }],
+    });
+  });
+
+  it('streams from there event by event, and is recorded whole', async () => {
+    const { content: _, stop_reason: __, ...head } = message;
+    const events = [
+      { type: 'message_start', message: { ...head, content: [], stop_reason: null } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '5' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+      { type: 'message_stop' },
+    ];
+    const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+    await using upstream = await startUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, apis: ['messages'] } });
+    const attempt = await fixture.attempt();
+    expect(await clientOf(fixture, attempt).messages.stream(request).finalMessage()).toMatchObject(message);
+    expect(await fixture.calls(attempt)).toMatchObject([{ responseId: 'msg_native', response: message }]);
+    expect(await clientOf(fixture).messages.stream(request).finalMessage()).toMatchObject(message);
+  });
+});
