@@ -63,7 +63,7 @@ module.exports = {
       from: { path: '^((packages|apps|examples)/[^/]+|benchmarks)/' },
       to: {
         path: '^(packages|apps)/[^/]+/(src|test|proto)/',
-        pathNot: ['^$1/', '^(packages|apps)/[^/]+/src/((testing|protocol|adapter|store-client|register)/)?index\\.ts$'],
+        pathNot: ['^$1/', '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|register)/)?index\\.ts$'],
       },
     },
     {

@@ -4,6 +4,7 @@ export default libraryConfig([
   'src/index.ts',
   'src/store-client/index.ts',
   'src/testing/index.ts',
+  'src/contracts/index.ts',
   'src/protocol/index.ts',
   'src/adapter/index.ts',
 ]);

@@ -18,11 +18,13 @@ interface Manifest {
 
 /**
  * What may be reached from outside a package. `./protocol` is for who builds a store server or client, and
- * `./store-client` for who runs rollouts, not for agents; `./main` is a program to start, not to import.
+ * `./store-client` for who runs rollouts, not for agents; `./contracts` needs vitest, and `./testing` does not; `./main`
+ * is a program to start, not to import.
  */
 const publicEntries = new Set([
   '.',
   './testing',
+  './contracts',
   './protocol',
   './adapter',
   './store-client',
@@ -86,7 +88,9 @@ const indexesOnlyList: HouseRule = {
   findProblems: () =>
     listPackageFolders()
       .flatMap((folder) =>
-        ['', 'testing/', 'protocol/', 'adapter/', 'store-client/'].map((entry) => `${folder}/src/${entry}index.ts`),
+        ['', 'testing/', 'contracts/', 'protocol/', 'adapter/', 'store-client/'].map(
+          (entry) => `${folder}/src/${entry}index.ts`,
+        ),
       )
       .filter(exists)
       .flatMap((path) => {

@@ -1,4 +1,4 @@
-import { jsonSchemaOf, type SceneAgent, type SceneAsk, type SceneModelOptions } from '@agentlightning/core/testing';
+import { jsonSchemaOf, type SceneAgent, type SceneAsk, type SceneModelOptions } from '@agentlightning/core/contracts';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type * as ai from 'ai';

@@ -1,4 +1,4 @@
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { createOpenAI } from '@ai-sdk/openai-v3';
 import * as ai from 'ai-v6';

@@ -1,4 +1,4 @@
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import * as ai from 'ai';
 import { instrumentAiSdk } from '../src/index.ts';
 import { type AiSdkModules, askSceneAgent, currentProviders, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';

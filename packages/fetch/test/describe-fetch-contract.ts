@@ -1,4 +1,4 @@
-import { type AdapterUnderTest, describeAdapterContract } from '@agentlightning/core/testing';
+import { type AdapterUnderTest, describeAdapterContract } from '@agentlightning/core/contracts';
 import { patchGlobalFetch, patchOpenAI, traceFetch } from '@agentlightning/fetch';
 import type OpenAI from 'openai';
 import { type OpenAIModel, openaiAgents } from './openai-adapter.ts';

@@ -6,7 +6,7 @@ import {
   type SceneAsk,
   type SceneModelOptions,
   type SceneTool,
-} from '@agentlightning/core/testing';
+} from '@agentlightning/core/contracts';
 import type OpenAI from 'openai';
 
 /** What an agent on the openai client is made of: the client, and what every request says. */

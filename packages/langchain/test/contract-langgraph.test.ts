@@ -1,4 +1,4 @@
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { reactAgentUnderTest } from './react-agent-under-test.ts';
 
 describeAdapterContract(reactAgentUnderTest('langgraph 1.7'));

@@ -1,4 +1,4 @@
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { createAgentUnderTest } from './create-agent-under-test.ts';
 
 describeAdapterContract(createAgentUnderTest('langchain 1.5'));

@@ -1,4 +1,4 @@
-import type { AdapterUnderTest } from '@agentlightning/core/testing';
+import type { AdapterUnderTest } from '@agentlightning/core/contracts';
 import type { ChatOpenAI } from '@langchain/openai';
 import { createAgent, providerStrategy } from 'langchain';
 import { langchainUnderTest } from './langchain-under-test.ts';

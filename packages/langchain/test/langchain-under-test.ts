@@ -5,7 +5,7 @@ import {
   type SceneAsk,
   type SceneModelOptions,
   type SceneTool,
-} from '@agentlightning/core/testing';
+} from '@agentlightning/core/contracts';
 import { InMemoryCache } from '@langchain/core/caches';
 import { CallbackManager } from '@langchain/core/callbacks/manager';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';

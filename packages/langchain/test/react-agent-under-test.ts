@@ -1,4 +1,4 @@
-import type { AdapterUnderTest } from '@agentlightning/core/testing';
+import type { AdapterUnderTest } from '@agentlightning/core/contracts';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import type { ChatOpenAI } from '@langchain/openai';
 import { langchainUnderTest } from './langchain-under-test.ts';

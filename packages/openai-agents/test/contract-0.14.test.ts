@@ -1,4 +1,4 @@
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import * as agentsModule from 'openai-agents-v0.14';
 import { OpenAI as OpenAI6 } from 'openai-v6';
 import { type AgentsModule, cannot, type OpenAIClass, openAIAgentsUnderTest } from './openai-agents-under-test.ts';

@@ -1,4 +1,4 @@
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import * as agents from '@openai/agents';
 import OpenAI from 'openai';
 import { cannot, openAIAgentsUnderTest } from './openai-agents-under-test.ts';

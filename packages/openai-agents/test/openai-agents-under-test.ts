@@ -4,7 +4,7 @@ import {
   type SceneAgent,
   type SceneAsk,
   type SceneModelOptions,
-} from '@agentlightning/core/testing';
+} from '@agentlightning/core/contracts';
 import type * as agentsModule from '@openai/agents';
 import { instrumentOpenAIAgents } from '../src/index.ts';
 

@@ -1,5 +1,5 @@
+import { describeStoreContract } from '@agentlightning/core/contracts';
 import { StoreClient } from '@agentlightning/core/store-client';
-import { describeStoreContract } from '@agentlightning/core/testing';
 import { createStoreServer, openStore } from '../src/index.ts';
 
 describeStoreContract({

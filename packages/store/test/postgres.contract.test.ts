@@ -1,4 +1,4 @@
-import { describeStoreContract } from '@agentlightning/core/testing';
+import { describeStoreContract } from '@agentlightning/core/contracts';
 import { afterAll, beforeAll } from 'vitest';
 import { openStore } from '../src/index.ts';
 import { createTestDatabase, type TestDatabase } from './postgres/database.ts';

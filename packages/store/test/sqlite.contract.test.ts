@@ -1,4 +1,4 @@
-import { describeStoreContract } from '@agentlightning/core/testing';
+import { describeStoreContract } from '@agentlightning/core/contracts';
 import { openStore } from '../src/index.ts';
 
 describeStoreContract({

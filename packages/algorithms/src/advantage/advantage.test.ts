@@ -1,5 +1,5 @@
 import type { AdvantageEstimator, RolloutReturn } from '@agentlightning/core';
-import { describeAdvantageEstimatorContract } from '@agentlightning/core/testing';
+import { describeAdvantageEstimatorContract } from '@agentlightning/core/contracts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advantageEstimator, advantageTypes } from './advantage-options.ts';

@@ -1,4 +1,5 @@
-import { aTrajectory, aTrajectoryRow, describeCreditAssignmentContract } from '@agentlightning/core/testing';
+import { describeCreditAssignmentContract } from '@agentlightning/core/contracts';
+import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { creditAssignment } from './credit-assignment-options.ts';

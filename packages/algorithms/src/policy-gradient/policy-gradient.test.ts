@@ -1,10 +1,6 @@
 import type { AdvantageEstimator, CollectedGroup, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
-import {
-  aCollectedGroup,
-  aCollectedRollout,
-  type aTrajectory,
-  describeAlgorithmContract,
-} from '@agentlightning/core/testing';
+import { describeAlgorithmContract } from '@agentlightning/core/contracts';
+import { aCollectedGroup, aCollectedRollout, type aTrajectory } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
 

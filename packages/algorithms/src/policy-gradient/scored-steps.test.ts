@@ -1,5 +1,6 @@
 import type { Algorithm, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
-import { aCollectedGroup, aCollectedRollout, describeAlgorithmContract } from '@agentlightning/core/testing';
+import { describeAlgorithmContract } from '@agentlightning/core/contracts';
+import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
 import { rloo } from '../recipes/rloo.ts';

@@ -1,5 +1,6 @@
 import type { StepContext, TrainingDatum } from '@agentlightning/core';
-import { aCollectedGroup, describeAlgorithmContract } from '@agentlightning/core/testing';
+import { describeAlgorithmContract } from '@agentlightning/core/contracts';
+import { aCollectedGroup } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import type { AlgorithmOptions } from '../algorithm-options.ts';
 import { algorithmTypes, createAlgorithm } from '../registry.ts';

@@ -11,24 +11,6 @@ export {
   aTransition,
   logprobOf,
 } from './a-trajectory.ts';
-export type {
-  AdapterAbility,
-  AdapterUnderTest,
-  SceneAgent,
-  SceneAsk,
-  SceneFields,
-  SceneInstrumentOptions,
-  SceneModelOptions,
-  SceneTool,
-} from './adapter-contract/adapter-under-test.ts';
-export { jsonSchemaOf } from './adapter-contract/adapter-under-test.ts';
-export { describeAdapterContract } from './adapter-contract/describe-adapter-contract.ts';
-export type { AdvantageEstimatorContractOptions } from './advantage-contract.ts';
-export { describeAdvantageEstimatorContract } from './advantage-contract.ts';
-export type { AlgorithmContractOptions } from './algorithm-contract.ts';
-export { describeAlgorithmContract } from './algorithm-contract.ts';
-export type { CreditAssignmentContractOptions } from './credit-assignment-contract.ts';
-export { describeCreditAssignmentContract } from './credit-assignment-contract.ts';
 export { deepFreeze } from './deep-freeze.ts';
 export { ManualClock } from './manual-clock.ts';
 export { MemorySpanSink } from './memory-span-sink.ts';
@@ -43,7 +25,3 @@ export type {
   ScriptedToolCall,
 } from './scripted-model-step.ts';
 export { answer, callTool, failWith } from './scripted-model-step.ts';
-export type { StoreContractOptions, StoreUnderTest } from './store-contract/describe-store-contract.ts';
-export { describeStoreContract } from './store-contract/describe-store-contract.ts';
-export type { TracerContractOptions } from './tracer-contract.ts';
-export { describeTracerContract } from './tracer-contract.ts';

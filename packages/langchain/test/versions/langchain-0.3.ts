@@ -1,5 +1,5 @@
 // Played by the matrix, where this version is installed.
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { reactAgentUnderTest } from '../react-agent-under-test.ts';
 
 describeAdapterContract(reactAgentUnderTest('langgraph 0.4', { reasoning: '@langchain/openai 0.6 drops reasoning' }));

@@ -1,5 +1,5 @@
 // Played by the matrix, where this version is installed.
-import { describeAdapterContract } from '@agentlightning/core/testing';
+import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { createAgentUnderTest } from '../create-agent-under-test.ts';
 import { reactAgentUnderTest } from '../react-agent-under-test.ts';
 
