@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { runStoreChaos } from './chaos/run-store-chaos.ts';
+import { startPostgres } from '../src/testing/index.ts';
+import { runStoreChaos, type Victim } from './chaos/run-store-chaos.ts';
+import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 test('loses nothing that it acknowledged, and does nothing twice, when its server is killed under load', async () => {
@@ -20,3 +22,22 @@ test('loses nothing that it acknowledged, and does nothing twice, when its serve
   expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' });
   database.close();
 }, 120_000);
+
+describePostgres('on PostgreSQL', () => {
+  test('loses nothing either when its database is killed in between', async () => {
+    await using postgres = await startPostgres({ path: process.env.PATH ?? '' });
+    const victims: Victim[] = [];
+    const { acknowledged, losses } = await runStoreChaos({
+      location: await postgres.createDatabase(),
+      kills: 2,
+      database: { program: postgres, kills: 2 },
+      clients: 2,
+      spansPerLife: 40,
+      seed: 7,
+      onKill: (victim) => victims.push(victim),
+    });
+    expect(losses).toEqual([]);
+    expect(victims).toEqual(['server', 'database', 'server', 'database']);
+    expect(acknowledged.spans).toBeGreaterThan(20);
+  }, 120_000);
+});

@@ -4,12 +4,20 @@ import { AcknowledgedWork } from './acknowledged-work.ts';
 import { findLosses } from './find-losses.ts';
 import { KillableServer } from './killable-server.ts';
 
+/** A program that can be killed as `kill -9` does, and started again with its data. */
+export interface Killable {
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
 /** How to treat a store badly. */
 export interface StoreChaosOptions {
   /** The store, new and empty: `sqlite:<file>` or `postgres://…`. */
   readonly location: string;
   /** How often its server is killed. */
   readonly kills: number;
+  /** The database, when it is a program that can be killed too, and how often. @default none */
+  readonly database?: { readonly program: Killable; readonly kills: number };
   /** How many clients are at work meanwhile. */
   readonly clients: number;
   /** How many spans it may acknowledge at most before it is killed again. */
@@ -17,8 +25,11 @@ export interface StoreChaosOptions {
   /** Decides how long each life lasts. */
   readonly seed: number;
   /** Told after each kill. @default nobody */
-  readonly onKill?: (kill: number, acknowledged: StoreChaosCounts) => void;
+  readonly onKill?: (victim: Victim, acknowledged: StoreChaosCounts) => void;
 }
+
+/** Whom a kill hits. */
+export type Victim = 'server' | 'database';
 
 /** How much the store has acknowledged. */
 export interface StoreChaosCounts {
@@ -50,12 +61,13 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<StoreCh
   const losses: string[] = [];
   const random = randomNumbers(options.seed);
   const killing = (async () => {
-    for (let kill = 1; kill <= options.kills; kill += 1) {
+    for (const victim of victimsOf(options)) {
       // Wait for work that is acknowledged in this life, so that every kill has something to destroy.
       await untilMoreIsAcknowledged(work, Math.floor(random() * options.spansPerLife));
-      await server.kill();
-      await server.start();
-      options.onKill?.(kill, countAll(work));
+      const program = victim === 'server' ? server : (options.database?.program ?? fail());
+      await program.kill();
+      await program.start();
+      options.onKill?.(victim, countAll(work));
     }
   })();
   // Whichever fails ends the other: no waiting for work that nobody does any more.
@@ -65,6 +77,15 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<StoreCh
   for (const [index, part] of work.entries()) losses.push(...(await findLosses(clients[index] ?? fail(), part)));
   for (const client of clients) await client.close();
   return { acknowledged: countAll(work), losses };
+}
+
+/** Whom to kill one after another: the database's kills are spread evenly over those of the server. */
+function victimsOf({ kills, database }: Pick<StoreChaosOptions, 'kills' | 'database'>): readonly Victim[] {
+  const all = kills + (database?.kills ?? 0);
+  const share = (database?.kills ?? 0) / Math.max(1, all);
+  return Array.from({ length: all }, (_, index) =>
+    Math.floor((index + 1) * share) > Math.floor(index * share) ? 'database' : 'server',
+  );
 }
 
 async function untilMoreIsAcknowledged(work: readonly AcknowledgedWork[], more: number): Promise<void> {
@@ -95,5 +116,5 @@ function randomNumbers(seed: number): () => number {
 }
 
 function fail(): never {
-  throw new Error('there are as many clients as there is work');
+  throw new Error('nothing is missing that was asked for');
 }
