@@ -13,6 +13,11 @@ export interface AgentContext {
   readonly resources: NamedResources;
   /** The attempt's own model endpoint, for clients without an adapter; null when there is none. */
   readonly endpoint: RolloutEndpoint | null;
+  /**
+   * The attempt's own key, for programs that the agent starts and that record spans themselves: as bearer of what they
+   * send to the store, by OTLP for example; the gateway takes it too. Null where the runner makes none.
+   */
+  readonly attemptToken: string | null;
   /** Aborts when the time is up, the rollout is cancelled or the runner stops: pass it on to what takes long. */
   readonly signal: AbortSignal;
 }

@@ -15,21 +15,28 @@ export interface AttemptResources {
   readonly endpoint: RolloutEndpoint | null;
 }
 
+/** Which resources are read, and how they are handed on. */
+export interface ResourceChoice {
+  /** The name of the endpoint; by default the first `proxy_llm`. */
+  readonly endpointResource: string | undefined;
+  /** The attempt's own key, which takes the place of the gateway's; null for none. */
+  readonly attemptToken: string | null;
+}
+
 /**
  * Reads the resources that a rollout was enqueued with; the latest ones when it names none.
  *
- * @param endpointResource - the name of the endpoint; by default the first `proxy_llm`
  * @throws NotFoundError when the rollout's snapshot, or the named endpoint, does not exist
  */
 export async function loadResources(
   store: Store,
   rollout: AttemptedRollout,
-  endpointResource: string | undefined,
+  { endpointResource, attemptToken }: ResourceChoice,
 ): Promise<AttemptResources> {
   const { rolloutId, resourcesId, attempt } = rollout;
   const snapshot = resourcesId === null ? await store.getLatestResources() : await store.getResources(resourcesId);
   const named = Object.entries(snapshot?.resources ?? {});
-  const ids = { rolloutId, attemptId: attempt.attemptId };
+  const place = { rolloutId, attemptId: attempt.attemptId, attemptToken };
   const isEndpoint = ([name, { resourceType }]: [string, Resource]): boolean =>
     resourceType === 'proxy_llm' && (endpointResource === undefined || name === endpointResource);
   const found = named.find(isEndpoint)?.[1];
@@ -37,22 +44,25 @@ export async function loadResources(
     throw new NotFoundError('proxy_llm resource', `${endpointResource} of rollout ${rolloutId}`);
   }
   return {
-    resources: Object.fromEntries(named.map(([name, resource]) => [name, ofAttempt(resource, ids)])),
-    endpoint: found?.resourceType === 'proxy_llm' ? endpointOf(found, ids) : null,
+    resources: Object.fromEntries(named.map(([name, resource]) => [name, ofAttempt(resource, place)])),
+    endpoint: found?.resourceType === 'proxy_llm' ? endpointOf(found, place) : null,
   };
 }
 
-interface AttemptIds {
+interface AttemptPlace {
   readonly rolloutId: string;
   readonly attemptId: string;
+  readonly attemptToken: string | null;
 }
 
-function ofAttempt(resource: Resource, ids: AttemptIds): Resource {
+function ofAttempt(resource: Resource, place: AttemptPlace): Resource {
   if (resource.resourceType !== 'proxy_llm') return resource;
   // An agent that uses the resource itself must not have to know about the gateway.
-  return { ...resource, resourceType: 'llm', endpoint: attemptBaseUrl(resource.endpoint, ids) };
+  const { baseUrl, apiKey } = endpointOf(resource, place);
+  return { ...resource, resourceType: 'llm', endpoint: baseUrl, apiKey };
 }
 
-function endpointOf(resource: Extract<Resource, { resourceType: 'proxy_llm' }>, ids: AttemptIds): RolloutEndpoint {
-  return { baseUrl: attemptBaseUrl(resource.endpoint, ids), model: resource.model, apiKey: resource.apiKey };
+function endpointOf(resource: Extract<Resource, { resourceType: 'proxy_llm' }>, place: AttemptPlace): RolloutEndpoint {
+  const { endpoint, model, apiKey } = resource;
+  return { baseUrl: attemptBaseUrl(endpoint, place), model, apiKey: place.attemptToken ?? apiKey };
 }

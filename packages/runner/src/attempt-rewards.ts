@@ -32,6 +32,10 @@ export class RewardWatch implements SpanSink {
     this.#sink.spanStarted?.(span);
   }
 
+  spanDiscarded(spanId: string): void {
+    this.#sink.spanDiscarded?.(spanId);
+  }
+
   append(span: SpanInput): void {
     const reward = rewardFromSpan({ ...span, sequenceId: span.sequenceId ?? 0 });
     this.#lastReward = reward?.rewards[0]?.value ?? this.#lastReward;

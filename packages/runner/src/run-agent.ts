@@ -2,21 +2,27 @@ import {
   type ActiveSpan,
   AgentLightningError,
   type AttemptedRollout,
+  currentRollout,
   emitAnnotation,
   emitException,
   emitReward,
   type JsonValue,
+  withRollout,
 } from '@agentlightning/core';
-import type { AgentContext } from './agent.ts';
+import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
+import type { AgentContext, AgentResult } from './agent.ts';
 import type { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
 import { type RewardWatch, rewardInStore } from './attempt-rewards.ts';
+import { RewardlessSink } from './rewardless-sink.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
 import { settlesWithin } from './time-limit.ts';
 
 /** How long an agent whose rollout is given back may take to notice that it should stop. */
 const settleMs = 1000;
+
+const rewardRemedy = `Emit it from a hook or an evaluator, or take ${rewardSourceKey} out of the rollout's metadata.`;
 
 /** An agent about to run. */
 export interface AgentRun<TTask> {
@@ -56,10 +62,12 @@ async function judgeAgent<TTask>({
   // Ended before it began: an agent that nobody waits for must not call models.
   if (life.signal.aborted) return attemptError(life.signal.reason);
   const parseTask = options.parseTask ?? asItIs<TTask>;
-  const work = (async () => options.agent(parseTask(rollout.input), context))();
+  const isJudged = isRewardedByEvaluator(rollout);
+  const act = async (): Promise<AgentResult> => options.agent(parseTask(rollout.input), context);
+  const work = isJudged ? withoutRewards({ rollout, services }, act) : act();
   try {
     const result = await life.orEnd(work);
-    if (result !== undefined && result !== null) {
+    if (result !== undefined && result !== null && !isJudged) {
       emitReward(result, options.primaryReward === undefined ? {} : { primaryKey: options.primaryReward });
     }
     return null;
@@ -71,6 +79,21 @@ async function judgeAgent<TTask>({
     }
     return error;
   }
+}
+
+/** Runs an agent whose rewards come from an evaluator: those that it emits itself are reported, and not recorded. */
+function withoutRewards<TResult>(
+  { rollout, services }: Pick<AgentRun<never>, 'rollout' | 'services'>,
+  act: () => Promise<TResult>,
+): Promise<TResult> {
+  const current = currentRollout();
+  if (current === null) return act();
+  const sink = new RewardlessSink(current.sink, ({ name }) => {
+    const message = `its rewards come from an evaluator, and ${name} was not recorded`;
+    const refusal = new AgentLightningError({ code: 'PERMISSION_DENIED', message, remedy: rewardRemedy });
+    services.failed(`A reward of the agent of rollout ${rollout.rolloutId}`, refusal);
+  });
+  return withRollout({ ...current, sink }, act);
 }
 
 /** A task as it is: whoever gives no `parseTask` says that the tasks are what the agent takes. */
@@ -95,7 +118,8 @@ async function runHook<TTask>(run: AgentRun<TTask>, name: string, hook: () => Pr
 
 /** A rollout without a reward is not one with the reward 0: it is marked, and training leaves it out. */
 async function noteMissingReward<TTask>({ rollout, options, services, rewards }: AgentRun<TTask>): Promise<void> {
-  if (rewards.lastReward !== null) return;
+  // An evaluator may come later.
+  if (rewards.lastReward !== null || isRewardedByEvaluator(rollout)) return;
   try {
     const recorded = await rewardInStore(options.store, rollout);
     if (recorded !== null) return rewards.wasRecordedElsewhere(recorded);

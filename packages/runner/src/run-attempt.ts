@@ -1,11 +1,13 @@
 import {
   AgentLightningError,
+  type AttemptedRollout,
   AttemptSpans,
   newTraceId,
   type RolloutContext,
   spanNames,
   withRollout,
 } from '@agentlightning/core';
+import { type AttemptTokenRequest, isRewardedByEvaluator } from '@agentlightning/core/protocol';
 import type { AgentContext } from './agent.ts';
 import { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
@@ -66,9 +68,10 @@ async function withinContext<TTask>(
   const { rollout, options, services } = run;
   const { rolloutId, mode, attempt } = rollout;
   const { attemptId } = attempt;
-  const { resources, endpoint } = await begin(run);
+  const { resources, endpoint, attemptToken } = await begin(run);
   const ids = { rolloutId, attemptId, mode, endpoint, signal: life.signal };
-  const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata: rollout.metadata, resources };
+  const { metadata } = rollout;
+  const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata, resources, attemptToken };
   const traced: RolloutContext = { ...ids, traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
   const attributes = {
     'agentlightning.rollout_id': rolloutId,
@@ -86,10 +89,16 @@ async function withinContext<TTask>(
   );
 }
 
+/** What an attempt begins with. */
+interface AttemptBeginning extends AttemptResources {
+  /** The attempt's own key; null where none is made. */
+  readonly attemptToken: string | null;
+}
+
 /** Says that the attempt is running, and reads what it runs with; waits a little for a store that cannot be reached. */
-async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptResources> {
+async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptBeginning> {
   const { rolloutId, attempt } = rollout;
-  const { store, endpointResource } = options;
+  const { store, endpointResource, createAttemptToken } = options;
   const onFailure = (error: unknown): void => services.failed(`Starting attempt ${attempt.attemptId}`, error);
   const patience = { clock: services.clock, maxTries: 5, onFailure };
   const patch = { status: 'running' as const, lastHeartbeatTimeMs: services.clock.now() };
@@ -99,5 +108,23 @@ async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): 
     const isOver = AgentLightningError.isInstance(error) && error.code === 'ILLEGAL_TRANSITION';
     throw isOver ? AttemptAborted.elsewhere(rollout, 'ended before it began') : error;
   }
-  return patiently(() => loadResources(store, rollout, endpointResource), patience);
+  const attemptToken =
+    createAttemptToken === undefined
+      ? null
+      : await patiently(() => createAttemptToken(tokenRequestOf(rollout)), patience);
+  const choice = { endpointResource, attemptToken };
+  return { ...(await patiently(() => loadResources(store, rollout, choice), patience)), attemptToken };
+}
+
+/** How long after its attempt is over a token is still good, for what comes late, in milliseconds. */
+const tokenGraceMs = 3_600_000;
+
+function tokenRequestOf(rollout: AttemptedRollout): AttemptTokenRequest {
+  const { timeoutMs } = rollout.config;
+  return {
+    rolloutId: rollout.rolloutId,
+    attemptId: rollout.attempt.attemptId,
+    mayReward: !isRewardedByEvaluator(rollout),
+    ...(timeoutMs === null ? {} : { lifetimeMs: timeoutMs + tokenGraceMs }),
+  };
 }

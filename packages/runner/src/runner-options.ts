@@ -7,6 +7,7 @@ import type {
   SpanSinkFailure,
   Store,
 } from '@agentlightning/core';
+import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
@@ -58,6 +59,12 @@ export interface AttemptOptions<TTask> {
   readonly hookTimeoutMs?: number;
   /** The name of the `proxy_llm` resource that model calls are sent to. @default the first one there is */
   readonly endpointResource?: string;
+  /**
+   * Makes the agent's own key: a token with which it speaks for its attempt alone, at the gateway and at the store. A
+   * `StoreClient` has one of that name, and so have `AttemptTokens` (`create`). @default none: agents get the key of
+   * their endpoint
+   */
+  readonly createAttemptToken?: (request: AttemptTokenRequest) => Promise<string>;
   /** The dimension that is trained on, for agents that return several. @default `primary`, or the only one */
   readonly primaryReward?: string;
   readonly hooks?: RunnerHooks;

@@ -1,0 +1,103 @@
+import {
+  type AgentLightningError,
+  currentRollout,
+  emitMessage,
+  emitReward,
+  type JsonObject,
+} from '@agentlightning/core';
+import { AttemptTokens, rewardSourceKey } from '@agentlightning/core/protocol';
+import { openStore, type SqlStore } from '@agentlightning/store';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { AgentContext } from './agent.ts';
+import { runTask } from './run-rollouts.ts';
+
+const tokens = new AttemptTokens({ secrets: ['s'.repeat(32)] });
+const judged: JsonObject = { [rewardSourceKey]: 'evaluator' };
+let store: SqlStore;
+beforeEach(async () => {
+  store = await openStore(':memory:');
+});
+afterEach(() => store.close());
+
+describe('an agent’s own token', () => {
+  /** What an agent gets for a rollout. */
+  async function contextOf(metadata: JsonObject = {}, hasTokens = true): Promise<AgentContext | undefined> {
+    await store.addResources({
+      policy: {
+        resourceType: 'proxy_llm',
+        endpoint: 'http://gateway/v1',
+        model: 'm',
+        apiKey: 'the key of the gateway',
+        samplingParameters: {},
+      },
+    });
+    let given: AgentContext | undefined;
+    await runTask({
+      store,
+      agent: (_task, context) => {
+        given = context;
+        expect(currentRollout()?.endpoint).toEqual(context.endpoint);
+      },
+      task: { input: 1, metadata, config: { timeoutMs: 60_000 } },
+      ...(hasTokens ? { createAttemptToken: (request) => tokens.create(request) } : {}),
+    });
+    return given;
+  }
+
+  test('takes the place of the gateway’s key, wherever an agent may find that', async () => {
+    const context = await contextOf();
+    const { rolloutId, attemptId, attemptToken } = context ?? {};
+    expect(await tokens.verify(attemptToken ?? '')).toMatchObject({ rolloutId, attemptId, mayReward: true });
+    expect(context?.endpoint?.apiKey).toBe(attemptToken);
+    expect(JSON.stringify(context)).not.toContain('the key of the gateway');
+  });
+
+  test('records no rewards where they come from an evaluator', async () => {
+    const context = await contextOf(judged);
+    expect(await tokens.verify(context?.attemptToken ?? '')).toMatchObject({ mayReward: false });
+  });
+
+  test('is good for an hour beyond the time of its rollout', async () => {
+    const nowMs = Date.now();
+    const { expiresAtMs } = await tokens.verify((await contextOf())?.attemptToken ?? '');
+    expect(expiresAtMs).toBeGreaterThanOrEqual(nowMs + 3_660_000);
+    expect(expiresAtMs).toBeLessThan(nowMs + 2 * 3_660_000);
+  });
+
+  test('is not there unless the runner makes some', async () => {
+    const context = await contextOf({}, false);
+    expect(context).toMatchObject({ attemptToken: null, endpoint: { apiKey: 'the key of the gateway' } });
+  });
+});
+
+describe('where rewards come from an evaluator', () => {
+  test('neither what the agent returns is one, nor what it emits, and it is told', async () => {
+    const errors: AgentLightningError[] = [];
+    const missing: string[] = [];
+    const outcome = await runTask({
+      store,
+      agent: () => {
+        emitMessage('kept');
+        emitReward(1);
+        return 1;
+      },
+      task: { input: 1, metadata: judged },
+      events: { onError: (error) => errors.push(error), onMissingReward: ({ rolloutId }) => missing.push(rolloutId) },
+    });
+    expect(outcome).toMatchObject({ ending: 'succeeded', reward: null });
+    const { items } = await store.querySpans({ rolloutId: outcome.rolloutId });
+    expect(items.map(({ name }) => name).sort()).toEqual(['agentlightning.message', 'agentlightning.rollout']);
+    expect(errors).toMatchObject([{ code: 'PERMISSION_DENIED', remedy: expect.stringContaining(rewardSourceKey) }]);
+    expect(missing).toEqual([]);
+  });
+
+  test('a hook of the runner is one', async () => {
+    const outcome = await runTask({
+      store,
+      agent: () => 1,
+      task: { input: 1, metadata: judged },
+      hooks: { onRolloutEnd: () => void emitReward(0.25) },
+    });
+    expect(outcome).toMatchObject({ ending: 'succeeded', reward: 0.25 });
+  });
+});

@@ -1,0 +1,34 @@
+import { type ActiveSpan, rewardFromSpan, type SpanInput, type SpanSink } from '@agentlightning/core';
+
+/** A sink that hands every span on but rewards: for agents whose rewards come from an evaluator. */
+export class RewardlessSink implements SpanSink {
+  readonly #sink: SpanSink;
+  readonly #onReward: (span: SpanInput) => void;
+
+  constructor(sink: SpanSink, onReward: (span: SpanInput) => void) {
+    this.#sink = sink;
+    this.#onReward = onReward;
+  }
+
+  spanStarted(span: ActiveSpan): void {
+    this.#sink.spanStarted?.(span);
+  }
+
+  spanDiscarded(spanId: string): void {
+    this.#sink.spanDiscarded?.(spanId);
+  }
+
+  append(span: SpanInput): void {
+    if (rewardFromSpan({ ...span, sequenceId: span.sequenceId ?? 0 }) === null) {
+      this.#sink.append(span);
+      return;
+    }
+    // It began, and is not to be ended later on.
+    this.#sink.spanDiscarded?.(span.spanId);
+    this.#onReward(span);
+  }
+
+  flush(): Promise<void> {
+    return this.#sink.flush();
+  }
+}
