@@ -1,0 +1,102 @@
+"""The other side of the interop tests: the trainer's rollout manager and the local controller of the Python package
+Agent Lightning 1.0, which know nothing of whose server they talk to.
+
+`peer.py` reads one JSON object from its input, does what it says, and prints one line of JSON:
+{"url", "key", "model", "endpoint", "questions", "n", "is_train"} trains: it registers the endpoint, enqueues the
+questions, lets the local controller run `Agent` on them, each in a process of its own, and prints what the trainer got.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def post(url, body):
+    headers = {"content-type": "application/json", "authorization": f"Bearer {os.environ['AGL_KEY']}"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
+
+
+class Agent:
+    """An agent as its users write it: it asks twice, and is judged by its evaluator."""
+
+    def run(self):
+        question = os.environ["QUESTION"]
+        messages = [{"role": "user", "content": question}]
+        chat = f"{os.environ['AGL_OPENAI_BASE_URL']}/chat/completions"
+        first = post(chat, {"model": "any", "messages": messages})
+        messages += [first["choices"][0]["message"], {"role": "user", "content": "Are you sure?"}]
+        post(chat, {"model": "any", "messages": messages, "max_tokens": 8})
+        post(os.environ["AGL_EVENT_URL"], {"event_type": "note", "data": {"question": question}})
+        post(os.environ["AGL_EVENT_URL"], {"event_type": "reward", "data": {"value": 0.5, "source": "agent"}})
+        if question == "fail":
+            raise SystemExit(3)
+
+
+def train(order):
+    from agentlightning.client import AgentLightningAsyncClient
+    from agentlightning.controller.local_reconciler import LocalReconciler
+    from agentlightning.verl.agl_rollout_manager import AglRolloutManager
+    from omegaconf import OmegaConf
+
+    manager = AglRolloutManager(
+        agl_base_url=order["url"],
+        agl_key=order["key"],
+        model=order["model"],
+        step=1,
+        train_rollout_n=order["n"],
+        rollout_timeout_seconds=120,
+        poll_interval_seconds=0.2,
+        local_agent_class="peer:Agent",
+        local_env_map={"QUESTION": "input.question"},
+    )
+    registered = manager.register_model([order["endpoint"]])
+    config = OmegaConf.create(
+        {
+            "runner_type": "local",
+            "agl_server": {"url": order["url"], "agent_url": None, "key": order["key"]},
+            "local_runner": {"maximum_size": 4, "poll_interval": 0.2},
+        }
+    )
+    completed = []
+
+    async def control():
+        async with AgentLightningAsyncClient(base_url=order["url"], key=order["key"]) as api:
+            reconciler = LocalReconciler(api=api, config=config)
+
+            def collect():
+                try:
+                    data = {"question": order["questions"]}
+                    completed.extend(manager.enqueue_and_wait_until_completed(data, is_train=order["is_train"]))
+                finally:
+                    reconciler.stop()
+
+            trainer = threading.Thread(target=collect)
+            trainer.start()
+            await reconciler.run()
+            trainer.join()
+
+    asyncio.run(control())
+    pause = manager.client.post_with_retry("/proxy/pause", json={"reason": "weights"}).json()
+    state = manager.client.get("/proxy/state").json()
+    resume = manager.client.post_with_retry("/proxy/resume").json()
+    left = [manager.client.get(f"/api/rollouts/{item.rollout_id}").status_code for item in completed]
+    return {
+        "registered": [model.model_dump() for model in registered],
+        "completed": [item.model_dump(mode="json") for item in completed],
+        "pause": [pause, state, resume],
+        "left": left,
+        "deleted": manager.delete_model(),
+    }
+
+
+if __name__ == "__main__":
+    os.environ["PYTHONPATH"] = os.pathsep.join([HERE, os.environ.get("PYTHONPATH", "")])
+    answers, sys.stdout = sys.stdout, sys.stderr
+    print(json.dumps(train(json.load(sys.stdin))), file=answers, flush=True)
