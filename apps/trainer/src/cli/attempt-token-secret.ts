@@ -1,4 +1,5 @@
-import { AttemptTokens } from '@agentlightning/core/protocol';
+import type { AttemptTokens } from '@agentlightning/core/protocol';
+import { attemptTokensOf } from '../config/attempt-tokens.ts';
 
 /** What the servers' help says about the secret. */
 export const tokenSecretHelp: string =
@@ -11,6 +12,5 @@ export const tokenSecretHelp: string =
  * @throws AgentLightningError CONFIG when a secret is too short
  */
 export function attemptTokensFromEnvironment(): AttemptTokens | null {
-  const secrets = (process.env['AGL_TOKEN_SECRET'] ?? '').split(',').filter((secret) => secret !== '');
-  return secrets.length === 0 ? null : new AttemptTokens({ secrets });
+  return attemptTokensOf(process.env['AGL_TOKEN_SECRET']);
 }

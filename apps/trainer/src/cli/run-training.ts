@@ -85,6 +85,7 @@ function overridesFrom(flags: TrainFlags): ConfigOverrides {
     concurrency: flags.concurrency,
     dataDir: flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir),
     store: flags.store === undefined ? undefined : { url: fromHere(flags.store), apiKey: process.env['AGL_STORE_KEY'] },
+    tokenSecret: process.env['AGL_TOKEN_SECRET'],
     gatewayUrl: flags.gateway,
     runtime:
       flags.runtime === undefined

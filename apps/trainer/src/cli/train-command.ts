@@ -29,7 +29,8 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
 }
 
 const helpText = `
-Flags take the place of what the configuration file says. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime.
+Flags take the place of what the configuration file says. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime,
+AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
 Exit codes: 0 better, 1 not better or broken, 2 a wrong flag, key or task, 3 store, gateway, runtime or model gone (the
 run can be resumed), 130 stopped by Ctrl+C (likewise).`;

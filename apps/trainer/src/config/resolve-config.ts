@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
+import type { AttemptTokens } from '@agentlightning/core/protocol';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
+import { attemptTokensOf } from './attempt-tokens.ts';
 import { nearestName } from './nearest-name.ts';
 import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
 
@@ -16,6 +18,7 @@ export interface ResolvedConfig {
   readonly runtime: RuntimeConfig;
   readonly storeUrl: string;
   readonly storeApiKey: string | null;
+  readonly attemptTokens: AttemptTokens | null;
   readonly gatewayUrl: string | null;
   readonly steps: number;
   readonly tasksPerStep: number;
@@ -82,6 +85,7 @@ const configSchema = z.strictObject({
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   runtime: runtimeSchema.optional(),
   store: storeSchema.optional(),
+  tokenSecret: z.string().optional(),
   gatewayUrl: z.url().optional(),
   steps: z.int().min(0).default(30),
   tasksPerStep: count.default(16),
@@ -108,7 +112,8 @@ const configSchema = z.strictObject({
 export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
   const result = configSchema.safeParse(value);
   if (!result.success) throw configError(result.error.issues);
-  const { store, runtime, evaluation, algorithm, gatewayUrl, taskSchema, stopAtReward, ...rest } = result.data;
+  const { store, runtime, evaluation, algorithm, gatewayUrl, taskSchema, ...optional } = result.data;
+  const { stopAtReward, tokenSecret, ...rest } = optional;
   const dataDir = path.resolve(folder, rest.dataDir);
   return {
     ...rest,
@@ -119,6 +124,7 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
     runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
     storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),
     storeApiKey: store?.apiKey ?? null,
+    attemptTokens: attemptTokensOf(tokenSecret),
     gatewayUrl: gatewayUrl ?? null,
     sampling: rest.sampling as SamplingConfig,
     evaluation: { ...evaluation, sampling: (evaluation.sampling ?? rest.sampling) as SamplingConfig },

@@ -70,6 +70,11 @@ export interface TrainConfig<TTask = unknown> {
   /** @default { type: 'embedded' } */
   readonly runtime?: RuntimeConfig;
   readonly store?: StoreConfig;
+  /**
+   * Signs the keys of agents, with which each speaks for its own attempt alone; a gateway that runs elsewhere has the
+   * same. Several, with commas in between, while one takes the place of another. @default agents have no such keys
+   */
+  readonly tokenSecret?: string;
   /** The base URL of a gateway that runs elsewhere. @default one in this process */
   readonly gatewayUrl?: string;
   /** Training steps. @default 30 */

@@ -72,7 +72,8 @@ function checkRunId(runId: string): string {
 
 /** What the store keeps of a configuration: all but functions, schemas and keys. */
 function configForTheRecord(config: ResolvedConfig, shape: JsonObject): JsonObject {
-  const { agent: _agent, taskSchema: _schema, storeApiKey: _key, runtime, tasks, ...plain } = config;
+  const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
+  const { runtime, tasks, ...plain } = known;
   const source = (tasksOf: string | readonly unknown[]): string =>
     typeof tasksOf === 'string' ? tasksOf : `${tasksOf.length} tasks in memory`;
   return JSON.parse(

@@ -17,6 +17,7 @@ export function startRunner(options: {
   readonly onFailure: (error: AgentLightningError) => void;
 }): () => Promise<void> {
   const { config, store, run, emit, onFailure } = options;
+  const { attemptTokens } = config;
   const controller = new AbortController();
   const onError = (error: unknown): void => {
     const known = asRunnerError(error);
@@ -31,6 +32,7 @@ export function startRunner(options: {
     concurrency: config.concurrency,
     signal: controller.signal,
     graceMs: 0,
+    ...(attemptTokens === null ? {} : { createAttemptToken: (request) => attemptTokens.create(request) }),
     events: { onError, onSpanFailure: ({ error }) => onError(error) },
   }).then(
     () => undefined,

@@ -25,6 +25,7 @@ export async function openGateway(options: {
   const gateway = await serveGateway({
     store,
     upstream: { baseUrl: upstream.baseUrl, model: upstream.model },
+    attemptTokens: config.attemptTokens,
     sampling: { train: config.sampling, test: config.evaluation.sampling, val: config.evaluation.sampling },
   });
   return {

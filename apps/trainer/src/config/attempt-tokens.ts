@@ -1,0 +1,11 @@
+import { AttemptTokens } from '@agentlightning/core/protocol';
+
+/**
+ * The tokens of attempts, by their secrets with commas in between; null when there are none.
+ *
+ * @throws AgentLightningError CONFIG when a secret is too short
+ */
+export function attemptTokensOf(secrets = ''): AttemptTokens | null {
+  const known = secrets.split(',').filter((secret) => secret !== '');
+  return known.length === 0 ? null : new AttemptTokens({ secrets: known });
+}
