@@ -1,10 +1,18 @@
 import type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
+import type { PreferenceOptions } from './preference/preference-options.ts';
+import type { SupervisedOptions } from './supervised/supervised-options.ts';
 
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
 export type PolicyGradientType = 'grpo' | 'dr-grpo' | 'dapo' | 'gspo' | 'cispo' | 'rloo' | 'reinforce++';
 
+/** The recipes that imitate rollouts. */
+export type SupervisedType = 'sft' | 'rejection-sampling';
+
 /** An algorithm by name, with its options: what a configuration file says. Defaults are the vetted settings. */
-export type AlgorithmOptions = { readonly type: PolicyGradientType } & PolicyGradientOptions;
+export type AlgorithmOptions =
+  | ({ readonly type: PolicyGradientType } & PolicyGradientOptions)
+  | ({ readonly type: SupervisedType } & SupervisedOptions)
+  | ({ readonly type: 'dpo' } & PreferenceOptions);
 
 /** The names of the algorithms. */
 export type AlgorithmType = AlgorithmOptions['type'];

@@ -3,16 +3,17 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { cispo } from './recipes/cispo.ts';
 import { dapo } from './recipes/dapo.ts';
+import { dpo } from './recipes/dpo.ts';
 import { drGrpo } from './recipes/dr-grpo.ts';
 import { grpo } from './recipes/grpo.ts';
 import { gspo } from './recipes/gspo.ts';
 import { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
+import { rejectionSampling } from './recipes/rejection-sampling.ts';
 import { rloo } from './recipes/rloo.ts';
-
-type OptionsOf<TType extends AlgorithmType> = Omit<Extract<AlgorithmOptions, { readonly type: TType }>, 'type'>;
+import { sft } from './recipes/sft.ts';
 
 /** Every algorithm there is: a new one is a file and a line here. Each checks its options, and says what is wrong. */
-const registry: { readonly [TType in AlgorithmType]: (options: OptionsOf<TType>) => Algorithm } = {
+const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> = {
   grpo,
   'dr-grpo': drGrpo,
   dapo,
@@ -20,6 +21,9 @@ const registry: { readonly [TType in AlgorithmType]: (options: OptionsOf<TType>)
   cispo,
   rloo,
   'reinforce++': reinforcePlusPlus,
+  sft,
+  'rejection-sampling': rejectionSampling,
+  dpo,
 };
 
 /** The names that {@link createAlgorithm} knows. */

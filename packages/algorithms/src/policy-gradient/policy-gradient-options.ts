@@ -1,16 +1,14 @@
-import type { AdamParameters, AdvantageEstimator, CreditAssignment, ValidationIssue } from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment, ValidationIssue } from '@agentlightning/core';
 import { z } from 'zod';
 import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';
 import {
   type CreditAssignmentOptions,
   creditAssignmentOptionsSchema,
 } from '../credit-assignment/credit-assignment-options.ts';
-import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
+import { hasMethod } from '../has-method.ts';
 import { parseOptions } from '../parse-options.ts';
 import { type SamplerCorrection, samplerCorrectionSchema } from '../sampler-correction.ts';
-import { type Aggregation, aggregationSchema } from '../training-batch/aggregation.ts';
-import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
-import { type LearningRateSchedule, learningRateScheduleSchema } from './learning-rate.ts';
+import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { type LossOptions, lossIssues, lossNames } from './loss-options.ts';
 import { type OverlongPenalty, overlongPenaltySchema } from './overlong-penalty.ts';
 
@@ -18,36 +16,11 @@ import { type OverlongPenalty, overlongPenaltySchema } from './overlong-penalty.
  * How a policy-gradient recipe learns. Everything is optional; the defaults below are those of `grpo`, and each recipe says
  * which of them are its own.
  */
-export interface PolicyGradientOptions extends LossOptions, TransitionOptions {
-  /**
-   * How many rollouts of each task are compared, at least 2, or 1 for an estimator that compares over the batch. More
-   * give a better baseline and cost more.
-   *
-   * @default 8
-   */
-  readonly groupSize?: number;
-  /**
-   * Adam's learning rate. It depends on the model more than anything else: about 1e-6 for all weights of a model of
-   * billions, 1e-5 to 1e-4 for LoRA, 1e-3 and more for the embedded runtime's tiny models.
-   *
-   * @default 1e-5
-   */
-  readonly learningRate?: number;
-  /** @default { type: 'constant' } */
-  readonly learningRateSchedule?: LearningRateSchedule;
-  /** Adam's other parameters. @default those of the runtime contract */
-  readonly optimizer?: Omit<AdamParameters, 'learningRate'>;
+export interface PolicyGradientOptions extends LossOptions, StepOptions {
   /** What each turn deserves of the outcome: by name, or one of your own. @default { type: 'terminal' } */
   readonly creditAssignment?: CreditAssignmentOptions | CreditAssignment;
   /** How returns are compared: by name, or one of your own. @default { type: 'grpo' } */
   readonly advantage?: AdvantageOptions | AdvantageEstimator;
-  /**
-   * How token losses are averaged. The default weighs all tokens the same, as the policy gradient does; see
-   * {@link Aggregation} for why not every rollout the same.
-   *
-   * @default 'token-mean'
-   */
-  readonly aggregation?: Aggregation;
   /**
    * Whether groups that teach nothing count in the averages of the loss. Without them a step with few groups left is as
    * large as one with all (dynamic sampling of DAPO).
@@ -66,37 +39,14 @@ export interface PolicyGradientOptions extends LossOptions, TransitionOptions {
   readonly samplerCorrection?: SamplerCorrection;
   /** Turns that a policy sampled which is more versions older than this are not trained on. @default no limit */
   readonly maxStaleness?: number;
-  /** How often the rollouts of a step are gone through. More learns faster from the same rollouts, less stably. @default 1 */
-  readonly epochs?: number;
-  /** Into how many optimizer steps each epoch is divided, by rollout. @default 1 */
-  readonly minibatches?: number;
   /** Most turns of a rollout that are trained on, drawn by the seed; the others stay as context. @default no limit */
   readonly maxTurns?: number;
-  /** Longest row that is trained on, in tokens, prompt and responses together. @default no limit */
-  readonly maxTokens?: number;
-  /** What happens to longer rows: left out, or cut at the end. @default 'drop' */
-  readonly tooLong?: 'drop' | 'truncate';
-  /** Most tokens of one batch, prompts included. A runtime that takes less is respected anyway. @default no limit */
-  readonly maxBatchTokens?: number;
 }
 
-const positive = z.number().positive();
 const coefficient = z.number().min(0).exactOptional();
-const count = z.int().min(1).exactOptional();
-
-const optimizerSchema = z.strictObject({
-  beta1: z.number().min(0).lt(1).exactOptional(),
-  beta2: z.number().min(0).lt(1).exactOptional(),
-  epsilon: positive.exactOptional(),
-  weightDecay: coefficient,
-  gradientClipNorm: coefficient,
-});
 
 const optionsObject = z.strictObject({
-  groupSize: count,
-  learningRate: positive.exactOptional(),
-  learningRateSchedule: learningRateScheduleSchema.exactOptional(),
-  optimizer: optimizerSchema.exactOptional(),
+  ...stepOptionsShape,
   creditAssignment: z
     .union([z.custom<CreditAssignment>(hasMethod('assign')), creditAssignmentOptionsSchema], {
       error: 'must be { type: "terminal" }, { type: "per-turn", discount } or an object with a method `assign`',
@@ -107,24 +57,11 @@ const optionsObject = z.strictObject({
       error: `must be { type: "grpo" }, with one of ${advantageTypes.join(', ')} as type, or an object with a method \`estimate\``,
     })
     .exactOptional(),
-  aggregation: aggregationSchema.exactOptional(),
   dropConstantGroups: z.boolean().exactOptional(),
   overlongPenalty: overlongPenaltySchema.exactOptional(),
   samplerCorrection: samplerCorrectionSchema.exactOptional(),
   maxStaleness: z.int().min(0).exactOptional(),
-  epochs: count,
-  minibatches: count,
-  maxTurns: count,
-  maxTokens: z.int().min(2).exactOptional(),
-  tooLong: z.enum(['drop', 'truncate']).exactOptional(),
-  maxBatchTokens: z.int().min(2).exactOptional(),
-  agents: z.array(z.string()).min(1).exactOptional(),
-  rewardName: z.string().min(1).exactOptional(),
-  rewardWeights: z.record(z.string().min(1), z.number()).exactOptional(),
-  missingReward: z.number().exactOptional(),
-  intermediateRewards: z
-    .array(z.custom<RewardRule>(hasMethod('judge'), { error: 'must be rules, such as air.onToolSuccess(0.1)' }))
-    .exactOptional(),
+  maxTurns: z.int().min(1).exactOptional(),
   loss: z.enum(lossNames).exactOptional(),
   clipLow: coefficient,
   clipHigh: coefficient,
@@ -175,8 +112,4 @@ function contradictions(settings: PolicyGradientOptions): readonly ValidationIss
       ? [{ path: 'klPlacement', message: 'in the reward it needs { type: "terminal" } as creditAssignment' }]
       : []),
   ];
-}
-
-function hasMethod(name: string): (value: unknown) => boolean {
-  return (value) => typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function';
 }

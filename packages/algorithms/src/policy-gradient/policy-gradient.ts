@@ -13,17 +13,16 @@ import { advantageEstimator } from '../advantage/advantage-options.ts';
 import { type ScoredTrajectories, scoreTrajectories } from '../advantage/score-trajectories.ts';
 import { creditAssignment } from '../credit-assignment/credit-assignment-options.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
+import { stepMetrics } from '../step/step-metrics.ts';
+import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
-import { type CollectedTrajectories, collectTrajectories } from '../trajectory/collect-trajectories.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
 import { withKlPenalty } from './kl-penalty.ts';
-import { learningRateFactor } from './learning-rate.ts';
 import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
 import { leaveOutStale } from './leave-out-stale.ts';
 import { lossSpec } from './loss-options.ts';
 import { withOverlongPenalty } from './overlong-penalty.ts';
-import { policyGradientMetrics } from './policy-gradient-metrics.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 import { sampleTurns } from './sample-turns.ts';
 import { columnsFromScores, samplerMetrics } from './sampler-columns.ts';
@@ -45,7 +44,7 @@ export function policyGradient(name: string, settings: PolicyGradientOptions): A
       ? {}
       : {
           scoring: (groups, { policyVersion }) => {
-            const data = scoringData(plan.collect(groups).trajectories, policyVersion);
+            const data = scoringData(collectStep(groups, settings).trajectories, policyVersion);
             return data.length === 0 ? null : { policies, data };
           },
         }),
@@ -81,20 +80,15 @@ class PolicyGradientPlan {
     ];
   }
 
-  collect(groups: readonly CollectedGroup[]): CollectedTrajectories {
-    const { maxTokens = Infinity, tooLong = 'drop' } = this.#settings;
-    return collectTrajectories(groups, { ...this.#settings, rowLength: { maxTokens, tooLong } });
-  }
-
   make(groups: readonly CollectedGroup[], context: StepContext): ReturnType<Algorithm['planStep']> {
     const settings = this.#settings;
-    const collected = this.collect(groups);
+    const collected = collectStep(groups, settings);
     const scores = this.#scoresOf(collected.trajectories, context);
     const compared = this.#compare(collected.trajectories, scores);
     const fresh = leaveOutStale(compared.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
     const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
     const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
-    const optimizer = { ...settings.optimizer, learningRate: learningRateAt(settings, context) };
+    const optimizer = adamOf(settings, context);
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
     const columnsOf = columnsFromScores(scores, {
       correction: samplerCorrection,
@@ -106,7 +100,7 @@ class PolicyGradientPlan {
           aggregation: settings.aggregation ?? 'token-mean',
           keepZeroAdvantages: (settings.entropyCoefficient ?? 0) > 0 || klOf(settings).inLoss > 0,
           currentPolicyVersion: context.policyVersion,
-          maxBatchTokens: Math.min(settings.maxBatchTokens ?? Infinity, context.maxBatchTokens ?? Infinity),
+          maxBatchTokens: batchLimit(settings, context),
           columnsOf,
         }),
         loss: lossSpec({ ...settings, klCoefficient: klOf(settings).inLoss }),
@@ -116,7 +110,7 @@ class PolicyGradientPlan {
     return {
       updates: updates.filter(({ batches }) => batches.length > 0),
       metrics: {
-        ...policyGradientMetrics(collected, { ...compared, scored: sampled.scored }, context),
+        ...stepMetrics(collected, { ...compared, scored: sampled.scored }, context),
         ...(settings.maxStaleness === undefined ? {} : { 'staleness/turns_left_out': fresh.staleTurns }),
         ...(settings.maxTurns === undefined ? {} : { 'turns/left_out': sampled.leftOut }),
         ...(samplerCorrection === null ? {} : samplerMetrics(trained, scores, samplerCorrection)),
@@ -154,11 +148,4 @@ function creditOf({ creditAssignment: given = { type: 'terminal' } }: PolicyGrad
 
 function estimatorOf({ advantage: given = { type: 'grpo' } }: PolicyGradientOptions): AdvantageEstimator {
   return 'estimate' in given ? given : advantageEstimator(given);
-}
-
-function learningRateAt(
-  { learningRate = 1e-5, learningRateSchedule = { type: 'constant' } }: PolicyGradientOptions,
-  { step, totalSteps }: { readonly step: number; readonly totalSteps: number },
-): number {
-  return learningRate * learningRateFactor(learningRateSchedule, step, totalSteps);
 }

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { AlgorithmOptions } from '../algorithm-options.ts';
 import { algorithmTypes, createAlgorithm } from '../registry.ts';
 
-for (const type of algorithmTypes) describeAlgorithmContract({ name: type, create: () => createAlgorithm({ type }) });
+for (const type of algorithmTypes)
+  describeAlgorithmContract({ name: type, create: () => createAlgorithm({ type }), needsReward: type !== 'sft' });
 
 const context: StepContext = { step: 1, totalSteps: 10, policyVersion: 0, seed: 1 };
 

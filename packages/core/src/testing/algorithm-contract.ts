@@ -9,6 +9,8 @@ export interface AlgorithmContractOptions {
   /** The implementation's name in the test report. */
   readonly name: string;
   readonly create: () => Algorithm;
+  /** Whether only rollouts with a reward are trained on. @default true */
+  readonly needsReward?: boolean;
 }
 
 /**
@@ -127,7 +129,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
   });
 }
 
-function describeLeftOut({ create }: AlgorithmContractOptions): void {
+function describeLeftOut({ create, needsReward = true }: AlgorithmContractOptions): void {
   const train = (rollout: CollectedGroup['rollouts'][number]): readonly string[] => {
     const group = { ...aCollectedGroup([0, 1, 0.5], 'gr-9') };
     const plan = planOf(create(), [{ ...group, rollouts: [...group.rollouts, rollout] }], context);
@@ -138,8 +140,9 @@ function describeLeftOut({ create }: AlgorithmContractOptions): void {
     expect(train(aCollectedRollout({ rolloutId: 'ro-failed', status: 'failed' }))).not.toContain('ro-failed');
   });
 
-  test('a rollout without a reward is not trained on', () => {
-    expect(train(aCollectedRollout({ rolloutId: 'ro-none', reward: null }))).not.toContain('ro-none');
+  test(`a rollout without a reward is ${needsReward ? 'not ' : ''}trained on`, () => {
+    const trained = train(aCollectedRollout({ rolloutId: 'ro-none', reward: null }));
+    expect(trained.includes('ro-none')).toBe(!needsReward);
   });
 
   test('a rollout without a model call is not trained on', () => {

@@ -5,8 +5,8 @@ import { tallyMetrics, tallyTotal } from '../tally.ts';
 import { trainedTokensOfTrajectory } from '../training-batch/training-batches.ts';
 import type { CollectedTrajectories } from '../trajectory/collect-trajectories.ts';
 
-/** What a step of a policy-gradient algorithm found, by name. A mean of nothing is left out. */
-export function policyGradientMetrics(
+/** What a step found in its rollouts, by name. A mean of nothing is left out. */
+export function stepMetrics(
   collected: CollectedTrajectories,
   { scored, ...comparisons }: ScoredTrajectories,
   context: StepContext,

@@ -1,0 +1,131 @@
+import type { Algorithm, StepContext, Trajectory } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { mean } from '../advantage/sample-statistics.ts';
+import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { pairLoss, type ScoredAnswer } from '../preference/preference-loss.ts';
+import { type PreferenceOptions, parsePreferenceOptions } from '../preference/preference-options.ts';
+import { type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
+import { stepMetrics } from '../step/step-metrics.ts';
+import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
+import { trainingBatches } from '../training-batch/training-batches.ts';
+import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
+
+/**
+ * Direct preference optimisation: of every task's rollouts the best is preferred to the worst, as far as the policy may go
+ * from where the run began. Rafailov et al., arXiv 2305.18290.
+ *
+ * A step is one gradient step on the pairs. The pull of each pair is computed here, from the log-probabilities of both
+ * rollouts under the policy and the reference; the runtime gets cross-entropy with these weights, negative for what is
+ * rejected, which has the same gradient. `groupSize` 4, `beta` 0.1 and `pairsPerTask` 1 unless given.
+ *
+ * @throws AgentLightningError with code `CONFIG` when an option is wrong
+ *
+ * @example
+ * ```ts
+ * const algorithm = dpo({ beta: 0.1, minGap: 0.5, learningRate: 5e-6 });
+ * ```
+ */
+export function dpo(options: PreferenceOptions = {}): Algorithm {
+  const settings = parsePreferenceOptions(options);
+  const { beta = 0.1 } = settings;
+  return {
+    name: 'dpo',
+    groupSize: settings.groupSize ?? 4,
+    scoring: (groups, { policyVersion }) => {
+      const data = scoringData(
+        pairedTrajectories(pairsOf(collectStep(groups, settings).trajectories, settings)),
+        policyVersion,
+      );
+      return data.length === 0 ? null : { policies: ['current', 'reference'], data };
+    },
+    planStep: (groups, context) => {
+      const collected = collectStep(groups, settings);
+      const pairs = pairsOf(collected.trajectories, settings);
+      const paired = pairedTrajectories(pairs);
+      const scores = scoresOf(paired, context);
+      const losses = pairs.map(({ chosen, rejected }) =>
+        pairLoss(answerOf(chosen, scores), answerOf(rejected, scores), beta),
+      );
+      const scored = paired.map(asScored);
+      const batches = trainingBatches(scored, {
+        aggregation: 'token-sum',
+        keepZeroAdvantages: false,
+        currentPolicyVersion: context.policyVersion,
+        maxBatchTokens: batchLimit(settings, context),
+        columnsOf: pulls(
+          pairs,
+          losses.map(({ pull }) => pull),
+        ),
+      });
+      const optimizer = adamOf(settings, context);
+      const withoutReturn = collected.trajectories.filter(({ reward }) => reward === null).length;
+      return {
+        updates: batches.length === 0 ? [] : [{ batches, loss: { name: 'cross_entropy', parameters: {} }, optimizer }],
+        metrics: {
+          ...stepMetrics(collected, { scored, withoutReturn, singletonGroups: 0, constantGroups: 0 }, context),
+          'preference/pairs': pairs.length,
+          ...(losses.length === 0
+            ? {}
+            : {
+                'preference/loss': mean(losses.map(({ loss }) => loss)),
+                'preference/margin': mean(losses.map(({ margin }) => margin)),
+                'preference/accuracy': mean(losses.map(({ margin }) => (margin > 0 ? 1 : 0))),
+              }),
+          'optim/learning_rate': optimizer.learningRate,
+        },
+      };
+    },
+  };
+}
+
+type Pair = PreferencePair<Trajectory>;
+
+/** A rollout of which nothing can be trained cannot be preferred to anything. */
+function pairsOf(trajectories: readonly Trajectory[], settings: PreferenceOptions): readonly Pair[] {
+  return preferencePairs(
+    trajectories.filter(({ rows }) => rows.length > 0),
+    settings,
+  );
+}
+
+function pairedTrajectories(pairs: readonly Pair[]): readonly Trajectory[] {
+  return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
+}
+
+function asScored(trajectory: Trajectory): ScoredTrajectory {
+  return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
+}
+
+function answerOf({ rows }: Trajectory, scores: ScoresByRow): ScoredAnswer {
+  const total = (policy: 'current' | 'reference'): number =>
+    rows.reduce((sum, row) => sum + sumOf(scores.get(row)?.[policy] ?? new Float32Array()), 0);
+  return { current: total('current'), reference: total('reference') };
+}
+
+function sumOf(logprobs: Float32Array): number {
+  return logprobs.reduce((sum, logprob) => sum + logprob, 0);
+}
+
+/** Weights are `1 / rollouts`, of which there are two a pair, and the loss is a mean over pairs: hence twice the pull. */
+function pulls(
+  pairs: readonly Pair[],
+  pullOf: readonly number[],
+): NonNullable<Parameters<typeof trainingBatches>[1]['columnsOf']> {
+  const factors = new Map(
+    pairs.flatMap(({ chosen, rejected }, index) => [
+      ...chosen.rows.map((row) => [row, 2 * (pullOf[index] ?? 0)] as const),
+      ...rejected.rows.map((row) => [row, -2 * (pullOf[index] ?? 0)] as const),
+    ]),
+  );
+  return (row) => ({ weightFactors: new Float32Array(row.samplingLogprobs.length).fill(factors.get(row) ?? 0) });
+}
+
+function scoresOf(paired: readonly Trajectory[], { scores }: StepContext): ScoresByRow {
+  if (paired.length === 0) return new Map();
+  if (scores?.current !== undefined && scores.reference !== undefined) return scoresByRow(paired, scores);
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: 'The algorithm dpo needs the log-probabilities of the current and the reference policy, and got none',
+    remedy: 'Ask `algorithm.scoring(groups, context)` first, and give its answer to `planStep` as `context.scores`.',
+  });
+}

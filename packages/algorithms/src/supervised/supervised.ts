@@ -1,0 +1,57 @@
+import type { Algorithm, ModelUpdate, Trajectory } from '@agentlightning/core';
+import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { stepMetrics } from '../step/step-metrics.ts';
+import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
+import { minibatches } from '../training-batch/minibatches.ts';
+import { trainingBatches } from '../training-batch/training-batches.ts';
+import { selectTrajectories } from './select-trajectories.ts';
+import type { SupervisedOptions } from './supervised-options.ts';
+
+/**
+ * The algorithm that imitating recipes are settings of: picks rollouts, and makes every token that was sampled in them more
+ * likely, by cross-entropy. What was given to the model is context and not learnt.
+ *
+ * @param name - the recipe's name
+ * @param settings - checked options, the recipe's defaults filled in
+ */
+export function supervised(name: string, settings: SupervisedOptions): Algorithm {
+  return {
+    name,
+    groupSize: settings.groupSize ?? 8,
+    planStep: (groups, context) => {
+      const collected = collectStep(groups, settings);
+      const imitated = selectTrajectories(collected.trajectories, settings).map(asImitated);
+      const optimizer = adamOf(settings, context);
+      const { epochs = 1, minibatches: parts = 1 } = settings;
+      const updates = minibatches(imitated, { epochs, minibatches: parts, seed: context.seed }).map(
+        (part): ModelUpdate => ({
+          batches: trainingBatches(part, {
+            aggregation: settings.aggregation ?? 'token-mean',
+            keepZeroAdvantages: false,
+            currentPolicyVersion: context.policyVersion,
+            maxBatchTokens: batchLimit(settings, context),
+          }),
+          loss: { name: 'cross_entropy', parameters: {} },
+          optimizer,
+        }),
+      );
+      const withoutReturn = collected.trajectories.filter(({ reward }) => reward === null).length;
+      return {
+        updates: updates.filter(({ batches }) => batches.length > 0),
+        metrics: {
+          ...stepMetrics(
+            collected,
+            { scored: imitated, withoutReturn, singletonGroups: 0, constantGroups: 0 },
+            context,
+          ),
+          'rollouts/imitated': imitated.length,
+          'optim/learning_rate': optimizer.learningRate,
+        },
+      };
+    },
+  };
+}
+
+function asImitated(trajectory: Trajectory): ScoredTrajectory {
+  return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
+}
