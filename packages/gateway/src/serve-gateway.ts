@@ -53,12 +53,14 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
     url: `http://${hostInUrl}:${port}`,
     port,
     close: async () => {
-      const isClosed = new AbortController();
+      const isClosed = closeServer(server);
+      const isOver = new AbortController();
       // Readers that do not read keep their streams open for ever.
       const cut = (): void => ('closeAllConnections' in server ? server.closeAllConnections() : undefined);
-      void (options.clock ?? systemClock).sleep(closeGraceMs, isClosed.signal).then(cut, () => undefined);
-      await Promise.all([closeServer(server), gateway.close()]);
-      isClosed.abort();
+      void (options.clock ?? systemClock).sleep(closeGraceMs, isOver.signal).then(cut, () => undefined);
+      await gateway.close();
+      await isClosed;
+      isOver.abort();
     },
   };
 }
@@ -75,11 +77,16 @@ function listen(server: ServerType, host: string, port: number): Promise<Address
   });
 }
 
-/** Idle connections are let go at once; those with a call on them when it has ended or was cut. */
+/** Connections are let go as soon as no call is on them any more: because it has ended, or was cut. */
 function closeServer(server: ServerType): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve());
-    if ('closeIdleConnections' in server) server.closeIdleConnections();
+    const letGo = (): void => ('closeIdleConnections' in server ? server.closeIdleConnections() : undefined);
+    const timer = setInterval(letGo, 20);
+    server.close(() => {
+      clearInterval(timer);
+      resolve();
+    });
+    letGo();
   });
 }
 

@@ -22,6 +22,8 @@ export interface GatewayFixture extends AsyncDisposable {
   attempt(mode?: RolloutMode): Promise<AttemptedRollout>;
   /** The official client at the attempt's own address, or at the plain one. */
   client(attempt?: AttemptedRollout, maxRetries?: number): OpenAI;
+  /** The attempt's own base URL, or the plain one. */
+  baseUrl(attempt?: AttemptedRollout): string;
   /** The recorded spans of an attempt, in order. */
   spans(attempt: AttemptedRollout): Promise<readonly Span[]>;
   /** The recorded model calls of an attempt, in order. */
@@ -56,6 +58,7 @@ export async function startGateway(options: FixtureOptions = {}): Promise<Gatewa
     attempt: (mode) => store.startRollout({ input: { question: '2 + 3' }, ...(mode === undefined ? {} : { mode }) }),
     client: (attempted, maxRetries = 0) =>
       new OpenAI({ baseURL: baseUrl(gateway, attempted), apiKey: 'unused', maxRetries }),
+    baseUrl: (attempted) => baseUrl(gateway, attempted),
     spans,
     calls: async (attempted) => (await spans(attempted)).map(modelCallFromSpan).filter((call) => call !== null),
     [Symbol.asyncDispose]: async () => {
