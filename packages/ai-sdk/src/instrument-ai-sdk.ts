@@ -73,7 +73,7 @@ const instrument = sharedInstrumentation<InstrumentAiSdkOptions>('ai-sdk', (opti
   if (stringModels !== undefined) undos.push(provideStringModels(stringModels));
 });
 
-function addIntegration(holder: TelemetryHolder, integration: object): () => void {
+function addIntegration(holder: typeof globalThis & TelemetryHolder, integration: object): () => void {
   const own = holder.AI_SDK_TELEMETRY_INTEGRATIONS === undefined;
   const list = holder.AI_SDK_TELEMETRY_INTEGRATIONS ?? [];
   holder.AI_SDK_TELEMETRY_INTEGRATIONS = list;
