@@ -2,9 +2,11 @@ import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts'
 import { completionsApi } from '../completions/completions-api.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import { answerCountTokens } from '../messages/answer-count-tokens.ts';
 import { refuseMessage } from '../messages/message-error.ts';
 import { messagesApi } from '../messages/messages-api.ts';
 import { answerModelCall, type ClientApi } from '../model-api/answer-model-call.ts';
+import { answerEmbeddings } from '../passed-through/answer-embeddings.ts';
 import { responsesApi } from '../responses/responses-api.ts';
 
 /** Answers a model call, and calls its `leave` when it is answered and recorded. */
@@ -30,6 +32,14 @@ export const modelApis: readonly ModelApi[] = [
   modelApi(responsesApi),
   // Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already.
   { ...modelApi(messagesApi), otherPaths: ['/v1/messages'], refuse: refuseMessage },
+  {
+    name: 'count-tokens',
+    path: '/messages/count_tokens',
+    otherPaths: ['/v1/messages/count_tokens'],
+    answer: answerCountTokens,
+    refuse: refuseMessage,
+  },
+  { name: 'embeddings', path: '/embeddings', answer: answerEmbeddings },
 ];
 
 function modelApi(api: ClientApi): ModelApi {

@@ -30,7 +30,8 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
   for (const root of roots) {
     for (const { path, handle } of modelCalls) app.post(root + path, handle);
-    app.get(`${root}/models`, (c) => models(options, c));
+    app.get(`${root}/models`, (c) => models(options, c, ''));
+    app.get(`${root}/models/:model`, (c) => models(options, c, `/${encodeURIComponent(c.req.param('model'))}`));
   }
   addAdminRoutes(app, options);
   app.notFound((c) => noSuchAddress(c).toResponse());
@@ -41,9 +42,9 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
 }
 
-async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext): Promise<Response> {
+async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext, model: string): Promise<Response> {
   const { answer, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
-    path: '/models',
+    path: `/models${model}`,
     method: 'GET',
     headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
     body: null,

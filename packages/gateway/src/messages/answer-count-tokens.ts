@@ -1,0 +1,47 @@
+import { type JsonObject, parseJsonObject } from '@agentlightning/core';
+import { GatewayError } from '../gateway-error.ts';
+import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import { numberOf, textOf } from '../http/json-access.ts';
+import { translates } from '../model-api/api-support.ts';
+import { badRequest } from '../model-api/bad-request.ts';
+import { passOn, passThrough } from '../passed-through/pass-through.ts';
+import { chatRequestOf } from './chat-request.ts';
+
+/**
+ * Counts the tokens of a Messages request: by the upstream's own Messages, else by the `/tokenize` of vLLM and SGLang.
+ *
+ * @throws GatewayError 404 when the upstream has neither
+ */
+export async function answerCountTokens(parts: GatewayParts, call: IncomingCall): Promise<Response> {
+  const request = parseJsonObject(call.text);
+  if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
+  const asked = textOf(request.model);
+  const [upstream] = parts.pool.choose(asked, call.attempt?.rolloutId ?? null);
+  const model = upstream?.model ?? asked;
+  call.observation.model = model;
+  if (upstream !== undefined && !translates(upstream, 'messages')) {
+    const body = JSON.stringify({ ...request, model });
+    const response = await passThrough(parts, call, { path: '/messages/count_tokens', model: asked, body });
+    call.leave();
+    return response;
+  }
+  const count = await countOf(parts, call, { ...chatRequestOf(request), model });
+  call.leave();
+  return Response.json({ input_tokens: count });
+}
+
+async function countOf(parts: GatewayParts, call: IncomingCall, chatRequest: JsonObject): Promise<number> {
+  const { model, messages, tools } = chatRequest;
+  const body = JSON.stringify({ model, messages, tools });
+  // Beside the API's root, not below it.
+  const { text } = await passOn(parts, call, { path: '/../tokenize', model: textOf(model), body });
+  const count = numberOf(parseJsonObject(text ?? '')?.count);
+  if (count !== null) return count;
+  throw new GatewayError({
+    code: 'NOT_FOUND',
+    httpStatus: 404,
+    type: 'not_found_error',
+    message: 'the model endpoint does not count tokens',
+    remedy: 'Make the call without counting first; its answer tells how many there were.',
+  });
+}

@@ -1,0 +1,33 @@
+import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
+
+/** A request that an upstream gets as it is. */
+export interface PassedRequest {
+  /** Below the upstream's base URL. */
+  readonly path: string;
+  /** What decides which upstream it goes to; null when it does not say. */
+  readonly model: string | null;
+  readonly body: string;
+}
+
+/** Sends a request on, and answers with what comes. @throws GatewayError when the upstream cannot be reached */
+export async function passThrough(parts: GatewayParts, call: IncomingCall, request: PassedRequest): Promise<Response> {
+  const { upstream, answer, text } = await passOn(parts, call, request);
+  return new Response(text === null ? null : upstream.withoutSecrets(text), {
+    status: answer.status,
+    headers: answer.headers,
+  });
+}
+
+/** Sends a request on. @throws GatewayError when the upstream cannot be reached */
+export function passOn(parts: GatewayParts, call: IncomingCall, request: PassedRequest): Promise<UpstreamResult> {
+  return callUpstream(parts.caller, parts.pool.choose(request.model, call.attempt?.rolloutId ?? null), {
+    path: request.path,
+    method: 'POST',
+    headers: call.forwardedHeaders,
+    body: request.body,
+    plainBody: null,
+    signal: call.signal,
+    observation: call.observation,
+  });
+}

@@ -1,0 +1,75 @@
+import { answer } from '@agentlightning/core/testing';
+import Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, it } from 'vitest';
+import { respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
+
+describe('embeddings', () => {
+  it('are those of the model that was asked for, and are not recorded', async () => {
+    await using fixture = await startGateway({ script: [answer(''), answer('')] });
+    const attempt = await fixture.attempt();
+    for (const client of [fixture.client(attempt), fixture.client()]) {
+      const { data } = await client.embeddings.create({ model: 'text-embedding-3-small', input: ['a', 'b'] });
+      expect(data.map(({ embedding }) => embedding.length)).toEqual([3, 3]);
+    }
+    expect(fixture.model.requests[0]?.body).toMatchObject({ model: 'text-embedding-3-small', input: ['a', 'b'] });
+    expect(await fixture.spans(attempt)).toEqual([]);
+    expect(fixture.gateway.state().inFlight).toBe(0);
+  });
+
+  it('that the upstream does not have are refused in its words', async () => {
+    await using upstream = await startUpstream((response) => {
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such model"}}');
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const call = fixture.client(await fixture.attempt()).embeddings.create({ model: 'm', input: 'a' });
+    await expect(call).rejects.toMatchObject({ status: 404, message: expect.stringContaining('no such model') });
+  });
+});
+
+describe('the list of models', () => {
+  it('is the upstream’s, and each of them can be asked for', async () => {
+    const paths: (string | undefined)[] = [];
+    await using upstream = await startUpstream((response) => {
+      paths.push(response.req.url);
+      respondJson(response, { id: 'org/tiny', object: 'model' });
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const { models } = fixture.client(await fixture.attempt());
+    expect((await models.retrieve('org/tiny')).id).toBe('org/tiny');
+    expect(paths).toContain('/v1/models/org%2Ftiny');
+  });
+});
+
+describe('counting the tokens of a message', () => {
+  const request = { model: 'claude', messages: [{ role: 'user' as const, content: 'Hi' }], system: 'Be brief.' };
+
+  it('is done by the tokenizer of the engine', async () => {
+    const paths: (string | undefined)[] = [];
+    await using upstream = await startUpstream((response) => {
+      paths.push(response.req.url);
+      respondJson(response, { count: 7, max_model_len: 4096, tokens: [] });
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' } });
+    const { baseURL } = fixture.client(await fixture.attempt());
+    const { messages } = new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });
+    expect(await messages.countTokens(request)).toEqual({ input_tokens: 7 });
+    expect(paths).toContain('/tokenize');
+    expect(JSON.parse(upstream.requests.at(-1)?.body ?? '')).toEqual({
+      model: 'policy',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hi' },
+      ],
+    });
+  });
+
+  it('is refused in Anthropic’s form where there is none', async () => {
+    await using fixture = await startGateway();
+    const { baseURL } = fixture.client(await fixture.attempt());
+    const { messages } = new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });
+    await expect(messages.countTokens(request)).rejects.toMatchObject({
+      status: 404,
+      error: { type: 'error', error: { type: 'not_found_error' } },
+    });
+  });
+});
