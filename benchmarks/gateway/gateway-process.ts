@@ -1,0 +1,46 @@
+/**
+ * A gateway and its store, alone in a process as in production. Tells its URL and the addresses of attempts when it
+ * listens, and what it has used whenever it is asked.
+ *
+ * @module
+ */
+import { attemptBaseUrl } from '@agentlightning/core';
+import { serveGateway } from '@agentlightning/gateway';
+import { openStore } from '@agentlightning/store';
+
+const [file = ':memory:', upstreamUrl = '', attemptCount = '1'] = process.argv.slice(2);
+const store = await openStore(file);
+const gateway = await serveGateway({ store, upstream: { baseUrl: upstreamUrl, model: 'benchmark' } });
+const urls = await Promise.all(
+  Array.from({ length: Number(attemptCount) }, async (_, index) => {
+    const { rolloutId, attempt } = await store.startRollout({ input: { index } });
+    return attemptBaseUrl(`${gateway.url}/v1`, { rolloutId, attemptId: attempt.attemptId });
+  }),
+);
+
+process.on('message', (message) => {
+  if (message === 'close') void close();
+  else void tell();
+});
+// Also when the parent has gone without a word.
+process.on('disconnect', () => process.exit(0));
+process.send?.({ urls });
+
+async function tell(): Promise<void> {
+  const { user, system } = process.cpuUsage();
+  globalThis.gc?.();
+  const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
+  const { totalSpans } = await store.statistics();
+  process.send?.({
+    cpuMs: (user + system) / 1000,
+    rssBytes: rss,
+    heapBytes: heapUsed + external + arrayBuffers,
+    spanCount: totalSpans,
+  });
+}
+
+async function close(): Promise<void> {
+  await gateway.close();
+  await store.close();
+  process.disconnect();
+}

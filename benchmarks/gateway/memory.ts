@@ -1,0 +1,50 @@
+import { type BenchmarkResult, result } from '../report.ts';
+import { closedLoop } from './load.ts';
+import type { GatewayProcess, Usage } from './processes.ts';
+import { requestsTo } from './sides.ts';
+
+/** What may be left of a million calls: memory that grows with them would pass it many times over. */
+const maxGrowthMb = 64;
+
+const partCount = 10;
+
+/** How the gateway's memory grows with the calls it has answered, told for a million of them. */
+export async function measureMemory(gateway: GatewayProcess, calls: number): Promise<BenchmarkResult[]> {
+  const requests = [requestsTo(gateway.urls), requestsTo(gateway.urls, { stream: true })];
+  const samples: (Usage & { readonly calls: number })[] = [];
+  let done = 0;
+  for (let part = 0; part <= partCount; part += 1) {
+    const target = (calls * part) / partCount;
+    while (done < target) {
+      for (const each of requests) done += (await closedLoop(each, { inFlight: 64, seconds: 0.5 })).count;
+    }
+    samples.push({ ...(await gateway.usage()), calls: done });
+  }
+  // What is compiled and cached once is there after the first part.
+  const settled = samples.slice(2);
+  const growth = (bytesOf: (usage: Usage) => number): number =>
+    (slope(settled.map((sample) => [sample.calls, bytesOf(sample)])) * 1e6) / 2 ** 20;
+  const last = samples.at(-1);
+  const heap = { value: growth(({ heapBytes }) => heapBytes), unit: 'MB' };
+  return [
+    result('memory that JavaScript holds, more after 1,000,000 calls', heap, { atMost: maxGrowthMb }),
+    result(
+      'memory of the process, more after 1,000,000 calls',
+      { value: growth(({ rssBytes }) => rssBytes), unit: 'MB' },
+      null,
+    ),
+    result(
+      `memory of the process after ${last?.calls ?? 0} calls`,
+      { value: (last?.rssBytes ?? 0) / 2 ** 20, unit: 'MB' },
+      null,
+    ),
+  ];
+}
+
+/** Of the straight line that is nearest to the points. */
+function slope(points: readonly (readonly [number, number])[]): number {
+  const mean = (at: 0 | 1): number => points.reduce((sum, point) => sum + point[at], 0) / points.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+}

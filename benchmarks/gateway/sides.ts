@@ -1,0 +1,19 @@
+import type { AglServer } from './agl-server.ts';
+import type { Requests } from './load.ts';
+import type { GatewayProcess } from './processes.ts';
+import { rawRequest } from './raw-client.ts';
+
+/** The ways to the model that are compared. */
+export interface Sides {
+  readonly directUrl: string;
+  readonly gateway: GatewayProcess;
+  /** Null where there is no Python. */
+  readonly python: AglServer | null;
+}
+
+/** The request of the benchmark: 2 kB of prompt. */
+export function requestsTo(urls: readonly string[], more: object = {}): Requests {
+  const body = { model: 'benchmark', messages: [{ role: 'user', content: 'y'.repeat(2000) }], ...more };
+  const requests = urls.map((url) => rawRequest(url, body));
+  return { port: requests[0]?.port ?? 0, bytes: requests.map(({ bytes }) => bytes) };
+}
