@@ -1,0 +1,141 @@
+import { instrumentAiSdk } from '@agentlightning/ai-sdk';
+import {
+  joinModelCalls,
+  modelCallFromSpan,
+  newTraceId,
+  StoreSpanSink,
+  withAgent,
+  withRollout,
+} from '@agentlightning/core';
+import { answer, callTool } from '@agentlightning/core/testing';
+import { traceFetch } from '@agentlightning/fetch';
+import { instrumentLangChain } from '@agentlightning/langchain';
+import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import Anthropic from '@anthropic-ai/sdk';
+import { ChatAnthropic } from '@langchain/anthropic';
+import { ChatOpenAI } from '@langchain/openai';
+import { Agent, tool as agentsTool, OpenAIProvider, Runner } from '@openai/agents';
+import { generateText, type LanguageModel, stepCountIs, tool } from 'ai';
+import OpenAI from 'openai';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type GatewayFixture, startGateway } from './gateway-fixture.ts';
+
+const nowhere = 'http://provider.invalid/v1';
+const numbers = z.object({ a: z.number(), b: z.number() });
+
+let undo = (): void => {};
+afterEach(() => undo());
+
+/** A gateway whose model calls a tool, then answers. */
+function twoTurns(): Promise<GatewayFixture> {
+  return startGateway({ script: [callTool('add', { a: 2, b: 3 }), answer('5')] });
+}
+
+/** Runs an agent in a rollout, and brings the records of its calls together. */
+async function joined(
+  fixture: GatewayFixture,
+  run: () => Promise<unknown>,
+): Promise<
+  readonly {
+    readonly api: unknown;
+    readonly isTrainable: boolean;
+    readonly agent: unknown;
+    readonly hasStep: boolean;
+  }[]
+> {
+  const rollout = await fixture.attempt();
+  const { rolloutId, attempt } = rollout;
+  const sink = new StoreSpanSink(fixture.store);
+  const endpoint = { baseUrl: fixture.client(rollout).baseURL, model: 'policy', apiKey: null };
+  const context = { rolloutId, attemptId: attempt.attemptId, mode: null, traceId: newTraceId(), parentSpanId: null };
+  const { signal } = new AbortController();
+  await withRollout({ ...context, agentName: null, sink, endpoint, signal }, run);
+  await sink.flush();
+  const { items } = await fixture.store.querySpans({ rolloutId });
+  return joinModelCalls(items).map(({ captured, step }) => ({
+    api: captured?.attributes['agentlightning.api'],
+    isTrainable: (captured === null ? null : modelCallFromSpan(captured))?.isTrainable === true,
+    agent: (step ?? captured)?.attributes['agent.name'],
+    hasStep: step !== null,
+  }));
+}
+
+describe('an adapter’s steps and the gateway’s records of', () => {
+  const ai: readonly (readonly [string, LanguageModel])[] = [
+    ['responses', createOpenAI({ baseURL: nowhere, apiKey: 'own' })('gpt-5')],
+    ['messages', createAnthropic({ baseURL: nowhere, apiKey: 'own' })('claude-opus-4-5')],
+  ];
+
+  it.each(ai)('the AI SDK on %s are one call each', async (api, model) => {
+    await using fixture = await twoTurns();
+    undo = instrumentAiSdk();
+    const tools = { add: tool({ inputSchema: numbers, execute: ({ a, b }) => a + b }) };
+    const telemetry = { functionId: 'adder' };
+    const run = (): Promise<unknown> =>
+      generateText({ model, prompt: '2 + 3?', tools, stopWhen: stepCountIs(3), telemetry });
+    const call = { api, isTrainable: true, agent: 'adder', hasStep: true };
+    expect(await joined(fixture, run)).toEqual([call, call]);
+  });
+
+  const chain = [
+    [
+      'responses',
+      new ChatOpenAI({ model: 'gpt-5', apiKey: 'own', useResponsesApi: true, configuration: { baseURL: nowhere } }),
+    ],
+    ['messages', new ChatAnthropic({ model: 'claude-opus-4-5', apiKey: 'own', anthropicApiUrl: nowhere })],
+  ] as const;
+
+  it.each(chain)('LangChain on %s are one call each', async (api, model) => {
+    await using fixture = await startGateway({ script: () => answer('5') });
+    undo = instrumentLangChain();
+    const run = (): Promise<unknown> =>
+      withAgent('adder', async () => {
+        await model.invoke('2 + 3?');
+        for await (const _ of await model.stream('2 + 3?'));
+      });
+    const call = { api, isTrainable: true, agent: 'adder', hasStep: true };
+    expect(await joined(fixture, run)).toEqual([call, call]);
+  });
+
+  it('OpenAI Agents on responses are one call each', async () => {
+    await using fixture = await twoTurns();
+    undo = instrumentOpenAIAgents();
+    const add = agentsTool({
+      name: 'add',
+      description: 'Adds.',
+      parameters: numbers,
+      execute: ({ a, b }) => String(a + b),
+    });
+    const client = new OpenAI({ baseURL: nowhere, apiKey: 'own' });
+    const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: client, useResponses: true }) });
+    const agent = new Agent({ name: 'adder', model: 'gpt-5', tools: [add] });
+    const call = { api: 'responses', isTrainable: true, agent: 'adder', hasStep: true };
+    expect(await joined(fixture, () => runner.run(agent, '2 + 3?'))).toEqual([call, call]);
+  });
+});
+
+describe('a fetch that sends model calls to the gateway', () => {
+  it('does so for Responses and Messages, too', async () => {
+    await using fixture = await startGateway({ script: () => answer('5') });
+    const fetch = traceFetch();
+    const openai = new OpenAI({ baseURL: nowhere, apiKey: 'own', fetch });
+    const anthropic = new Anthropic({ baseURL: 'http://provider.invalid', apiKey: 'own', fetch });
+    const run = (): Promise<unknown> =>
+      withAgent('adder', async () => {
+        await openai.responses.create({ model: 'gpt-5', input: '2 + 3?' });
+        await anthropic.messages.create({
+          model: 'claude',
+          max_tokens: 9,
+          messages: [{ role: 'user', content: '2 + 3?' }],
+        });
+      });
+    const call = { isTrainable: true, agent: 'adder', hasStep: false };
+    expect(await joined(fixture, run)).toEqual([
+      { api: 'responses', ...call },
+      { api: 'messages', ...call },
+    ]);
+  });
+});
