@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../verify/run-command.ts';
 import { type Cell, columnOf } from './cell.ts';
-import { contractProgram } from './contract-program.ts';
+import { type ContractProgram, contractPrograms } from './contract-program.ts';
 import type { ContractReport } from './stand-in/contract-report.ts';
 import type { UserProject } from './user-project.ts';
 
@@ -37,9 +37,12 @@ const programTimeoutMs = 240_000;
 export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult> {
   const { project, command, standIn } = stage;
   const failed = project.problems.map((reason) => ({ name: 'the installation', reason }));
-  const source = await contractProgram(cell.framework, cell.format);
+  const programs = await contractPrograms(cell.framework, cell.format);
   const { version } = cell.runtime.package;
-  const key = createHash('sha256').update([project.digest, version, standIn, source].join('\0')).digest('hex');
+  const sources = programs.map(({ source }) => source);
+  const key = createHash('sha256')
+    .update([project.digest, version, standIn, ...sources].join('\0'))
+    .digest('hex');
   const memory = join(project.folder, 'results', `${columnOf(cell)}.json`);
   if (stage.mayRemember) {
     const remembered = await readRemembered(memory, key);
@@ -47,7 +50,13 @@ export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult
   }
   await rm(memory, { force: true });
   const startedAt = performance.now();
-  const report = await runProgram(cell, { folder: project.folder, command, source });
+  const report: ContractReport = { passed: [], failed: [], skipped: [] };
+  for (const program of programs) {
+    const played = await runProgram(cell, { folder: project.folder, command, program });
+    report.passed.push(...played.passed.map((name) => program.name + name));
+    report.failed.push(...played.failed.map(({ name, reason }) => ({ name: program.name + name, reason })));
+    report.skipped.push(...played.skipped);
+  }
   const seconds = (performance.now() - startedAt) / 1000;
   if (report.failed.length === 0) {
     await mkdir(join(project.folder, 'results'), { recursive: true });
@@ -58,17 +67,19 @@ export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult
 
 async function runProgram(
   cell: Cell,
-  options: { readonly folder: string; readonly command: readonly string[]; readonly source: string },
+  options: { readonly folder: string; readonly command: readonly string[]; readonly program: ContractProgram },
 ): Promise<ContractReport> {
-  const column = columnOf(cell);
-  const program = join(options.folder, `${column}.${cell.format === 'esm' ? 'mjs' : 'cjs'}`);
-  const reportFile = join(options.folder, `${column}.report.json`);
-  await writeFile(program, options.source);
+  const { folder, command, program } = options;
+  const path = join(folder, `${columnOf(cell)}${program.name === '' ? '' : '-register'}`);
+  const file = `${path}.${cell.format === 'esm' ? 'mjs' : 'cjs'}`;
+  const reportFile = `${path}.report.json`;
+  await writeFile(file, program.source);
   await rm(reportFile, { force: true });
-  const { isOk, output } = await runCommand([...options.command, program, reportFile], {
-    cwd: options.folder,
+  const env = { NODE_ENV: 'test' };
+  const { isOk, output } = await runCommand([...command, file, reportFile], {
+    cwd: folder,
     timeoutMs: programTimeoutMs,
-    env: { NODE_ENV: 'test' },
+    env,
   });
   const report = await readFile(reportFile, 'utf8').catch(() => null);
   if (report !== null && isOk) return JSON.parse(report) as ContractReport;
