@@ -105,6 +105,9 @@ test('what is old is pruned, and room is given back', async () => {
     stderr: expect.stringContaining('"long" is not a length of time such as 90s'),
   });
   expect(await aglJson('store', 'prune', '--older-than', '1h')).toMatchObject({ runs: 0 });
+  expect((await agl('store', 'prune', '--keep-runs', '0', '--dry-run')).output).toBe(
+    'Would delete 1 runs, 2 rollouts, 1 attempts and 0 spans.\n',
+  );
   expect((await agl('store', 'prune', '--keep-runs', '0')).output).toBe(
     'Deleted 1 runs, 2 rollouts, 1 attempts and 0 spans.\n',
   );

@@ -267,6 +267,8 @@ export interface Store {
   deleteRun(runId: string, options?: { readonly force?: boolean }): Promise<DeletionCounts>;
   /** Deletes what a policy gives up, in small parts, so that others get their turn. */
   applyRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
+  /** What {@link applyRetention} would delete now. It takes as long as counting does. */
+  previewRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
   /**
    * A run as one file: its state, metrics, resources, rollouts, attempts and spans, as gzip'd JSON lines (see the
    * README of the store). Read in small parts, each rollout as it is at one moment.

@@ -12,7 +12,7 @@ export type { IdempotentRequest } from './operations/answer-once.ts';
 export type { StoreServer, StoreServerOptions } from './server/create-store-server.ts';
 export { createStoreServer } from './server/create-store-server.ts';
 export type { StoreServerLog } from './server/observation/store-server-log.ts';
-export type { SqlClaimOptions } from './sql-store.ts';
+export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
 export type { StoreTransaction } from './sql-store-operations.ts';
 export type { StoreChange, StoreChangeListener } from './store-change.ts';

@@ -12,6 +12,7 @@ import type {
   Page,
   ResourcesQuery,
   ResourcesSnapshot,
+  RetentionPolicy,
   Rollout,
   RolloutPatch,
   RolloutQuery,
@@ -39,11 +40,13 @@ import {
   revokeAccessKey,
 } from './operations/access-keys.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/append-spans.ts';
+import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/claim-rollouts.ts';
 import { countUnfinished } from './operations/count-by-status.ts';
 import { type CreateRunRequest, createRun } from './operations/create-run.ts';
 import { deleteRollouts } from './operations/delete-rollouts.ts';
 import { enqueueRollouts } from './operations/enqueue-rollouts.ts';
+import { previewRetention } from './operations/preview-retention.ts';
 import { publishResources } from './operations/publish-resources.ts';
 import { getLatestAttempt, queryAttempts } from './operations/read-attempts.ts';
 import { findLatestResources, loadResources, queryResources } from './operations/read-resources.ts';
@@ -201,6 +204,11 @@ export class SqlStoreOperations implements StoreTransaction {
 
   runStatistics(runId: string): Promise<RunStatistics> {
     return this.runner.read((context) => runStatistics(context, runId));
+  }
+
+  async previewRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+    assertRetentionPolicy(policy);
+    return this.runner.read((context) => previewRetention(context, policy));
   }
 
   /** How many rollouts have each status that is not an end; quick, however many are finished. */

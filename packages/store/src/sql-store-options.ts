@@ -14,6 +14,12 @@ export interface SqlStoreOptions {
   readonly retention: RetentionPolicy | null;
 }
 
+/** How to delete from an `SqlStore`. */
+export interface SqlDeletionOptions {
+  /** Makes the deletion repeatable: one that is asked for again gets the same answer, or is completed. */
+  readonly idempotency?: IdempotentRequest | undefined;
+}
+
 /** How to claim from an `SqlStore`. */
 export interface SqlClaimOptions extends ClaimOptions {
   /** Makes the claim repeatable: a claim that is sent again gets the same rollouts, and no others. */

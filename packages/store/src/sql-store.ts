@@ -30,8 +30,8 @@ import { appendSpanRows } from './operations/append-spans.ts';
 import { applyPartOfRetention, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/claim-rollouts.ts';
 import { countEverything } from './operations/count-everything.ts';
-import { addDeletions, nothingDeleted } from './operations/delete-rollouts.ts';
-import { assertMayBeDeleted, type DeletionPart, deletePartOfRun } from './operations/delete-run.ts';
+import { deleteInParts, knownDeletion, type LongDeletion } from './operations/delete-in-parts.ts';
+import { assertMayBeDeleted, deletePartOfRun } from './operations/delete-run.ts';
 import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
 import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
@@ -40,11 +40,11 @@ import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.t
 import type { SpanRow } from './span-row.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
-import type { SqlClaimOptions, SqlStoreOptions } from './sql-store-options.ts';
+import type { SqlClaimOptions, SqlDeletionOptions, SqlStoreOptions } from './sql-store-options.ts';
 import { ChangeFeed, type StoreChangeListener } from './store-change.ts';
 import { Watchdog } from './watchdog.ts';
 
-export type { SqlClaimOptions } from './sql-store-options.ts';
+export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store-options.ts';
 
 /** How often answers to old requests are cleared away, in milliseconds. */
 const forgetIntervalMs = 3_600_000;
@@ -174,14 +174,22 @@ export class SqlStore extends SqlStoreOperations implements Store {
     return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };
   }
 
-  async deleteRun(runId: string, options: { readonly force?: boolean } = {}): Promise<DeletionCounts> {
-    await this.runner.read((context) => assertMayBeDeleted(context, runId, options.force ?? false));
-    return this.#inParts((context) => deletePartOfRun(context, runId));
+  async deleteRun(
+    runId: string,
+    options: SqlDeletionOptions & { readonly force?: boolean } = {},
+  ): Promise<DeletionCounts> {
+    const { force = false, idempotency: request } = options;
+    const known = await this.runner.read(async (context) => {
+      const deleted = await knownDeletion(context, request);
+      if (deleted === null) await assertMayBeDeleted(context, runId, force);
+      return deleted;
+    });
+    return known ?? this.#inParts((context) => deletePartOfRun(context, runId), request);
   }
 
-  async applyRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+  async applyRetention(policy: RetentionPolicy, options: SqlDeletionOptions = {}): Promise<DeletionCounts> {
     assertRetentionPolicy(policy);
-    return this.#inParts((context) => applyPartOfRetention(context, policy));
+    return this.#inParts((context) => applyPartOfRetention(context, policy), options.idempotency);
   }
 
   exportRun(runId: string): AsyncIterable<Uint8Array> {
@@ -238,15 +246,8 @@ export class SqlStore extends SqlStoreOperations implements Store {
     if (isWorthIt) await this.#inParts((context) => applyPartOfRetention(context, policy));
   }
 
-  /** Deletes one part after another, each in a transaction of its own, and lets others go first in between. */
-  async #inParts(deletePart: (context: OperationContext) => Promise<DeletionPart>): Promise<DeletionCounts> {
-    let total = nothingDeleted;
-    while (!this.#closing.signal.aborted) {
-      const { deleted, isOver } = await this.runner.write(deletePart);
-      total = addDeletions(total, deleted);
-      if (isOver) break;
-    }
-    return total;
+  #inParts(deletePart: LongDeletion['deletePart'], request?: IdempotentRequest): Promise<DeletionCounts> {
+    return deleteInParts(this.runner, { deletePart, request, isClosing: () => this.#closing.signal.aborted });
   }
 
   async #claimOrWait(options: SqlClaimOptions): Promise<readonly AttemptedRollout[]> {

@@ -16,12 +16,22 @@ beforeAll(async () => {
   ids = { rolloutId, attemptId: attempt.attemptId };
   await store.createRun({ runId: 'run-1', name: 'one', config: {} });
   await store.enqueueRollouts([{ input: 'first' }, { input: 'second' }]);
+  await finishedRun('run-3');
+  await finishedRun('run-4');
 });
 
 afterAll(async () => {
   await server.close();
   await store.close();
 });
+
+/** A run that is over, with more rollouts than one transaction deletes. */
+async function finishedRun(runId: string): Promise<void> {
+  await store.createRun({ runId, name: runId, config: {} });
+  const rollouts = await store.enqueueRollouts(Array.from({ length: 60 }, (_, input) => ({ runId, input })));
+  for (const { rolloutId } of rollouts) await store.updateRollout(rolloutId, { status: 'cancelled' });
+  await store.updateRun(runId, { status: 'finished' });
+}
 
 interface Answer {
   readonly status: number;
@@ -74,6 +84,8 @@ const requests: Readonly<Record<string, () => unknown>> = {
   '/v1/agl/runs': () => ({ run_id: 'run-2', name: 'two', config: {} }),
   '/v1/agl/runs/:runId': () => ({ status: 'finished' }),
   '/v1/agl/deletions/rollouts': () => ({ rollout_ids: [] }),
+  '/v1/agl/deletions/runs': () => ({ run_id: 'run-3' }),
+  '/v1/agl/deletions/retention': () => ({ keep_runs: 0 }),
 };
 
 const routes = [...protocolRouteDescriptions, ...ownRouteDescriptions].filter(({ isOnce = false }) => isOnce);
@@ -120,11 +132,10 @@ test('every POST takes a key, or has the same effect when it comes again', () =>
     '/search',
     '/searches/',
     '/waits/',
-    // A heartbeat says how it is now; spans are known by their ids; what is deleted is gone; a run is there already.
+    // A heartbeat says how it is now; spans are known by their ids; a run is there already.
     '/workers/',
     '/v1/traces',
-    '/deletions/runs',
-    '/deletions/retention',
+    '/preview',
     '/archives/runs',
     // Tokens are kept nowhere: another one changes nothing.
     '/token',
@@ -134,4 +145,14 @@ test('every POST takes a key, or has the same effect when it comes again', () =>
       method === 'post' && !isOnce && status !== 501 && !repeatable.some((part) => path.includes(part)),
   );
   expect(others.map(({ path }) => path)).toEqual([]);
+});
+
+test('a long deletion tells the whole to whoever asks again, also at the same time', async () => {
+  await finishedRun('run-5');
+  const tries = await Promise.all(
+    Array.from({ length: 5 }, () => post('/v1/agl/deletions/runs', { run_id: 'run-5' }, 'delete run-5')),
+  );
+  expect(new Set(tries.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(tries[0]).toMatchObject({ status: 200, body: { runs: 1 } });
+  expect(await post('/v1/agl/deletions/runs', { run_id: 'run-5' }, 'another key')).toMatchObject({ status: 404 });
 });

@@ -31,6 +31,7 @@ export interface DeleteFlags extends RunFlags {
 export interface PruneFlags extends RunFlags {
   readonly olderThan?: number;
   readonly keepRuns?: number;
+  readonly dryRun?: boolean;
 }
 
 /** Writes a run into a file, which takes its name only when it is whole. */
@@ -92,22 +93,25 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
   writeDeletion(flags, deleted);
 }
 
-/** Deletes what is old. */
+/** Deletes what is old, or says how much that is. */
 export async function pruneStore(flags: PruneFlags): Promise<void> {
-  const { olderThan, keepRuns } = flags;
+  const { olderThan, keepRuns, dryRun = false } = flags;
   const policy = {
     ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
     ...(keepRuns === undefined ? {} : { keepRuns }),
   };
   const store = await openExistingStore(flags.store);
-  writeDeletion(flags, [await withStore(store, (opened) => opened.applyRetention(policy))]);
+  const deleted = await withStore(store, (opened) =>
+    dryRun ? opened.previewRetention(policy) : opened.applyRetention(policy),
+  );
+  writeDeletion(flags, [deleted], dryRun ? 'Would delete' : 'Deleted');
 }
 
-function writeDeletion(flags: RunFlags, parts: readonly DeletionCounts[]): void {
+function writeDeletion(flags: RunFlags, parts: readonly DeletionCounts[], deleted = 'Deleted'): void {
   const sum = (field: keyof DeletionCounts): number => parts.reduce((total, part) => total + part[field], 0);
   const record = { runs: sum('runs'), rollouts: sum('rollouts'), attempts: sum('attempts'), spans: sum('spans') };
   const { runs, rollouts, attempts, spans } = record;
-  const text = `Deleted ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans.`;
+  const text = `${deleted} ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans.`;
   writeOutcome(flags, { record, text });
 }
 

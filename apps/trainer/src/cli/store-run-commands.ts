@@ -54,6 +54,7 @@ export function addStoreRunCommands(store: Command): void {
     .description('Delete what is old: runs that are over, and finished rollouts of no run. Nothing that is under way.')
     .option('--older-than <time>', 'only what changed or ended longer ago, such as 30d, 12h', durationMs)
     .option('--keep-runs <n>', 'keep the newest runs', wholeNumber({ min: 0 }))
+    .option('--dry-run', 'delete nothing, only say how much would be')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
     .addHelpText(

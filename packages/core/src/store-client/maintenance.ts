@@ -56,6 +56,16 @@ export class StoreMaintenanceClient {
     return this.#delete('/deletions/retention', retentionPolicyToWire(policy));
   }
 
+  previewRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+    return this.#transport.send({
+      method: 'POST',
+      path: '/deletions/retention/preview',
+      body: retentionPolicyToWire(policy),
+      answer: wireDeletionCountsSchema,
+      waitMs: deletionWaitMs,
+    });
+  }
+
   exportRun(runId: string): AsyncIterable<Uint8Array> {
     return exportOverHttp(this.#options, runId);
   }

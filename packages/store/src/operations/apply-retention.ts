@@ -58,7 +58,7 @@ export async function applyPartOfRetention(context: OperationContext, policy: Re
 }
 
 /** Runs that are over, changed last before the cutoff, and are not among the newest. */
-function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCondition {
+export function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCondition {
   const conditions: SqlCondition[] = [{ sql: "r.status <> 'running'", parameters: [] }];
   if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
   if (policy.keepRuns !== undefined) {
@@ -97,7 +97,8 @@ async function hasRollouts(context: OperationContext, runId: string): Promise<bo
   return (await context.db.all('SELECT 1 FROM rollouts WHERE run_id = ? LIMIT 1', [runId])).length > 0;
 }
 
-function cutoffOf(context: OperationContext, { olderThanMs }: RetentionPolicy): number | null {
+/** What ended before this time, in Unix milliseconds, may go by its age; null when age does not matter. */
+export function cutoffOf(context: OperationContext, { olderThanMs }: RetentionPolicy): number | null {
   return olderThanMs === undefined ? null : context.nowMs - olderThanMs;
 }
 

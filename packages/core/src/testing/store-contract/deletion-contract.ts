@@ -93,12 +93,10 @@ export function describeDeletion(test: StoreTest): void {
       await clock.advance(100_000);
       await store.updateAttempt(open.rolloutId, 'latest', { status: 'running' });
       await aRun(store, { runId: 'run-new', rolloutCount: 1, status: 'finished' });
-      expect(await store.applyRetention({ olderThanMs: 50_000 })).toEqual({
-        runs: 1,
-        rollouts: 61,
-        attempts: 1,
-        spans: 1,
-      });
+      const expected = { runs: 1, rollouts: 61, attempts: 1, spans: 1 };
+      expect(await store.previewRetention({ olderThanMs: 50_000 })).toEqual(expected);
+      expect(await store.getRollout(loose)).toMatchObject({ status: 'succeeded' });
+      expect(await store.applyRetention({ olderThanMs: 50_000 })).toEqual(expected);
       expect((await store.queryRuns()).items.map((run) => run.runId)).toEqual(['run-new', 'run-open']);
       await expect(store.getRollout(loose)).rejects.toMatchObject({ code: 'NOT_FOUND' });
       expect(await store.getRollout(open.rolloutId)).toMatchObject({ status: 'running' });
@@ -110,6 +108,7 @@ export function describeDeletion(test: StoreTest): void {
         await aRun(store, { runId, rolloutCount: 1, status: 'finished' });
       await store.updateRun('run-1', { status: 'running' });
       const loose = await finishOne(store);
+      expect(await store.previewRetention({ keepRuns: 2 })).toMatchObject({ runs: 1, rollouts: 1 });
       expect(await store.applyRetention({ keepRuns: 2 })).toMatchObject({ runs: 1, rollouts: 1 });
       expect((await store.queryRuns()).items.map((run) => run.runId)).toEqual(['run-4', 'run-3', 'run-1']);
       expect(await store.getRollout(loose)).toMatchObject({ status: 'succeeded' });
@@ -129,6 +128,7 @@ export function describeDeletion(test: StoreTest): void {
     test('takes the finished rollouts of a run that stopped, and the run once none is left', async ({ store }) => {
       await aRun(store, { runId: 'run-1', rolloutCount: 2, status: 'stopped' });
       const left = await enqueueOne(store, { runId: 'run-1' });
+      expect(await store.previewRetention({ keepRuns: 0 })).toMatchObject({ runs: 0, rollouts: 2 });
       expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 0, rollouts: 2 });
       await store.updateRollout(left.rolloutId, { status: 'cancelled' });
       expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 1, rollouts: 1 });
@@ -137,6 +137,7 @@ export function describeDeletion(test: StoreTest): void {
     test('refuses a policy that says nothing, or nonsense', async ({ store }) => {
       for (const policy of [{}, { olderThanMs: -1 }, { keepRuns: -1 }, { keepRuns: 0.5 }]) {
         await expect(store.applyRetention(policy)).rejects.toMatchObject({ code: 'VALIDATION' });
+        await expect(store.previewRetention(policy)).rejects.toMatchObject({ code: 'VALIDATION' });
       }
     });
   });

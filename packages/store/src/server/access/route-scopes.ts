@@ -69,4 +69,5 @@ export const routeScopes: Readonly<Record<string, RouteScope>> = {
   [`POST ${base}/deletions/rollouts`]: 'admin',
   [`POST ${base}/deletions/runs`]: 'admin',
   [`POST ${base}/deletions/retention`]: 'admin',
+  [`POST ${base}/deletions/retention/preview`]: 'trainer',
 };

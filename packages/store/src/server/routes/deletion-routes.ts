@@ -6,7 +6,7 @@ import {
 } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
-import { doOnce } from '../idempotency.ts';
+import { doOnce, idempotentRequest } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
@@ -17,14 +17,22 @@ export function addDeletionRoutes(app: Hono, { store }: StoreRouteOptions): void
     return answerJson(context, await doOnce(context, store, (transaction) => transaction.deleteRollouts(rollout_ids)));
   });
 
-  // These two go in many transactions. Sent again, they find less left to delete.
+  // These two go in many transactions, the last of which keeps the answer.
   app.post('/deletions/runs', async (context) => {
     const { run_id, force = false } = await readBody(context, wireRunDeletionSchema);
-    return answerJson(context, await store.deleteRun(run_id, { force }));
+    const idempotency = await idempotentRequest(context);
+    return answerJson(context, await store.deleteRun(run_id, { force, idempotency }));
   });
 
   app.post('/deletions/retention', async (context) => {
     const policy = retentionPolicyFromWire(await readBody(context, wireRetentionPolicySchema));
-    return answerJson(context, await store.applyRetention(policy));
+    const idempotency = await idempotentRequest(context);
+    return answerJson(context, await store.applyRetention(policy, { idempotency }));
+  });
+
+  // An address of its own: a server that does not know it deletes nothing.
+  app.post('/deletions/retention/preview', async (context) => {
+    const policy = retentionPolicyFromWire(await readBody(context, wireRetentionPolicySchema));
+    return answerJson(context, await store.previewRetention(policy));
   });
 }

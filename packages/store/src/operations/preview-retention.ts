@@ -1,0 +1,43 @@
+import { type DeletionCounts, type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core';
+import type { OperationContext } from '../operation.ts';
+import { readInteger } from '../row-value.ts';
+import type { SqlCondition } from '../sql-dialect.ts';
+import { cutoffOf, runsToDelete } from './apply-retention.ts';
+
+/** Counts what a policy would delete now. */
+export async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<DeletionCounts> {
+  const cutoffMs = cutoffOf(context, policy);
+  const oldRuns = runsToDelete(policy, cutoffMs);
+  const [runs] = await context.db.all(
+    `SELECT count(*) AS count FROM runs AS r WHERE ${oldRuns.sql}
+       AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)`,
+    oldRuns.parameters,
+  );
+  const those = rolloutsToDelete(context, oldRuns, cutoffMs);
+  const count = async (table: string): Promise<number> => {
+    const [row] = await context.db.all(
+      `SELECT count(*) AS count FROM ${table} WHERE rollout_id IN (${those.sql})`,
+      those.parameters,
+    );
+    return readInteger(row ?? {}, 'count');
+  };
+  return {
+    runs: readInteger(runs ?? {}, 'count'),
+    rollouts: await count('rollouts'),
+    attempts: await count('attempts'),
+    spans: await count('spans'),
+  };
+}
+
+/** The ids of finished rollouts of such runs, and of old ones of no run. */
+function rolloutsToDelete(context: OperationContext, runs: SqlCondition, cutoffMs: number | null): SqlCondition {
+  const ofRuns = `SELECT rollout_id FROM rollouts WHERE end_time_ms IS NOT NULL
+    AND run_id IN (SELECT r.run_id FROM runs AS r WHERE ${runs.sql})`;
+  if (cutoffMs === null) return { sql: ofRuns, parameters: runs.parameters };
+  const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
+  return {
+    sql: `${ofRuns} UNION ALL SELECT rollout_id FROM rollouts
+      WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}`,
+    parameters: [...runs.parameters, cutoffMs, ...isOver.parameters],
+  };
+}
