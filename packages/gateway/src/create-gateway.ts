@@ -33,8 +33,17 @@ export interface Gateway {
   state(): GatewayState;
   /** What it has counted, in the text format of Prometheus. */
   metrics(): Promise<string>;
-  /** Cuts the calls that are under way, and waits for their records. */
-  close(): Promise<void>;
+  /** Ends the calls that are under way, after `drainMs` at the latest, and waits for their records. */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/** How a gateway closes. */
+export interface CloseOptions {
+  /**
+   * How long calls that are under way may still take, in milliseconds. New ones are answered 429 with `Retry-After`
+   * meanwhile, so that clients come back to the gateway that takes this one's place. @default 0
+   */
+  readonly drainMs?: number;
 }
 
 /**
@@ -68,9 +77,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     drain,
     state: () => gate.state(),
     metrics: async () => (await core.metrics.text()).body,
-    close: async () => {
-      clearInterval(tooOld);
+    close: async ({ drainMs = 0 } = {}) => {
       gate.pause({ reason: 'it is closing' });
+      // Calls that take longer are ended.
+      if (drainMs > 0) await drain(drainMs).catch(() => undefined);
+      clearInterval(tooOld);
       core.closing.abort();
       core.calls.endAll(cutByClosing());
       await parts.caller.client.close();

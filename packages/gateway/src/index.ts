@@ -1,4 +1,4 @@
-export type { Gateway } from './create-gateway.ts';
+export type { CloseOptions, Gateway } from './create-gateway.ts';
 export { createGateway } from './create-gateway.ts';
 export type {
   AttemptTokenVerifier,

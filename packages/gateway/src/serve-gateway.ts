@@ -52,7 +52,10 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
     ...gateway,
     url: `http://${hostInUrl}:${port}`,
     port,
-    close: async () => {
+    close: async ({ drainMs = 0 } = {}) => {
+      gateway.pause({ reason: 'it is closing' });
+      // Whoever comes meanwhile is told when to come back, rather than that nobody listens.
+      if (drainMs > 0) await gateway.drain(drainMs).catch(() => undefined);
       const isClosed = closeServer(server);
       const isOver = new AbortController();
       // Readers that do not read keep their streams open for ever.

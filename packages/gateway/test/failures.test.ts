@@ -270,6 +270,10 @@ describe('a gateway that cannot start', () => {
     [{ upstream: { baseUrl: 'localhost:80' } }, /localhost:80 is not an http/],
     [{ upstream: { baseUrl: 'http://me:secret@x/v1' } }, /credentials/],
     [{ upstream: [] }, /no upstream/],
+    [{ upstream: { baseUrl: 'http://x/v1' }, apiKey: '' }, /apiKey` is empty/],
+    [{ upstream: { baseUrl: 'http://x/v1', maxConcurrent: 0 } }, /maxConcurrent of/],
+    [{ upstream: { baseUrl: 'http://x/v1', apiKey: 'a\r\nb' } }, /characters that a header cannot/],
+    [{ upstream: { baseUrl: 'http://x/v1?key=1' } }, /a query or a fragment/],
   ])('names what is wrong with %j', async (options, message) => {
     await using fixture = await startGateway();
     const start = serveGateway({ store: fixture.store, ...options });

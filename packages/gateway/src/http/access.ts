@@ -25,7 +25,9 @@ export class Access {
   readonly #keys: readonly { readonly kind: 'admin' | 'api'; readonly digest: Buffer }[];
   readonly #tokens: AttemptTokenVerifier | null;
 
+  /** @throws AgentLightningError CONFIG for a key that is empty, which everybody would have */
   constructor({ apiKey, adminKey, attemptTokens }: AccessOptions) {
+    if (apiKey === '' || adminKey === '') throw emptyKey(apiKey === '' ? 'apiKey' : 'adminKey');
     this.#keys = [
       ...(adminKey === null ? [] : [{ kind: 'admin' as const, digest: digest(adminKey) }]),
       ...(apiKey === null ? [] : [{ kind: 'api' as const, digest: digest(apiKey) }]),
@@ -84,6 +86,14 @@ export function assertAdmin(caller: Caller): void {
 /** Of equal length whatever the text is, so that comparing tells nothing of it. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+function emptyKey(name: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the gateway option \`${name}\` is empty`,
+    remedy: 'Take a random one (`openssl rand -base64 32`), or null for none.',
+  });
 }
 
 function refused(message: string, cause?: unknown): GatewayError {

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { AgentLightningError, parse } from '@agentlightning/core';
+import type { Upstream } from '@agentlightning/gateway';
+import { z } from 'zod';
+
+/** An upstream as a file tells it: keys are in the environment, and the file names the variables. */
+const entrySchema = z.strictObject({
+  baseUrl: z.string(),
+  model: z.string().exactOptional(),
+  id: z.string().exactOptional(),
+  apiKeyEnv: z.string().exactOptional(),
+  headersEnv: z.record(z.string(), z.string()).exactOptional(),
+  capture: z.enum(['tokens', 'text']).exactOptional(),
+  maxConcurrent: z.int().min(1).exactOptional(),
+  maxQueued: z.int().min(0).exactOptional(),
+  healthPath: z.string().exactOptional(),
+});
+
+/**
+ * Reads a file of upstreams: a JSON list of objects with the fields of the gateway's `Upstream`, but with `apiKeyEnv`
+ * and `headersEnv`, the names of environment variables, in the place of secrets.
+ *
+ * @throws AgentLightningError CONFIG when it cannot be read, or names a variable that is not set; VALIDATION when a
+ * field is wrong
+ */
+export async function loadUpstreams(file: string, environment: NodeJS.ProcessEnv): Promise<readonly Upstream[]> {
+  const entries = parse(z.array(entrySchema).min(1), await readJson(file), `the upstreams in ${file}`);
+  return entries.map(({ apiKeyEnv, headersEnv, ...upstream }) => ({
+    ...upstream,
+    ...(apiKeyEnv === undefined ? {} : { apiKey: secretOf(apiKeyEnv, environment) }),
+    ...(headersEnv === undefined ? {} : { headers: headersOf(headersEnv, environment) }),
+  }));
+}
+
+function headersOf(names: Readonly<Record<string, string>>, environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).map(([header, name]) => [header, secretOf(name, environment)]));
+}
+
+function secretOf(name: string, environment: NodeJS.ProcessEnv): string {
+  const secret = environment[name];
+  if (secret !== undefined && secret !== '') return secret;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `the environment variable ${name}, which the upstreams name, is not set`,
+    remedy: `Set it: ${name}=… agl gateway ….`,
+  });
+}
+
+async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `the upstreams in ${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: 'Give a file with a JSON list: [{ "baseUrl": "http://localhost:8000/v1", "model": "tiny" }].',
+      cause,
+    });
+  }
+}

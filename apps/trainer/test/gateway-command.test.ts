@@ -1,0 +1,158 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type AttemptedRollout, attemptBaseUrl, modelCallFromSpan } from '@agentlightning/core';
+import { AttemptTokens } from '@agentlightning/core/protocol';
+import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { AglProcess } from './agl-process.ts';
+import { RunFolder } from './run-folder.ts';
+
+const request = { model: 'any', messages: [{ role: 'user' as const, content: 'What is 2 + 3?' }] };
+
+/** Starts `agl gateway` on the store of a folder; resolves with where it listens. */
+async function startGateway(options: {
+  readonly folder: RunFolder;
+  readonly flags: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}): Promise<{ readonly agl: AglProcess; readonly url: string }> {
+  const { folder, flags, env = {} } = options;
+  const agl = new AglProcess(['gateway', '--store', storeOf(folder), '--port', '0', ...flags], { env });
+  return { agl, url: String((await agl.event('ready'))['url']) };
+}
+
+function storeOf(folder: RunFolder): string {
+  return folder.storeUrl;
+}
+
+async function startRollout(folder: RunFolder): Promise<AttemptedRollout> {
+  const store = await openStore(storeOf(folder));
+  const rollout = await store.startRollout({ input: 1 });
+  await store.close();
+  return rollout;
+}
+
+function clientAt(url: string, { rolloutId, attempt }: AttemptedRollout, apiKey = 'unused'): OpenAI {
+  const baseURL = attemptBaseUrl(`${url}/v1`, { rolloutId, attemptId: attempt.attemptId });
+  return new OpenAI({ baseURL, apiKey, maxRetries: 0 });
+}
+
+function heldBack(): { readonly until: Promise<void>; readonly release: () => void } {
+  let release: () => void = () => undefined;
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { until, release };
+}
+
+describe('agl gateway', () => {
+  it('that is told to stop lets calls end, turns new ones away, and then is gone', async () => {
+    const { until, release } = heldBack();
+    const model = await ScriptedModel.start([answer('5', { until })]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl, '--drain', '60s'] });
+    await using _ = agl;
+    const client = clientAt(url, rollout);
+    const stream = client.chat.completions.create({ ...request, stream: true });
+    while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    agl.terminate();
+    let status = 0;
+    while (status !== 429) {
+      const error: unknown = await client.models.list({ timeout: 5000 }).then(
+        () => client.chat.completions.create(request).catch((reason: unknown) => reason),
+        (reason: unknown) => reason,
+      );
+      if (error instanceof OpenAI.APIError) status = error.status ?? 0;
+    }
+    release();
+    let text = '';
+    for await (const chunk of await stream) text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).toBe('5');
+    expect(await agl.exitCode()).toBe(0);
+    expect(agl.stderr).toContain('gateway is stopping');
+    const store = await openStore(storeOf(folder));
+    const { items } = await store.querySpans({ rolloutId: rollout.rolloutId });
+    expect(items.map(modelCallFromSpan)).toMatchObject([{ isTrainable: true, choices: [{ index: 0 }] }]);
+    await store.close();
+    await model.close();
+  });
+
+  it('does not wait longer than it may for a call that does not end', async () => {
+    const model = await ScriptedModel.start([answer('5', { until: new Promise(() => undefined) })]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl, '--drain', '0.2s'] });
+    await using _ = agl;
+    const call = clientAt(url, rollout)
+      .chat.completions.create(request)
+      .catch((error: unknown) => error);
+    while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    agl.terminate();
+    expect(await call).toMatchObject({ status: 503, code: 'CANCELLED' });
+    expect(await agl.exitCode()).toBe(0);
+    await model.close();
+  });
+
+  it('knows agents by their tokens and those who run it by their key, and logs no secret', async () => {
+    const model = await ScriptedModel.start([answer('5')]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const secret = 'a secret of the tests with thirty-two bytes';
+    const upstreams = path.join(folder.path, 'upstreams.json');
+    writeFileSync(upstreams, JSON.stringify([{ id: 'tiny', baseUrl: model.baseUrl, apiKeyEnv: 'TINY_KEY' }]));
+    const { agl, url } = await startGateway({
+      folder,
+      flags: ['--upstreams', upstreams],
+      env: {
+        AGL_TOKEN_SECRET: secret,
+        AGL_GATEWAY_ADMIN_KEY: 'admin-key',
+        TINY_KEY: 'sk-tiny',
+        AGL_LOG_LEVEL: 'debug',
+      },
+    });
+    await using _ = agl;
+    const {
+      rolloutId,
+      attempt: { attemptId },
+    } = rollout;
+    const token = await new AttemptTokens({ secrets: [secret] }).create({ rolloutId, attemptId });
+    const headers = { 'x-request-id': 'from-the-test' };
+    const completion = await clientAt(url, rollout, token).chat.completions.create(request, { headers });
+    expect(completion._request_id).toBe('from-the-test');
+    expect(model.requests[0]?.headers).toMatchObject({
+      authorization: 'Bearer sk-tiny',
+      'x-request-id': 'from-the-test',
+    });
+    const metrics = (key: string): Promise<Response> =>
+      fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await metrics(token)).status).toBe(403);
+    expect(await (await metrics('admin-key')).text()).toContain('agl_gateway_calls_total{api="chat-completions"');
+    agl.interrupt();
+    expect(await agl.exitCode()).toBe(0);
+    expect(agl.stderr).toContain('"requestId":"from-the-test"');
+    expect(agl.stderr).toContain(rolloutId);
+    for (const hidden of [secret, 'admin-key', 'sk-tiny', token]) expect(agl.stderr + agl.output).not.toContain(hidden);
+    await model.close();
+  });
+
+  it.each([
+    [['--store', ':memory:'], /given no model server/],
+    [['--store', ':memory:', '--upstreams', '/nowhere.json'], /nowhere\.json cannot be read/],
+    [['--store', ':memory:', '--upstream', 'localhost:8000'], /not an http\(s\) URL/],
+    [['--store', ':memory:', '--upstream', 'http://x/v1', '--host', '0.0.0.0'], /no apiKey is set/],
+  ])('says what is wrong with %j', async (flags, message) => {
+    await using agl = new AglProcess(['gateway', ...flags]);
+    expect(await agl.exitCode()).toBe(2);
+    expect(agl.stderr).toMatch(message);
+  });
+
+  it('explains itself', async () => {
+    await using agl = new AglProcess(['gateway', '--help']);
+    expect(await agl.exitCode()).toBe(0);
+    for (const word of ['Examples:', '--agl-server', 'AGL_TOKEN_SECRET', '/metrics', 'SIGTERM']) {
+      expect(agl.output).toContain(word);
+    }
+  });
+});
