@@ -17,6 +17,12 @@ export { creditAssignment } from './credit-assignment/credit-assignment-options.
 export type { PerTurnCreditOptions } from './credit-assignment/per-turn-credit.ts';
 export { perTurnCredit } from './credit-assignment/per-turn-credit.ts';
 export { terminalCredit } from './credit-assignment/terminal-credit.ts';
+export type { ChatMessage } from './dataset/chat-message.ts';
+export type { FineTuneExample, FineTuneOptions } from './dataset/fine-tune-examples.ts';
+export { fineTuneExamples } from './dataset/fine-tune-examples.ts';
+export type { DatasetOptions } from './dataset/judged-calls.ts';
+export type { PreferenceExample, PreferenceExampleOptions, PreferenceExamples } from './dataset/preference-examples.ts';
+export { preferenceExamples } from './dataset/preference-examples.ts';
 export type { MeanComparison } from './evaluation/compare-means.ts';
 export { compareMeans, comparePairs } from './evaluation/compare-means.ts';
 export type { IntervalOptions, MeanInterval } from './evaluation/mean-interval.ts';

@@ -13,3 +13,10 @@ export function wholeNumber(options: { readonly min: number; readonly max?: numb
     return value;
   };
 }
+
+/** A parser for a flag that takes any finite number. */
+export function finiteNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError(`"${text}" is not a number.`);
+  return value;
+}

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addDatasetCommand } from './dataset-command.ts';
 import { addGatewayCommand } from './gateway-command.ts';
 import type { ProgramOptions } from './program-options.ts';
 import { addRolloutsCommand } from './rollouts-command.ts';
@@ -21,6 +22,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addRunsCommand(program);
   addRolloutsCommand(program);
   addShowCommand(program);
+  addDatasetCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);
   addRuntimeCommand(program);

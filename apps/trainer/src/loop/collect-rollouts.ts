@@ -93,7 +93,8 @@ async function waitForAll(enqueued: readonly Rollout[], options: CollectOptions)
 /** How often progress is shown while rollouts run, in milliseconds. */
 const progressIntervalMs = 200;
 
-async function withSpans(store: Store, rollout: Rollout): Promise<CollectedRollout> {
+/** A rollout with what was recorded in its latest attempt. */
+export async function withSpans(store: Store, rollout: Rollout): Promise<CollectedRollout> {
   const attempt = await store.getLatestAttempt(rollout.rolloutId);
   if (attempt === null) return { rollout, attemptId: null, spans: [] };
   const { items } = await store.querySpans({ rolloutId: rollout.rolloutId, attemptId: attempt.attemptId });

@@ -4,7 +4,7 @@ import { stepMetrics } from '../step/step-metrics.ts';
 import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
-import { selectTrajectories } from './select-trajectories.ts';
+import { selectBest } from './select-best.ts';
 import type { SupervisedOptions } from './supervised-options.ts';
 
 /**
@@ -20,7 +20,7 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
     groupSize: settings.groupSize ?? 8,
     planStep: (groups, context) => {
       const collected = collectStep(groups, settings);
-      const imitated = selectTrajectories(collected.trajectories, settings).map(asImitated);
+      const imitated = selectBest(collected.trajectories, settings).map(asImitated);
       const optimizer = adamOf(settings, context);
       const { epochs = 1, minibatches: parts = 1 } = settings;
       const updates = minibatches(imitated, { epochs, minibatches: parts, seed: context.seed }).map(

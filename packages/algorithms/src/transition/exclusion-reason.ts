@@ -24,7 +24,7 @@ export function exclusionReason(
 }
 
 /** Whether a call was made by one of these agents, each said by its name or its whole path. */
-function isOneOf(agents: readonly string[], { agentName, agentPath }: ModelCall): boolean {
+export function isOneOf(agents: readonly string[], { agentName, agentPath }: ModelCall): boolean {
   if (agentName !== null && agents.includes(agentName)) return true;
   return agentPath !== null && agents.includes(agentPathText(agentPath));
 }

@@ -1,0 +1,41 @@
+import type { JsonValue, ModelCall } from '@agentlightning/core';
+import { answeredMessage, askedMessages, type ChatMessage, isSameMessage } from './chat-message.ts';
+
+/** What an agent and its model said to each other, as far as one list of messages goes on. */
+export interface Conversation {
+  readonly messages: readonly ChatMessage[];
+  /** Places in `messages` of what the model said in these calls; other messages of an assistant were given. */
+  readonly sampled: readonly number[];
+  /** The tools that the last call had; null for none. */
+  readonly tools: JsonValue | null;
+}
+
+/**
+ * The conversations of an attempt: a call whose messages go on from an earlier call's messages and answer is the same
+ * conversation, anything else a new one. Calls without recorded bodies, or with an answer that broke off, are left out.
+ *
+ * @param calls - in order of sequence id
+ */
+export function conversations(calls: readonly ModelCall[]): readonly Conversation[] {
+  const open: Conversation[] = [];
+  for (const call of calls) {
+    const asked = askedMessages(call);
+    const answer = answeredMessage(call);
+    if (asked === null || answer === null) continue;
+    const place = open.findIndex(({ messages }) => goesOn(asked, messages));
+    const earlier = open[place]?.sampled ?? [];
+    const conversation = {
+      messages: [...asked, answer],
+      sampled: [...earlier, asked.length],
+      tools: call.request?.['tools'] ?? null,
+    };
+    if (place === -1) open.push(conversation);
+    else open[place] = conversation;
+  }
+  return open;
+}
+
+function goesOn(asked: readonly ChatMessage[], messages: readonly ChatMessage[]): boolean {
+  if (asked.length < messages.length) return false;
+  return messages.every((message, index) => isSameMessage(message, asked[index] ?? {}));
+}

@@ -1,0 +1,39 @@
+import type { CollectedGroup, JsonValue } from '@agentlightning/core';
+import { type Selection, selectBest } from '../supervised/select-best.ts';
+import type { ChatMessage } from './chat-message.ts';
+import { type Conversation, conversations } from './conversations.ts';
+import { type DatasetOptions, judgedCalls } from './judged-calls.ts';
+
+/** A line of a file for supervised fine-tuning, in OpenAI's chat format. */
+export interface FineTuneExample {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: JsonValue;
+}
+
+/** Which rollouts become examples. */
+export interface FineTuneOptions extends DatasetOptions, Selection {}
+
+/**
+ * The conversations of good rollouts, as a file for supervised fine-tuning has them: rejection sampling for models that are
+ * trained elsewhere. A conversation of several turns is one example. Messages of an assistant that the model did not say
+ * itself, such as examples in a prompt, have `weight: 0` and are not learnt.
+ *
+ * @example
+ * ```ts
+ * const lines = fineTuneExamples(groups, { minReward: 0.9, keepBest: 1 }).map((example) => JSON.stringify(example));
+ * ```
+ */
+export function fineTuneExamples(
+  groups: readonly CollectedGroup[],
+  options: FineTuneOptions = {},
+): readonly FineTuneExample[] {
+  return selectBest(judgedCalls(groups, options), options).flatMap(({ calls }) => conversations(calls).map(example));
+}
+
+function example({ messages, sampled, tools }: Conversation): FineTuneExample {
+  const said = new Set(sampled);
+  const weighed = messages.map((message, place) =>
+    message['role'] === 'assistant' && !said.has(place) ? { ...message, weight: 0 } : message,
+  );
+  return { messages: weighed, ...(tools === null ? {} : { tools }) };
+}

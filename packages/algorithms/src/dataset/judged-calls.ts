@@ -1,0 +1,37 @@
+import type { CollectedGroup, ModelCall } from '@agentlightning/core';
+import type { CollectOptions } from '../trajectory/collect-trajectories.ts';
+import { capturedCalls } from '../transition/captured-calls.ts';
+import { isOneOf } from '../transition/exclusion-reason.ts';
+import { transitionsFromSpans } from '../transition/transitions-from-spans.ts';
+
+/** What of the rollouts goes into a data set. */
+export type DatasetOptions = Omit<CollectOptions, 'rowLength'>;
+
+/** A finished rollout as text: what was said, and how good it was. */
+export interface JudgedCalls {
+  readonly rolloutId: string;
+  readonly groupId: string;
+  /** Null when it has none, which is not zero. */
+  readonly reward: number | null;
+  /** In order of sequence id; also those that have no token ids. */
+  readonly calls: readonly ModelCall[];
+}
+
+/** The model calls and rewards of the rollouts that succeeded. */
+export function judgedCalls(groups: readonly CollectedGroup[], options: DatasetOptions): readonly JudgedCalls[] {
+  return groups.flatMap(({ groupId, rollouts }) =>
+    rollouts
+      .filter(({ rollout }) => rollout.status === 'succeeded')
+      .map(({ rollout, attemptId, spans }) => {
+        const own = spans.filter((span) => span.attemptId === attemptId);
+        const { agents } = options;
+        const { calls } = capturedCalls(own);
+        return {
+          rolloutId: rollout.rolloutId,
+          groupId,
+          reward: transitionsFromSpans(own, options).finalReward,
+          calls: agents === undefined ? calls : calls.filter((call) => isOneOf(agents, call)),
+        };
+      }),
+  );
+}
