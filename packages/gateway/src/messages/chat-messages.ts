@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/c
 import { isJsonList, objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
 import { partsOrText, plainContent } from '../model-api/chat-content.ts';
+import { unsealedReasoning } from '../model-api/sealed-reasoning.ts';
 import { argumentsText } from './tool-input.ts';
 
 /**
@@ -79,7 +80,7 @@ function assistantMessage(blocks: readonly JsonObject[], place: string): JsonObj
   const calls: JsonObject[] = [];
   for (const [index, block] of blocks.entries()) {
     if (block.type === 'text') texts.push(textOf(block.text) ?? '');
-    else if (block.type === 'thinking') thoughts.push(textOf(block.thinking) ?? '');
+    else if (block.type === 'thinking') thoughts.push(thoughtsOf(block));
     else if (block.type === 'tool_use') calls.push(toolCall(block));
     else if (block.type !== 'redacted_thinking') throw unknownBlock(block, `${place}.${index}`);
   }
@@ -89,6 +90,11 @@ function assistantMessage(blocks: readonly JsonObject[], place: string): JsonObj
     ...(thoughts.length > 0 ? { reasoning_content: thoughts.join('\n') } : {}),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
   };
+}
+
+/** Thoughts that the client was not to see are in the signature. */
+function thoughtsOf({ thinking, signature }: JsonObject): string {
+  return textOf(thinking) || (unsealedReasoning(textOf(signature)) ?? '');
 }
 
 function toolCall({ id, name, input }: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
-import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
+import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
+import { notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/chat-content.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 
@@ -9,6 +9,7 @@ const ownFields: ReadonlySet<string> = new Set([
   'cache_control',
   'container',
   'context_management',
+  'diagnostics',
   'inference_geo',
   'mcp_servers',
   'messages',
@@ -22,6 +23,8 @@ const ownFields: ReadonlySet<string> = new Set([
   'thinking',
   'tool_choice',
   'tools',
+  'user_profile_id',
+  'workspace_id',
 ]);
 
 /**
@@ -30,12 +33,13 @@ const ownFields: ReadonlySet<string> = new Set([
  * @throws GatewayError 400 for what a chat engine cannot do, such as tools that run at Anthropic
  */
 export function chatRequestOf(request: JsonObject): JsonObject {
-  if (!isJsonList(request.messages)) throw badRequest('messages', 'messages is not a list');
   refuseOthers(request);
-  const rest = Object.fromEntries(Object.entries(request).filter(([name]) => !ownFields.has(name)));
+  const rest = Object.fromEntries(
+    Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
+  );
   const output = objectOf(request.output_config);
   const system = systemText(request.system);
-  const messages = chatMessages(objectsOf(request.messages));
+  const messages = chatMessages(requiredObjects(request.messages, 'messages'));
   return definedFields({
     ...rest,
     messages: joinedSystem([...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages]),
@@ -56,7 +60,7 @@ function refuseOthers(request: JsonObject): void {
 }
 
 function toolFields(request: JsonObject): JsonObject {
-  const tools = objectsOf(request.tools).map(chatTool);
+  const tools = optionalObjects(request.tools, 'tools').map(chatTool);
   if (tools.length === 0) return {};
   const choice = objectOf(request.tool_choice);
   return {

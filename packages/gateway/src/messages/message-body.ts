@@ -4,6 +4,7 @@ import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
 import type { AnswerPart, PartHead } from '../answer-parts/answer-part.ts';
 import { type NewCallId, partsOfMessage } from '../answer-parts/parts-of-message.ts';
 import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
+import { sealedReasoning } from '../model-api/sealed-reasoning.ts';
 import { toolInput } from './tool-input.ts';
 
 /** What an answer in the form of Messages is made with. */
@@ -19,7 +20,9 @@ export function messageOf(body: JsonObject, options: MessageOptions): JsonObject
   const end = new AnswerEnd();
   end.add(body);
   const parts = partsOfMessage(objectOf(firstChoice(body).message), newCallIdOf(options.stem));
-  const content = parts.filter((part) => isShown(part, options.request)).map(contentBlock);
+  const content = parts
+    .filter((part) => isShown(part, options.request))
+    .map((part) => contentBlock(part, isOmitted(options.request)));
   return {
     ...messageHead(body, options),
     content,
@@ -36,6 +39,9 @@ export function messageHead(body: JsonObject, { request, stem }: MessageOptions)
     role: 'assistant',
     model: textOf(body.model) ?? textOf(request.model) ?? '',
     content: [],
+    container: null,
+    diagnostics: null,
+    stop_details: null,
     stop_reason: null,
     stop_sequence: null,
   };
@@ -52,6 +58,8 @@ export function messageEnd(parts: readonly PartHead[], end: AnswerEnd, request: 
   const sequences = isJsonList(request.stop_sequences) ? request.stop_sequences : [];
   const isStopped = finishReason === 'stop' && stopSequence !== null && sequences.includes(stopSequence);
   return {
+    container: null,
+    stop_details: null,
     stop_reason: isStopped ? 'stop_sequence' : stopReason(parts, finishReason),
     stop_sequence: isStopped ? stopSequence : null,
   };
@@ -59,12 +67,14 @@ export function messageEnd(parts: readonly PartHead[], end: AnswerEnd, request: 
 
 /** The token counts, in which cached tokens are counted apart. */
 export function messageUsage(end: AnswerEnd): JsonObject {
-  const { inputTokens, cachedTokens, outputTokens } = end.usage;
+  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = end.usage;
   return {
     input_tokens: Math.max(0, inputTokens - cachedTokens),
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: cachedTokens,
     output_tokens: outputTokens,
+    output_tokens_details: { thinking_tokens: reasoningTokens },
+    server_tool_use: null,
   };
 }
 
@@ -73,22 +83,35 @@ export function isShown(part: PartHead, request: JsonObject): boolean {
   return part.kind !== 'reasoning' || objectOf(request.thinking).type !== 'disabled';
 }
 
+/** Whether thoughts come without their text, which is then in their signature only. */
+export function isOmitted(request: JsonObject): boolean {
+  return objectOf(request.thinking).display === 'omitted';
+}
+
 /** A block of a message's content. */
-export function contentBlock(part: AnswerPart): JsonObject {
+export function contentBlock(part: AnswerPart, areThoughtsOmitted: boolean): JsonObject {
   switch (part.kind) {
-    case 'reasoning':
-      return { type: 'thinking', thinking: part.text, signature: signatureOf(part.text) };
+    case 'reasoning': {
+      const thinking = areThoughtsOmitted ? '' : part.text;
+      return { type: 'thinking', thinking, signature: signatureOf(part.text, areThoughtsOmitted) };
+    }
     case 'call':
-      return { type: 'tool_use', id: part.id, name: part.name, input: toolInput(part.text) };
+      return {
+        type: 'tool_use',
+        id: part.id,
+        name: part.name,
+        input: toolInput(part.text),
+        caller: { type: 'direct' },
+      };
     case 'text':
     case 'refusal':
-      return { type: 'text', text: part.text };
+      return { type: 'text', text: part.text, citations: null };
   }
 }
 
-/** Clients send thoughts back only when they are signed; what it says is of no use to anybody. */
-export function signatureOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
+/** Clients send thoughts back only when they are signed. */
+export function signatureOf(text: string, areThoughtsOmitted: boolean): string {
+  return areThoughtsOmitted ? sealedReasoning(text) : createHash('sha256').update(text).digest('base64');
 }
 
 /** Ids for calls that the engine left without one. */

@@ -5,6 +5,7 @@ import { StreamedParts } from '../answer-parts/streamed-parts.ts';
 import { objectOf } from '../http/json-access.ts';
 import {
   contentBlock,
+  isOmitted,
   isShown,
   type MessageOptions,
   messageEnd,
@@ -66,17 +67,21 @@ export class MessageEvents {
       const start = { type: 'content_block_start', index, content_block: begunBlock(head) };
       return index === 0 ? [start, { type: 'ping' }] : [start];
     }
-    if (step.step === 'extend') return [{ type: 'content_block_delta', index, delta: blockDelta(head, step.text) }];
+    const areThoughtsOmitted = isOmitted(this.#options.request);
+    if (step.step === 'extend') {
+      if (head.kind === 'reasoning' && areThoughtsOmitted) return [];
+      return [{ type: 'content_block_delta', index, delta: blockDelta(head, step.text) }];
+    }
     this.#blocks += 1;
     const stop = { type: 'content_block_stop', index };
     if (step.part.kind !== 'reasoning') return [stop];
-    const signature = { type: 'signature_delta', signature: signatureOf(step.part.text) };
+    const signature = { type: 'signature_delta', signature: signatureOf(step.part.text, areThoughtsOmitted) };
     return [{ type: 'content_block_delta', index, delta: signature }, stop];
   }
 }
 
 function begunBlock(head: PartHead): JsonObject {
-  const block = contentBlock({ ...head, text: '' });
+  const block = contentBlock({ ...head, text: '' }, false);
   return head.kind === 'reasoning' ? { ...block, signature: '' } : block;
 }
 

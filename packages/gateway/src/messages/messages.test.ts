@@ -83,8 +83,17 @@ describe('an answer in the form of Messages', () => {
     const quiet = { ...request, thinking: { type: 'disabled' } };
     const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
     const whole = messageOf(chatBodyOf(answer), { ...options, request: quiet });
-    expect(whole.content).toEqual([{ type: 'text', text: 'Five.' }]);
+    expect(whole.content).toEqual([{ type: 'text', text: 'Five.', citations: null }]);
     expect(assembled(eventsOf(chatChunksOf(answer, [1]), quiet))).toEqual(whole);
+  });
+
+  it('has thoughts without their text when the client wants it so, and knows them when they come back', () => {
+    const omitted = { ...request, thinking: { type: 'adaptive', display: 'omitted' } };
+    const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
+    const whole = messageOf(chatBodyOf(answer), { ...options, request: omitted });
+    expect(whole.content).toMatchObject([{ type: 'thinking', thinking: '' }, { type: 'text' }]);
+    expect(assembled(eventsOf(chatChunksOf(answer, [1]), omitted))).toEqual(whole);
+    expect(chatMessages([{ role: 'assistant', content: whole.content ?? null }])).toEqual([chatMessageOf(answer)]);
   });
 
   it.each([

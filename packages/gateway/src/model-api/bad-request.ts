@@ -1,4 +1,6 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
+import { isJsonList } from '../http/json-access.ts';
 
 /** A request that cannot be answered as it is, and the part of it that is why. */
 export function badRequest(param: string | null, message: string, remedy?: string): GatewayError {
@@ -10,6 +12,20 @@ export function badRequest(param: string | null, message: string, remedy?: strin
     param,
     ...(remedy === undefined ? {} : { remedy }),
   });
+}
+
+/** The objects of a list in a request. @throws GatewayError 400 when it is no list, or something else is in it */
+export function requiredObjects(value: JsonValue | undefined, param: string): readonly JsonObject[] {
+  if (!isJsonList(value)) throw badRequest(param, `${param} is not a list`);
+  return value.map((entry, index) => {
+    if (!isJsonObject(entry)) throw badRequest(param, `${param}: entry ${index} is not an object`);
+    return entry;
+  });
+}
+
+/** The same, of a list that may be left out. */
+export function optionalObjects(value: JsonValue | undefined, param: string): readonly JsonObject[] {
+  return value === undefined || value === null ? [] : requiredObjects(value, param);
 }
 
 /** A request for what only the vendor's own servers can do: a model behind Chat Completions cannot. */

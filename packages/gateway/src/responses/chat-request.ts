@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
-import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
+import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
 import { chatMessages } from './chat-messages.ts';
 import { wantsLogprobs } from './response-body.ts';
 
@@ -15,6 +15,7 @@ const ownFields: ReadonlySet<string> = new Set([
   'max_output_tokens',
   'max_tool_calls',
   'metadata',
+  'parallel_tool_calls',
   'previous_response_id',
   'prompt',
   'prompt_cache_key',
@@ -44,7 +45,9 @@ const refusedFields: readonly string[] = ['conversation', 'prompt'];
  */
 export function chatRequestOf(request: JsonObject, items: readonly JsonObject[]): JsonObject {
   refuseOthers(request);
-  const rest = Object.fromEntries(Object.entries(request).filter(([name]) => !ownFields.has(name)));
+  const rest = Object.fromEntries(
+    Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
+  );
   const hasLogprobs = wantsLogprobs(request);
   return definedFields({
     ...rest,
@@ -65,7 +68,7 @@ export function inputItems(request: JsonObject): readonly JsonObject[] {
   const { input } = request;
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   if (!isJsonList(input)) throw badRequest('input', 'input is neither a text nor a list of items');
-  return objectsOf(input);
+  return requiredObjects(input, 'input');
 }
 
 function refuseOthers(request: JsonObject): void {
@@ -76,7 +79,7 @@ function refuseOthers(request: JsonObject): void {
 }
 
 function toolFields(request: JsonObject): JsonObject {
-  const tools = objectsOf(request.tools).map(chatTool);
+  const tools = optionalObjects(request.tools, 'tools').map(chatTool);
   if (tools.length === 0) return {};
   const choice = request.tool_choice ?? 'auto';
   const { parallel_tool_calls: parallel } = request;

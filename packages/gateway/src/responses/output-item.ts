@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import type { AnswerPart, PartHead } from '../answer-parts/answer-part.ts';
-import { sealedReasoning } from './reasoning-item.ts';
+import { sealedReasoning } from '../model-api/sealed-reasoning.ts';
 import { itemId } from './response-ids.ts';
 
 /** What an item of an output is made with. */
