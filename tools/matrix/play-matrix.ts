@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { repositoryRoot } from '../repository-files.ts';
 import type { Cell } from './cell.ts';
 import { vitestStandIn } from './contract-program.ts';
+import type { MatrixFramework } from './frameworks.ts';
 import { installRuntime } from './installed-runtime.ts';
+import { inMatrixHome } from './matrix-home.ts';
 import { packPackages } from './package-archives.ts';
 import { type CellResult, playCell } from './play-cell.ts';
 import { installUserProject } from './user-project.ts';
@@ -20,49 +20,70 @@ export interface PlayOptions {
   readonly onResult: (result: CellResult) => void;
 }
 
-/**
- * Plays fields of the matrix: packs, installs, and runs every program. Results come in the order of the fields.
- *
- * Everything happens in a folder of its own among the temporary files, since a folder within the workspace would find
- * the workspace's packages. It stays there, so that the next run is quick.
- */
+type Play = (cell: Cell) => Promise<CellResult>;
+
+/** Plays fields of the matrix: packs, installs, and runs every program. Results come in the order of the fields. */
 export async function playMatrix(cells: readonly Cell[], options: PlayOptions): Promise<readonly CellResult[]> {
-  const home = join(tmpdir(), `agentlightning-matrix-${digestOf(repositoryRoot).slice(0, 8)}`);
-  const { onProgress } = options;
+  return await inMatrixHome(options.onProgress, async (home) => {
+    const prepare = await preparation(home, cells, options);
+    const frameworks = [...new Set(cells.map(({ framework }) => framework))];
+    const results = new Map<Cell, CellResult>();
+    let next = prepareNext(frameworks, prepare);
+    while (next !== null) {
+      const { framework, play } = next;
+      const isReady = await play;
+      // npm waits for the network while the programs of the framework before need the processor.
+      next = prepareNext(frameworks, prepare);
+      const own = cells.filter((cell) => cell.framework === framework);
+      await inParallel(own, async (cell) => {
+        const result = await isReady(cell);
+        results.set(cell, result);
+        options.onResult(result);
+      });
+    }
+    return cells.flatMap((cell) => results.get(cell) ?? []);
+  });
+}
+
+function prepareNext(
+  frameworks: MatrixFramework[],
+  prepare: (framework: MatrixFramework) => Promise<Play>,
+): { readonly framework: MatrixFramework; readonly play: Promise<Play> } | null {
+  const framework = frameworks.shift();
+  if (framework === undefined) return null;
+  // What cannot be installed is a result as well, and no reason to leave out the rest.
+  const play = prepare(framework).catch(
+    (error: unknown): Play =>
+      (cell) =>
+        Promise.resolve(uninstalled(cell, error)),
+  );
+  return { framework, play };
+}
+
+/** Does what all fields need, and gives what prepares those of one framework. */
+async function preparation(
+  home: string,
+  cells: readonly Cell[],
+  { mayRemember, onProgress }: PlayOptions,
+): Promise<(framework: MatrixFramework) => Promise<Play>> {
   onProgress('packing');
   const names = ['core', ...cells.map(({ framework }) => framework.adapter)];
   const archives = await packPackages(names, join(home, 'archives'));
   const standIn = await vitestStandIn();
-
-  const results = new Map<Cell, CellResult>();
-  for (const framework of new Set(cells.map((cell) => cell.framework))) {
+  const commands = new Map<string, Promise<readonly string[]>>();
+  return async (framework) => {
     onProgress(`installing ${framework.name}`);
-    const own = cells.filter((cell) => cell.framework === framework);
     const folder = join(home, 'projects', framework.name.toLowerCase().replaceAll(' ', '-'));
-    const play = async (): Promise<Play> => {
-      const project = await installUserProject(framework, { folder, archives });
-      await putStandIn(folder, standIn);
-      const commands = new Map<Cell, readonly string[]>();
-      for (const cell of own) commands.set(cell, await installRuntime(cell.runtime, join(home, 'runtimes')));
-      const stage = { project, standIn, mayRemember: options.mayRemember };
-      return (cell) => playCell(cell, { ...stage, command: commands.get(cell) ?? [] });
+    const project = await installUserProject(framework, { folder, archives });
+    await putStandIn(folder, standIn);
+    return async (cell) => {
+      const { name } = cell.runtime;
+      const installing = commands.get(name) ?? installRuntime(cell.runtime, join(home, 'runtimes'));
+      commands.set(name, installing);
+      return await playCell(cell, { project, standIn, mayRemember, command: await installing });
     };
-    // What cannot be installed is a result as well, and no reason to leave out the rest.
-    const playOne = await play().catch(
-      (error: unknown): Play =>
-        (cell) =>
-          Promise.resolve(uninstalled(cell, error)),
-    );
-    await inParallel(own, async (cell) => {
-      const result = await playOne(cell);
-      results.set(cell, result);
-      options.onResult(result);
-    });
-  }
-  return cells.flatMap((cell) => results.get(cell) ?? []);
+  };
 }
-
-type Play = (cell: Cell) => Promise<CellResult>;
 
 function uninstalled(cell: Cell, error: unknown): CellResult {
   const failed = [{ name: 'the installation', reason: String(error) }];
@@ -84,8 +105,4 @@ async function inParallel<TItem>(items: readonly TItem[], work: (item: TItem) =>
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
   };
   await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, worker));
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

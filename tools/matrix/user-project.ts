@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runCommand } from '../verify/run-command.ts';
 import type { MatrixFramework } from './frameworks.ts';
+import { failingExamples } from './readme-examples.ts';
 
 /** A project outside of the workspace, as a user has one: a framework, and an adapter from its packed archive. */
 export interface UserProject {
@@ -22,7 +23,8 @@ interface Installed {
 }
 
 /**
- * Installs a framework with plain npm, then the adapter and core from their archives, and looks at what came along.
+ * Installs a framework with plain npm, then the adapter and core from their archives, looks at what came along, and tries
+ * the examples of the README.
  *
  * @param folder where the project is; what is there from an earlier run is used again
  * @param archives by the name of the package's folder
@@ -49,7 +51,9 @@ export async function installUserProject(
   }
   await rm(join(folder, 'installed.json'), { force: true });
   const known = JSON.parse(await readFile(join(folder, 'framework-tree.json'), 'utf8')) as readonly InstalledPackage[];
-  const problems = await addOurs(folder, { ours, adapter: framework.adapter, known });
+  const problems = [...(await addOurs(folder, { ours, adapter: framework.adapter, known }))];
+  // Examples are written for the current version.
+  if (framework.age === 'current') problems.push(...(await failingExamples(framework.adapter, folder)));
   await writeFile(join(folder, 'installed.json'), JSON.stringify({ digest, problems }));
   return { folder, digest, problems };
 }
