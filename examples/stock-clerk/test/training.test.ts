@@ -41,10 +41,11 @@ function withAdvantages(change: (estimate: AdvantageEstimate) => readonly number
       return { ...estimate, advantages: change(estimate) };
     },
   };
+  if (algorithm?.type !== 'grpo') throw new Error('the example is trained by grpo');
   return { algorithm: { ...algorithm, advantage }, steps: 8 };
 }
 
-const algorithm = config.algorithm ?? { type: 'grpo' };
+const { algorithm } = config;
 
 test(
   'learns to look up and to repeat what the tool said',

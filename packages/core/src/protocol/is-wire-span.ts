@@ -1,4 +1,4 @@
-import type { Attributes } from '../span.ts';
+import { isAttributes } from './is-attributes.ts';
 import type { WireSpan, WireSpanContext } from './wire-span.ts';
 
 /**
@@ -21,16 +21,6 @@ export function isWireSpan(value: unknown): value is WireSpan {
     isContextOrAbsent(value['parent']) &&
     (resource === undefined || isResource(resource))
   );
-}
-
-/** Whether a value is an object of strings, numbers, booleans, and lists of them. */
-export function isAttributes(value: unknown): value is Attributes {
-  if (!isObject(value)) return false;
-  for (const name of Object.keys(value)) {
-    const entry = value[name];
-    if (!isPrimitive(entry) && !(Array.isArray(entry) && entry.every(isPrimitive))) return false;
-  }
-  return true;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -109,10 +99,6 @@ function isNumberOrAbsent(value: unknown): boolean {
 
 function isAbsent(value: unknown): value is null | undefined {
   return value === null || value === undefined;
-}
-
-function isPrimitive(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
 function isObject(value: unknown): value is Fields {

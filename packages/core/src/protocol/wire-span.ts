@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
-import { isAttributes } from './is-wire-span.ts';
+import { isAttributes } from './is-attributes.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
 
 /** Where a span stands, as the store protocol has it. */
