@@ -119,6 +119,19 @@ describe('a key', () => {
     await again.close();
   });
 
+  test('may be the password of a URL, for clients that know of no keys', async () => {
+    const { key } = await store.createAccessKey({ name: 'python', scope: 'runner' });
+    await clock.advance(5000);
+    const statusWith = async (authorization: string): Promise<number> =>
+      (await fetch(`${server.url}/v1/agl/resources`, { headers: { authorization } })).status;
+    expect(await statusWith(`Basic ${btoa(`agl:${key}`)}`)).toBe(200);
+    expect(await statusWith(`basic ${btoa(`:${key}`)}`)).toBe(200);
+    expect(await statusWith(`Basic ${btoa(`${key}:`)}`)).toBe(401);
+    expect(await statusWith(`Basic ${btoa(key)}`)).toBe(401);
+    expect(await statusWith(`Basic ${key}`)).toBe(401);
+    expect(await statusWith(key)).toBe(401);
+  });
+
   test('is refused when it has expired, and with any other secret', async () => {
     const { key } = await store.createAccessKey({ name: 'short', scope: 'runner', lifetimeMs: 10_000 });
     await clock.advance(9999);

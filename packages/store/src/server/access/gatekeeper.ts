@@ -54,7 +54,7 @@ export class Gatekeeper {
    * @throws AgentLightningError UNAUTHENTICATED
    */
   async bearerOf(authorization: string | undefined): Promise<Bearer> {
-    const key = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
+    const key = keyIn(authorization ?? '');
     const { attemptTokens } = this.#options;
     if (key !== undefined && attemptTokens !== null && AttemptTokens.isAttemptToken(key)) {
       return { kind: 'agent', claims: await attemptTokens.verify(key) };
@@ -98,6 +98,17 @@ export class Gatekeeper {
       this.#looking = null;
     }
   }
+}
+
+/**
+ * The key in an `Authorization` header: a bearer's, or the password of a basic one. Clients that know of no keys,
+ * such as that of the Python package, send the latter when their URL has a password.
+ */
+function keyIn(authorization: string): string | undefined {
+  const [, scheme = '', credentials = ''] = /^(Bearer|Basic) (.+)$/i.exec(authorization) ?? [];
+  if (scheme.toLowerCase() !== 'basic') return credentials === '' ? undefined : credentials;
+  const decoded = Buffer.from(credentials, 'base64').toString('utf8');
+  return decoded.includes(':') ? decoded.slice(decoded.indexOf(':') + 1) : undefined;
 }
 
 /** Both are hex digits of SHA-256, and so of one length. */

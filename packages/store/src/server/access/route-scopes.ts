@@ -19,7 +19,8 @@ export const routeScopes: Readonly<Record<string, RouteScope>> = {
 
   [`POST ${base}/queues/rollouts/enqueue`]: 'trainer',
   [`POST ${base}/queues/rollouts/dequeue`]: 'runner',
-  [`POST ${base}/rollouts`]: 'trainer',
+  // Past the queue, as a runner does that tries one task, and a gateway for calls of no rollout.
+  [`POST ${base}/rollouts`]: 'runner',
   [`GET ${base}/rollouts`]: 'trainer',
   [`POST ${base}/rollouts/search`]: 'trainer',
   [`GET ${rollout}`]: 'agent',
