@@ -63,7 +63,11 @@ export class HttpLoad {
           else reject(new Error(`${method} ${path} answered ${statusCode}: ${text.slice(0, 300)}`));
         });
       });
-      sent.on('error', reject);
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        // The server let go of a connection that was idle just when it was used again.
+        if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(this.send(request));
+        else reject(error);
+      });
       sent.end(body ?? undefined);
     });
   }

@@ -2,12 +2,12 @@
  * `pnpm bench store`: spans and claims a second over HTTP, each acknowledged when it is durable; how long every call
  * takes; memory; and whether anything gets slower as the store grows. The server runs in a process of its own, the
  * load in this one. What it is compared with is measured in the same run: the bare database, and the Python package's
- * server where it is installed.
+ * server where there is a Python.
  *
  * @module
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '@agentlightning/store/testing';
@@ -21,9 +21,9 @@ const { values: flags } = parseArgs({
   options: {
     /** How many rollouts the stores hold that are compared, the smallest first. */
     sizes: { type: 'string', default: '1000,100000' },
-    /** All sizes, up to a million rollouts with ten million spans: minutes more, and 8 GB of disk. */
+    /** PostgreSQL too, and all sizes, up to a million rollouts with ten million spans: minutes more, 10 GB of disk. */
     full: { type: 'boolean', default: false },
-    /** The Python that has the package `agentlightning`. */
+    /** The Python that has the package `agentlightning`, when it is not to be installed as for the interop tests. */
     python: { type: 'string' },
     /** Measures PostgreSQL too. */
     postgres: { type: 'boolean', default: false },
@@ -32,6 +32,11 @@ const { values: flags } = parseArgs({
   },
 });
 const sizes = (flags.full ? '1000,100000,1000000' : flags.sizes).split(',').map(Number);
+console.log(
+  `Load of the machine before: ${loadavg()
+    .map((load) => load.toFixed(1))
+    .join(', ')}`,
+);
 const folder = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
 const results: BenchmarkResult[] = [];
 try {
@@ -45,7 +50,7 @@ try {
     results.push(...sqlite.results, ...(await measurePython(flags.python, sqlite.throughput)));
     results.push(...(await measureCalls(path.join(folder, 'calls.db'))));
   }
-  if (flags.postgres) {
+  if ((flags.postgres || flags.full) && !flags['only-sizes']) {
     await using postgres = await startPostgres({ isDurable: true });
     const measured = await measureThroughput({
       name: 'PostgreSQL',

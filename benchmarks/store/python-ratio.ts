@@ -1,6 +1,7 @@
+import { interopEnvironments, preparePython } from '../../tools/python-environment.ts';
 import { type BenchmarkResult, result } from '../report.ts';
 import { HttpLoad } from './http-load.ts';
-import { findPython, startPythonServer } from './python-server.ts';
+import { startPythonServer } from './python-server.ts';
 import type { Throughput } from './throughput.ts';
 import { claims, singleSpans } from './workload.ts';
 
@@ -12,12 +13,16 @@ export async function measurePython(
   givenPython: string | undefined,
   ours: Throughput,
 ): Promise<readonly BenchmarkResult[]> {
-  const python = givenPython ?? findPython();
-  if (python === null) {
-    console.log('Without the Python package: not installed (the interop tests install it, or give --python <path>).');
+  // The interop tests know how to install it, apart from everything else.
+  const environment =
+    givenPython === undefined
+      ? await preparePython(interopEnvironments['agentlightning 0.3.0'])
+      : { python: givenPython };
+  if ('missing' in environment) {
+    console.log(`Not compared with the Python package: ${environment.missing}.`);
     return [];
   }
-  const server = await startPythonServer(python);
+  const server = await startPythonServer(environment.python);
   const load = new HttpLoad(server.url);
   try {
     await singleSpans(load, 200, 64);

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -11,14 +10,6 @@ const interopFolder = path.resolve(import.meta.dirname, '../../packages/store/te
 export interface PythonServer {
   readonly url: string;
   close(): Promise<void>;
-}
-
-/** The Python that the interop tests have installed the package for; null when they have not. */
-export function findPython(): string | null {
-  const environments = path.join(interopFolder, '.venv');
-  if (!existsSync(environments)) return null;
-  const complete = readdirSync(environments).find((name) => existsSync(path.join(environments, name, 'complete')));
-  return complete === undefined ? null : path.join(environments, complete, 'bin', 'python');
 }
 
 /** Starts the server of the Python package. */

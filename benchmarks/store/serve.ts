@@ -2,11 +2,19 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
+/** What the process of a store uses. */
+export interface StoreUsage {
+  /** How much memory it holds. */
+  readonly rssBytes: number;
+  /** For how long the thread that serves was at work so far: what else goes on in the machine does not count. */
+  readonly servingCpuMs: number;
+}
+
 /** A store's server in a process of its own. */
 export interface ServedStore {
   readonly url: string;
-  /** How much memory its process holds, in bytes, after collecting garbage. */
-  memoryBytes(): Promise<number>;
+  /** What its process uses, after collecting garbage. */
+  usage(): Promise<StoreUsage>;
   close(): Promise<void>;
 }
 
@@ -23,10 +31,10 @@ export async function serve(location: string): Promise<ServedStore> {
   const [{ url }] = (await Promise.race([once(child, 'message'), failed])) as [{ readonly url: string }];
   return {
     url,
-    memoryBytes: async () => {
-      child.send('memory');
-      const [{ rssBytes }] = (await once(child, 'message')) as [{ readonly rssBytes: number }];
-      return rssBytes;
+    usage: async () => {
+      child.send('usage');
+      const [usage] = (await once(child, 'message')) as [StoreUsage];
+      return usage;
     },
     close: async () => {
       child.send('close');

@@ -93,7 +93,7 @@ async function compare(
 
 /** Times the first page of every kind of list of the largest store: the median of several, of each. */
 async function firstPages({ load, rollouts, someIds }: SizedStore): Promise<readonly BenchmarkResult[]> {
-  const orders = ['start_time', 'end_time', 'status', 'rollout_id', 'mode'].flatMap((field) =>
+  const orders = ['start_time', 'end_time', 'status', 'rollout_id', 'mode', 'resources_id'].flatMap((field) =>
     ['asc', 'desc'].map((direction) => `&sort_by=${field}&sort_order=${direction}`),
   );
   const filters = [

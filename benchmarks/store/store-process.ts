@@ -1,5 +1,5 @@
 /**
- * A store and its server, alone in a process as in production. Tells its URL when it listens, and its memory
+ * A store and its server, alone in a process as in production. Tells its URL when it listens, and what it uses
  * whenever it is asked.
  *
  * @module
@@ -17,7 +17,8 @@ process.on('message', (message) => {
     });
   } else {
     globalThis.gc?.();
-    process.send?.({ rssBytes: process.memoryUsage().rss });
+    const { user, system } = process.threadCpuUsage();
+    process.send?.({ rssBytes: process.memoryUsage().rss, servingCpuMs: (user + system) / 1000 });
   }
 });
 process.send?.({ url: server.url });

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type BenchmarkResult, median, result } from '../report.ts';
-import { bareSpansPerSecond } from './bare-database.ts';
+import { type BareResult, measureBareDatabase } from './bare-database.ts';
 import { HttpLoad, type LoadResult, percentiles } from './http-load.ts';
 import { serve } from './serve.ts';
 import { batchedSpans, claims, singleSpans } from './workload.ts';
@@ -11,6 +11,8 @@ const rounds = 3;
 const batches = { batches: 200, perBatch: 500, clients: 4 } as const;
 const workers = 1000;
 const mebibyte = 2 ** 20;
+/** How much the memory of a server may grow by 50 MiB of spans that pass through it. */
+const largestGrowthMebibytes = 16;
 
 /** Spans and claims a second of one kind of store, over HTTP, each acknowledged when it is durable. */
 export interface Throughput {
@@ -24,8 +26,8 @@ export interface MeasuredStore {
   readonly name: string;
   /** Where the empty store of a round is. */
   readonly locationOf: (round: number) => string | Promise<string>;
-  /** What to measure in the same round, right after the batches: spans a second of something to compare them with. */
-  readonly compare?: (round: number) => Promise<number>;
+  /** What to measure in the same round, right after the batches: the bare database, to compare them with. */
+  readonly compare?: (round: number) => Promise<BareResult>;
   /** The claims a second that it should give out; null for as many as they are. */
   readonly claimsTarget: number | null;
 }
@@ -35,7 +37,10 @@ export async function measureThroughput(
   measured: MeasuredStore,
 ): Promise<{ readonly throughput: Throughput; readonly results: readonly BenchmarkResult[] }> {
   const outcomes: Round[] = [];
-  for (let round = 0; round < rounds; round += 1) outcomes.push(await measureRound(measured, round));
+  for (let round = 0; round < rounds; round += 1) {
+    console.log(`${measured.name}: round ${round + 1} of ${rounds}`);
+    outcomes.push(await measureRound(measured, round));
+  }
   const medianOf = (value: (round: Round) => number): number => median(outcomes.map(value));
   const throughput = {
     singleSpans: medianOf(({ singles }) => singles.perSecond),
@@ -44,19 +49,12 @@ export async function measureThroughput(
   };
   const { name, claimsTarget, compare } = measured;
   const bound = claimsTarget === null ? null : { atLeast: claimsTarget };
-  const bare = medianOf((round) => round.bare);
-  const share = medianOf((round) => round.batched.perSecond / round.bare);
   return {
     throughput,
     results: [
       result(`${name}: spans one by one, 64 clients`, { value: throughput.singleSpans, unit: 'spans/s' }, null),
       result(`${name}: spans in batches of 500`, { value: throughput.batchedSpans, unit: 'spans/s' }, null),
-      ...(compare === undefined
-        ? []
-        : [
-            result('bare SQLite: spans in batches of 500', { value: bare, unit: 'spans/s' }, null),
-            result('batched ingest, of what bare SQLite does', { value: share, unit: 'x' }, { atLeast: 0.7 }),
-          ]),
+      ...(compare === undefined ? [] : comparison(outcomes)),
       result(`${name}: claims, 1,000 workers`, { value: throughput.claims, unit: 'claims/s' }, bound),
       ...latencies(
         `${name}: span, 64 clients`,
@@ -74,16 +72,33 @@ export async function measureThroughput(
       result(
         `${name}: growth by 100,000 more spans`,
         { value: medianOf((round) => round.growthMebibytes), unit: 'MiB' },
-        null,
+        { atMost: largestGrowthMebibytes },
       ),
     ],
   };
 }
 
+/** Batches compared with what the bare database did in the same round. */
+function comparison(outcomes: readonly Round[]): readonly BenchmarkResult[] {
+  const medianOf = (value: (round: Round, bare: BareResult) => number): number =>
+    median(outcomes.flatMap((round) => (round.bare === null ? [] : [value(round, round.bare)])));
+  const bare = medianOf((_, { spansPerSecond }) => spansPerSecond);
+  const share = medianOf(({ batched }, { spansPerSecond }) => batched.perSecond / spansPerSecond);
+  const cpu = medianOf(({ servingCpuPerSpanUs }) => servingCpuPerSpanUs);
+  const bareCpu = medianOf((_, { cpuPerSpanUs }) => cpuPerSpanUs);
+  return [
+    result('bare SQLite: spans in batches of 500', { value: bare, unit: 'spans/s' }, null),
+    result('batched ingest, of what bare SQLite does', { value: share, unit: 'x' }, { atLeast: 0.7 }),
+    result('batched ingest: processor time of the serving thread', { value: cpu, unit: 'us/span' }, null),
+    result('bare SQLite: processor time', { value: bareCpu, unit: 'us/span' }, null),
+  ];
+}
+
 interface Round {
   readonly singles: LoadResult;
   readonly batched: LoadResult;
-  readonly bare: number;
+  readonly bare: BareResult | null;
+  readonly servingCpuPerSpanUs: number;
   readonly claimed: LoadResult;
   readonly startMebibytes: number;
   readonly growthMebibytes: number;
@@ -94,14 +109,15 @@ async function measureRound({ locationOf, compare }: MeasuredStore, round: numbe
   const load = new HttpLoad(store.url);
   try {
     await singleSpans(load, 2000, 64);
-    const startBytes = await store.memoryBytes();
+    const start = await store.usage();
     const singles = await singleSpans(load, 10_000, 64);
     await batchedSpans(load, { ...batches, batches: 60 });
+    const before = await store.usage();
     const batched = await batchedSpans(load, batches);
-    const bare = compare === undefined ? Number.NaN : await compare(round);
-    const fullBytes = await store.memoryBytes();
+    const after = await store.usage();
+    const bare = compare === undefined ? null : await compare(round);
     await batchedSpans(load, batches);
-    const growthBytes = (await store.memoryBytes()) - fullBytes;
+    const { rssBytes } = await store.usage();
     await claims(load, 2000, workers);
     const claimed = await claims(load, 10_000, workers);
     return {
@@ -109,8 +125,9 @@ async function measureRound({ locationOf, compare }: MeasuredStore, round: numbe
       batched,
       bare,
       claimed,
-      startMebibytes: startBytes / mebibyte,
-      growthMebibytes: growthBytes / mebibyte,
+      servingCpuPerSpanUs: ((after.servingCpuMs - before.servingCpuMs) * 1000) / (batches.batches * batches.perBatch),
+      startMebibytes: start.rssBytes / mebibyte,
+      growthMebibytes: (rssBytes - after.rssBytes) / mebibyte,
     };
   } finally {
     load.close();
@@ -118,9 +135,9 @@ async function measureRound({ locationOf, compare }: MeasuredStore, round: numbe
   }
 }
 
-/** Spans a second that the bare database takes, in the same batches. */
-export function measureBare(folder: string, round: number): Promise<number> {
-  return bareSpansPerSecond(path.join(folder, `bare-${round}.db`), batches);
+/** How fast the bare database takes spans, in the same batches. */
+export function measureBare(folder: string, round: number): Promise<BareResult> {
+  return measureBareDatabase(path.join(folder, `bare-${round}.db`), batches);
 }
 
 /** The two latencies of a call that people look at. */

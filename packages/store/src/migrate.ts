@@ -4,11 +4,12 @@ import { firstSchema } from './migrations/0001-first-schema.ts';
 import { timeAndRetention } from './migrations/0002-time-and-retention.ts';
 import { longLists } from './migrations/0003-long-lists.ts';
 import { accessKeys } from './migrations/0004-access-keys.ts';
+import { moreOrders } from './migrations/0005-more-orders.ts';
 import { readInteger, readText } from './row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [firstSchema, timeAndRetention, longLists, accessKeys];
+export const migrations: readonly Migration[] = [firstSchema, timeAndRetention, longLists, accessKeys, moreOrders];
 
 /** What a migration needs to know besides the driver. */
 export interface MigrateOptions {

@@ -28,7 +28,7 @@ const rowsPerInsert = 16;
 /** How long the write-ahead log grows before it is copied into the file: to 32 MiB. */
 const pagesPerCheckpoint = 8192;
 /** How much of the file is kept in memory, in KiB. */
-const cacheKibibytes = 32_768;
+const cacheKibibytes = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
 
 /** The embedded database: one connection, used by one piece of work at a time, and one commit for those that come together. */

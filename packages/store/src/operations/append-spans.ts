@@ -32,13 +32,13 @@ export async function appendSpanRows(
   context: OperationContext,
   rows: readonly SpanRow[],
 ): Promise<readonly (number | null)[]> {
+  const batches = batchesOf(rows);
+  const different = new Set(batches);
   await lockRows(
     context,
     'rollouts',
-    rows.map((row) => row[0]),
+    [...different].map(({ rolloutId }) => rolloutId),
   );
-  const batches = batchesOf(rows);
-  const different = new Set(batches);
   const counters = new Map<string, number>();
   for (const batch of different) {
     const { rolloutId, attemptId } = batch;
@@ -74,7 +74,10 @@ interface SpanBatch {
 function batchesOf(rows: readonly SpanRow[]): readonly SpanBatch[] {
   const byRollout = new Map<string, Map<string, SpanBatch>>();
   let last: SpanBatch | null = null;
-  return rows.map(([rolloutId, attemptId, spanId]) => {
+  // By index here and below: taking lists apart costs as much as all the rest of it, hundreds of times a request.
+  return rows.map((row) => {
+    const rolloutId = row[0];
+    const attemptId = row[1];
     // Spans that come together are mostly of one attempt.
     if (last === null || last.attemptId !== attemptId || last.rolloutId !== rolloutId) {
       const byAttempt = byRollout.get(rolloutId) ?? new Map<string, SpanBatch>();
@@ -82,7 +85,7 @@ function batchesOf(rows: readonly SpanRow[]): readonly SpanBatch[] {
       last = byAttempt.get(attemptId) ?? newBatch(rolloutId, attemptId);
       byAttempt.set(attemptId, last);
     }
-    last.spanIds.push(spanId);
+    last.spanIds.push(row[2]);
     return last;
   });
 }
@@ -101,12 +104,13 @@ function numberNewSpans(
   counters: Map<string, number>,
 ): NewSpans {
   return rows.map((row, index): SpanRow | null => {
-    const [rolloutId, , spanId, given] = row;
+    const rolloutId = row[0];
+    const spanId = row[2];
     const batch = batches[index];
     if (batch === undefined || batch.known.has(spanId)) return null;
     batch.known.add(spanId);
     const last = counters.get(rolloutId) ?? 0;
-    const sequenceId = given ?? last + 1;
+    const sequenceId = row[3] ?? last + 1;
     if (sequenceId > last) counters.set(rolloutId, sequenceId);
     batch.count += 1;
     batch.lastSequenceId = Math.max(batch.lastSequenceId, sequenceId);

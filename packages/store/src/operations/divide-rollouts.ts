@@ -29,8 +29,8 @@ interface RolloutCount {
 
 /** The orders that there is an index of for each way of choosing rollouts; the default order is ''. */
 const indices: Readonly<Record<string, readonly string[]>> = {
-  '': ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode'],
-  status: ['', 'startTimeMs', 'endTimeMs', 'status'],
+  '': ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
+  status: ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode'],
   mode: ['', 'mode'],
   runId: ['', 'startTimeMs', 'endTimeMs', 'mode'],
   'runId mode': ['', 'mode'],
