@@ -1,8 +1,10 @@
+import { type ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
 import { createAdaptorServer, type ServerType } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
+import { OwnConnection } from './http/call-answer.ts';
 
 /** A gateway and where it listens. */
 export interface ServeGatewayOptions extends GatewayOptions {
@@ -10,6 +12,8 @@ export interface ServeGatewayOptions extends GatewayOptions {
   readonly host?: string;
   /** 0 for any free one. @default 0 */
   readonly port?: number;
+  /** How long a request may take to arrive, in milliseconds; slower ones are answered 408. @default 120000 */
+  readonly arrivalTimeoutMs?: number;
 }
 
 /** How long connections may take to end when the gateway closes. */
@@ -42,9 +46,10 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   await gateway.restore();
   // The global Request and Response stay as they are: the agent may run in this process.
   const server = createAdaptorServer({
-    fetch: gateway.app.fetch,
+    fetch: (request, { outgoing }) =>
+      gateway.app.fetch(request, outgoing instanceof ServerResponse ? new OwnConnection(outgoing) : {}),
     overrideGlobalObjects: false,
-    serverOptions: { keepAliveTimeout: 65_000 },
+    serverOptions: connectionLimits(options.arrivalTimeoutMs ?? 120_000),
   });
   const { port } = await listen(server, host, options.port ?? 0);
   const hostInUrl = host.includes(':') ? `[${host}]` : host;
@@ -65,6 +70,17 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
       await isClosed;
       isOver.abort();
     },
+  };
+}
+
+/** What one connection may cost, whoever is at its other end. Longer headers are answered 431. */
+function connectionLimits(arrivalTimeoutMs: number): ServerOptions {
+  return {
+    keepAliveTimeout: 65_000,
+    headersTimeout: Math.min(30_000, arrivalTimeoutMs),
+    requestTimeout: arrivalTimeoutMs,
+    connectionsCheckingInterval: Math.min(5000, arrivalTimeoutMs / 2),
+    maxHeaderSize: 32 * 1024,
   };
 }
 

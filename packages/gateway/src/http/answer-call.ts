@@ -2,8 +2,10 @@ import type { AttemptAddress } from '../calling-attempt.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { CallObservation } from '../observe/call-observation.ts';
 import { attemptAddressOf } from './attempt-address.ts';
+import { type CallAnswer, OwnConnection, respond } from './call-answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ModelApi } from './model-apis.ts';
+import { requestIdHeader } from './request-id.ts';
 import type { GatewayContext, RouteOptions } from './route-options.ts';
 
 /** A model call is let in by the gate, read, and answered; it leaves when it is recorded too. */
@@ -13,9 +15,10 @@ export function answerCall(options: RouteOptions, api: ModelApi): (c: GatewayCon
     const observation = new CallObservation({ requestId: c.var.requestId, api: api.name, startTimeMs: clock.now() });
     const report = options.observer.follow(observation);
     try {
-      const response = await letIn(options, { c, api, observation, onLeft: report.left });
-      report.answered(response.status);
-      return response;
+      const answer = await letIn(options, { c, api, observation, onLeft: report.left });
+      report.answered(answer.status);
+      const headers = { ...answer.headers, [requestIdHeader]: observation.requestId };
+      return respond({ ...answer, headers }, OwnConnection.of(c.env));
     } catch (error) {
       report.left();
       // Nobody reads this answer; a body that broke off is no fault of the gateway.
@@ -36,7 +39,7 @@ interface ArrivedCall {
   readonly onLeft: () => void;
 }
 
-async function letIn(options: RouteOptions, { c, api, observation, onLeft }: ArrivedCall): Promise<Response> {
+async function letIn(options: RouteOptions, { c, api, observation, onLeft }: ArrivedCall): Promise<CallAnswer> {
   const { parts, gate, calls } = options;
   const { headers } = c.req.raw;
   const named = attemptAddressOf({ param: (name) => c.req.param(name), headers, caller: c.var.caller });

@@ -8,9 +8,10 @@ import { messagesApi } from '../messages/messages-api.ts';
 import { answerModelCall, type ClientApi } from '../model-api/answer-model-call.ts';
 import { answerEmbeddings } from '../passed-through/answer-embeddings.ts';
 import { responsesApi } from '../responses/responses-api.ts';
+import type { CallAnswer } from './call-answer.ts';
 
 /** Answers a model call, and calls its `leave` when it is answered and recorded. */
-export type AnswerCall = (parts: GatewayParts, call: IncomingCall) => Promise<Response>;
+export type AnswerCall = (parts: GatewayParts, call: IncomingCall) => Promise<CallAnswer>;
 
 /** A model API that agents may speak. */
 export interface ModelApi {

@@ -1,6 +1,7 @@
 import { type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import type { CallAnswer } from '../http/call-answer.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 import { translates } from '../model-api/api-support.ts';
 import { badRequest } from '../model-api/bad-request.ts';
@@ -12,7 +13,7 @@ import { chatRequestOf } from './chat-request.ts';
  *
  * @throws GatewayError 404 when the upstream has neither
  */
-export async function answerCountTokens(parts: GatewayParts, call: IncomingCall): Promise<Response> {
+export async function answerCountTokens(parts: GatewayParts, call: IncomingCall): Promise<CallAnswer> {
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const asked = textOf(request.model);
@@ -27,7 +28,8 @@ export async function answerCountTokens(parts: GatewayParts, call: IncomingCall)
   }
   const count = await countOf(parts, call, { ...chatRequestOf(request), model });
   call.leave();
-  return Response.json({ input_tokens: count });
+  const headers = { 'content-type': 'application/json' };
+  return { status: 200, headers, body: JSON.stringify({ input_tokens: count }) };
 }
 
 async function countOf(parts: GatewayParts, call: IncomingCall, chatRequest: JsonObject): Promise<number> {

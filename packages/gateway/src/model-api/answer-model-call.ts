@@ -3,6 +3,7 @@ import type { CallingAttempt } from '../calling-attempt.ts';
 import { startCall } from '../capture/call-recorder.ts';
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import type { CallAnswer } from '../http/call-answer.ts';
 import { textOf } from '../http/json-access.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { lacksApi, type TranslatableApi, translates } from './api-support.ts';
@@ -37,7 +38,7 @@ interface ReadCall {
  *
  * @throws GatewayError when it is not answered with the model's words
  */
-export async function answerModelCall(api: ClientApi, parts: GatewayParts, call: IncomingCall): Promise<Response> {
+export async function answerModelCall(api: ClientApi, parts: GatewayParts, call: IncomingCall): Promise<CallAnswer> {
   const startTimeMs = parts.caller.clock.now();
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');

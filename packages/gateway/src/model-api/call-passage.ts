@@ -3,9 +3,10 @@ import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-r
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import type { CallAnswer } from '../http/call-answer.ts';
 import { textOf } from '../http/json-access.ts';
 import { PassedStream } from '../http/passed-stream.ts';
-import { endWith, pulledStream } from '../http/pulled-stream.ts';
+import { endWith } from '../http/pulled-stream.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { CapturedStream } from './captured-stream.ts';
@@ -42,7 +43,7 @@ export class CallPassage {
   }
 
   /** Sends the call, and answers it. @throws GatewayError when it is not answered with the model's words */
-  async answer(): Promise<Response> {
+  async answer(): Promise<CallAnswer> {
     const { result } = await this.send();
     return await this.answerWith(result);
   }
@@ -67,7 +68,7 @@ export class CallPassage {
   }
 
   /** Answers the call with what the upstream answered. @throws GatewayError when those are not the model's words */
-  async answerWith(result: UpstreamResult): Promise<Response> {
+  async answerWith(result: UpstreamResult): Promise<CallAnswer> {
     try {
       if (result.text === null) return this.#streamed(result);
       if (result.answer.status >= 400) return this.#refused(result, result.text);
@@ -77,12 +78,12 @@ export class CallPassage {
     }
   }
 
-  async #whole(result: UpstreamResult & { readonly text: string }): Promise<Response> {
+  async #whole(result: UpstreamResult & { readonly text: string }): Promise<CallAnswer> {
     const { call, started, prepared, api, translated } = this.#options;
     const { status, headers } = result.answer;
     if (started === null && translated === null) {
       call.leave();
-      return new Response(result.text, { status, headers });
+      return { status, headers, body: result.text };
     }
     const body = parseJsonObject(result.text);
     if (body === null) throw notJson(result);
@@ -92,7 +93,7 @@ export class CallPassage {
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
     const answerText = translated === null ? visibleText : JSON.stringify(translated.call.whole(body));
     call.leave();
-    return new Response(answerText, { status, headers: this.#headers(headers) });
+    return { status, headers: this.#headers(headers), body: answerText };
   }
 
   async #record(
@@ -114,7 +115,7 @@ export class CallPassage {
     });
   }
 
-  #streamed(result: UpstreamResult): Response {
+  #streamed(result: UpstreamResult): CallAnswer {
     const { started, call, api, translated } = this.#options;
     const { status, headers, body } = result.answer;
     const { errorEvent } = api;
@@ -123,7 +124,7 @@ export class CallPassage {
         ? new PassedStream(body, { address: result.upstream.baseUrl, errorEvent, onOver: () => this.#stop() })
         : this.#capturedStream(result);
     endWith(call.signal, source);
-    return new Response(pulledStream(source), { status, headers: this.#headers(headers) });
+    return { status, headers: this.#headers(headers), body: source };
   }
 
   #capturedStream(result: UpstreamResult): CapturedStream {
@@ -162,7 +163,7 @@ export class CallPassage {
   }
 
   /** The upstream's own words about a bad request go to the agent as they are, but for a key they may repeat. */
-  #refused(result: UpstreamResult, body: string): Response {
+  #refused(result: UpstreamResult, body: string): CallAnswer {
     const { status, headers } = result.answer;
     const text = result.upstream.withoutSecrets(body);
     const words = errorWords(text);
@@ -170,10 +171,11 @@ export class CallPassage {
     const { call, translated } = this.#options;
     call.leave();
     const said = words === '' ? `the model endpoint answered ${status}` : words;
-    return new Response(translated === null ? text : translated.refusal(status, said), {
+    return {
       status,
       headers: translated === null ? headers : { ...headers, 'content-type': 'application/json' },
-    });
+      body: translated === null ? text : translated.refusal(status, said),
+    };
   }
 
   #stop(): void {

@@ -1,5 +1,6 @@
 import { parseJsonObject } from '@agentlightning/core';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import type { CallAnswer } from '../http/call-answer.ts';
 import { textOf } from '../http/json-access.ts';
 import { badRequest } from '../model-api/bad-request.ts';
 import { passThrough } from './pass-through.ts';
@@ -11,7 +12,7 @@ import { passThrough } from './pass-through.ts';
  *
  * @throws GatewayError when the upstream cannot be reached
  */
-export async function answerEmbeddings(parts: GatewayParts, call: IncomingCall): Promise<Response> {
+export async function answerEmbeddings(parts: GatewayParts, call: IncomingCall): Promise<CallAnswer> {
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const model = textOf(request.model);

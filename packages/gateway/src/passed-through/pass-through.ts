@@ -1,4 +1,5 @@
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import type { CallAnswer } from '../http/call-answer.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 
 /** A request that an upstream gets as it is. */
@@ -11,12 +12,13 @@ export interface PassedRequest {
 }
 
 /** Sends a request on, and answers with what comes. @throws GatewayError when the upstream cannot be reached */
-export async function passThrough(parts: GatewayParts, call: IncomingCall, request: PassedRequest): Promise<Response> {
+export async function passThrough(
+  parts: GatewayParts,
+  call: IncomingCall,
+  request: PassedRequest,
+): Promise<CallAnswer> {
   const { upstream, answer, text } = await passOn(parts, call, request);
-  return new Response(text === null ? null : upstream.withoutSecrets(text), {
-    status: answer.status,
-    headers: answer.headers,
-  });
+  return { status: answer.status, headers: answer.headers, body: upstream.withoutSecrets(text ?? '') };
 }
 
 /** Sends a request on. @throws GatewayError when the upstream cannot be reached */
