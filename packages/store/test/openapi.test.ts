@@ -6,6 +6,7 @@ import { createStoreApp } from '../src/server/store-app.ts';
 
 type Json = Record<string, unknown>;
 interface Operation {
+  readonly 'x-scope'?: string;
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
   readonly requestBody?: { readonly required: boolean; readonly content: Json };
   readonly responses: Record<
@@ -51,6 +52,13 @@ test('the document has every route of the server, and no other', () => {
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
   expect(described.sort()).toEqual([...new Set(registered)].sort());
+});
+
+test('every route says what a key needs for it', () => {
+  const scopes = Object.values(document.paths).flatMap((operations) =>
+    Object.values(operations).map((operation) => operation['x-scope']),
+  );
+  expect(new Set(scopes)).toEqual(new Set(['anyone', 'agent', 'runner', 'trainer', 'admin']));
 });
 
 test('every shape that it refers to is there, and every shape that is there is referred to', () => {

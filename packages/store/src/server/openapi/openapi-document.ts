@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { routeScopes } from '../access/route-scopes.ts';
 import { namedSchemas } from './named-schemas.ts';
 import { ownRouteDescriptions } from './own-route-descriptions.ts';
 import { protocolRouteDescriptions } from './protocol-route-descriptions.ts';
@@ -61,6 +62,7 @@ function operationOf(route: RouteDescription): Part {
       ? 'In the protocol of Agent Lightning 0.3.'
       : 'Not in the protocol of Agent Lightning 0.3.',
     tags: [tag],
+    'x-scope': routeScopes[`${method.toUpperCase()} ${route.path}`],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
