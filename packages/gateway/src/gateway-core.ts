@@ -106,7 +106,7 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
       durability: options.durability ?? 'before-response',
       onEnded: (started, ended) => {
         metrics.callEnded(started, ended);
-        noteTokenSupport(started, ended, log);
+        noteTokenSupport(ended, log);
       },
     }),
     conversations: new ConversationMemory(),

@@ -34,6 +34,8 @@ export interface StartedCall {
 export interface AskedOfModel {
   readonly model: string;
   readonly isStreamed: boolean;
+  /** Whether the upstream was asked for token ids, by the gateway or by the agent itself. */
+  readonly asksForTokens: boolean;
   readonly temperature: number;
   readonly topP: number | null;
   readonly maxTokens: number | null;

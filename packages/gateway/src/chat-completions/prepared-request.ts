@@ -19,6 +19,8 @@ export interface PreparedRequest {
   /** The body without what it asks for beyond the agent's request; null when it asks for nothing. */
   readonly plainBody: (() => string) | null;
   readonly isStreamed: boolean;
+  /** Whether it asks for token ids. */
+  readonly asksForTokens: boolean;
   readonly added: AddedFields;
   /** What the upstream knows the model as. */
   readonly model: string;
@@ -64,6 +66,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     body: JSON.stringify(body),
     plainBody: added.logprobs || added.tokenIds ? () => JSON.stringify(withoutTokens(body, added)) : null,
     isStreamed,
+    asksForTokens: added.tokenIds || request.return_token_ids === true,
     added,
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,
@@ -91,6 +94,7 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     body: JSON.stringify(body),
     plainBody: null,
     isStreamed: request.stream === true,
+    asksForTokens: false,
     added: { logprobs: false, tokenIds: false, usage: false },
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,

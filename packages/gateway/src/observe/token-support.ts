@@ -1,11 +1,11 @@
-import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
+import type { EndedCall } from '../capture/call-recorder.ts';
 import type { GatewayLog } from '../gateway-options.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 
 /** Learns from whole answers whether an upstream gives token ids, and says once when one does not. */
-export function noteTokenSupport({ attempt }: StartedCall, ended: EndedCall, log: GatewayLog): void {
-  const { upstream, answer, failure } = ended;
-  if (attempt.isPlain || upstream === null || failure !== null || upstream.capture === 'text') return;
+export function noteTokenSupport(ended: EndedCall, log: GatewayLog): void {
+  const { asked, upstream, answer, failure } = ended;
+  if (!asked.asksForTokens || upstream === null || failure !== null || upstream.capture === 'text') return;
   const isGiven =
     answer.promptTokenIds.length > 0 || answer.choices.some((choice) => choice.responseTokenIds.length > 0);
   const support = isGiven ? 'given' : 'missing';
