@@ -29,15 +29,16 @@ export function newSpanId(): string {
 const entropy = new Uint8Array(2048);
 let entropyUsed = entropy.length;
 
+const hexOfByte: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 function randomHex(digits: number): string {
   const size = Math.ceil(digits / 2);
   if (entropyUsed + size > entropy.length) {
     crypto.getRandomValues(entropy);
     entropyUsed = 0;
   }
-  const bytes = entropy.subarray(entropyUsed, entropyUsed + size);
+  let text = '';
+  for (let index = entropyUsed; index < entropyUsed + size; index += 1) text += hexOfByte[entropy[index] ?? 0];
   entropyUsed += size;
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))
-    .join('')
-    .slice(0, digits);
+  return text.slice(0, digits);
 }

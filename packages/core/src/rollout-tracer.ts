@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from './clock.ts';
-import { RecordedSpan } from './recorded-span.ts';
+import { RecordedSpan, type SpanOrigin } from './recorded-span.ts';
 import { currentRollout, type RolloutContext, withRollout } from './rollout-context.ts';
 import type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';
 
@@ -19,12 +19,12 @@ export function createTracer(options: TracerOptions = {}): Tracer {
   return {
     startSpan: (name, spanOptions = {}) => {
       const context = currentRollout();
-      return context === null ? silentSpan : begin({ name, context, clock }, spanOptions);
+      return context === null ? silentSpan : beginSpan({ name, context, clock }, spanOptions);
     },
     withSpan: (name, run, spanOptions = {}) => {
       const context = currentRollout();
       if (context === null) return run(silentSpan);
-      const span = begin({ name, context, clock }, spanOptions);
+      const span = beginSpan({ name, context, clock }, spanOptions);
       return runWithin(span, { context, run });
     },
   };
@@ -56,7 +56,8 @@ const silentSpan: ActiveSpan = {
   end: () => {},
 };
 
-function begin(origin: ConstructorParameters<typeof RecordedSpan>[0], options: StartSpanOptions): ActiveSpan {
+/** Begins a span of a rollout, wherever it is called. For adapters; everybody else uses {@link tracer}. */
+export function beginSpan(origin: SpanOrigin, options: StartSpanOptions): ActiveSpan {
   const span = new RecordedSpan(origin, options);
   try {
     origin.context.sink.spanStarted?.(span);

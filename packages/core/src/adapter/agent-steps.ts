@@ -1,8 +1,9 @@
 import { agentPathOf, agentPathText, withinAgent } from '../agent-path.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
-import { createTracer, type TracerOptions } from '../rollout-tracer.ts';
+import { beginSpan, type TracerOptions } from '../rollout-tracer.ts';
 import type { Attributes } from '../span.ts';
 import {
   agentLightningAttributes,
@@ -10,7 +11,7 @@ import {
   modelCallAttributes,
   pythonReaderAttributes,
 } from '../span-attributes.ts';
-import type { ActiveSpan, Tracer } from '../tracer.ts';
+import type { ActiveSpan } from '../tracer.ts';
 import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 
 /** A step that is under way. */
@@ -42,12 +43,12 @@ export interface AgentStepsOptions extends TracerOptions {
  */
 export class AgentSteps {
   readonly #framework: string;
-  readonly #tracer: Tracer;
+  readonly #clock: Clock;
   readonly #open: Map<string, OpenStep> = new Map();
 
-  constructor({ framework, ...options }: AgentStepsOptions) {
+  constructor({ framework, clock = systemClock }: AgentStepsOptions) {
     this.#framework = framework;
-    this.#tracer = createTracer(options);
+    this.#clock = clock;
   }
 
   /** How many steps are under way. */
@@ -121,22 +122,20 @@ export class AgentSteps {
 
   #record(step: AgentStep, around: RolloutContext, inAgent: RolloutContext): ActiveSpan {
     const { id, gathered } = step;
-    return withRollout(around, () =>
-      this.#tracer.startSpan(spanNameOf(step), {
-        attributes: { ...stepAttributes(step, inAgent), ...step.attributes, ...this.#origin(id) },
+    const origin = {
+      [agentLightningAttributes.framework]: this.#framework,
+      [agentLightningAttributes.frameworkRunId]: id,
+    };
+    return beginSpan(
+      { name: spanNameOf(step), context: around, clock: this.#clock },
+      {
+        attributes: { ...stepAttributes(step, inAgent), ...step.attributes, ...origin },
         beforeEnd: (span) => {
           this.#open.delete(id);
           if (gathered !== undefined) span.setAttributes(gathered());
         },
-      }),
+      },
     );
-  }
-
-  #origin(id: string): Attributes {
-    return {
-      [agentLightningAttributes.framework]: this.#framework,
-      [agentLightningAttributes.frameworkRunId]: id,
-    };
   }
 
   /** Stands in for the span of a hidden step, so that the end of the attempt clears it away like any other. */

@@ -81,7 +81,7 @@ function areMessages(value: JsonObject[string] | undefined): boolean {
 
 function urlOf(input: FetchInput): URL | null {
   const text = isRequest(input) ? input.url : String(input);
-  return URL.canParse(text) ? new URL(text) : null;
+  return URL.parse(text);
 }
 
 /** Besides streams of the web, those of Node: any asynchronous list of bytes. */

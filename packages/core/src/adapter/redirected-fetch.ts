@@ -2,7 +2,14 @@ import { systemClock } from '../clock.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../rollout-context.ts';
 import type { CallPlace } from './agent-step.ts';
 import { bareFetch, liesBeneath, markLayer, placeOfLayers } from './fetch-layer.ts';
-import { callHeaders, gatewayHeaders, gatewayUrl, placeOfContext } from './gateway-request.ts';
+import {
+  callHeaders,
+  gatewayHeaders,
+  gatewayUrl,
+  type HeadersInput,
+  hasHeader,
+  placeOfContext,
+} from './gateway-request.ts';
 import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 
 /** What {@link redirectedFetch} can be given. */
@@ -32,6 +39,9 @@ export interface GatewayCall {
 
 /** How long a call waits for the spans before it, so that rewards and calls are stored in their order. */
 const maxFlushMs = 1000;
+
+/** How many turns of promises it takes at most to say that there is nothing to store. */
+const turnsOfFlush = 8;
 
 /**
  * A `fetch` that sends model calls to where their rollout is trained.
@@ -70,14 +80,14 @@ export function isForGateway(request: ModelRequest): boolean {
 
 /** Whether a fetch of ours has sent this request to a gateway already. */
 export function isRedirected(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): boolean {
-  return headersOf(input, init).has(callHeaders.traceId);
+  return hasHeader(headersInit(input, init), callHeaders.traceId);
 }
 
 /** Sends a model call to a rollout's endpoint, after what was recorded before it is stored. */
 export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoint): Promise<Response> {
   const { send, request, context, input, init } = call;
   // Read before waiting: the framework's word counts for the moment of the call.
-  const headers = gatewayHeaders(headersOf(input, init), {
+  const headers = gatewayHeaders(headersInit(input, init), {
     context,
     endpoint,
     place: call.place ?? placeOfContext(context),
@@ -100,7 +110,11 @@ export function signalOf({ context, input, init }: Pick<GatewayCall, 'context' |
 
 /** The headers that a `fetch` was called with. */
 export function headersOf(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): Headers {
-  return new Headers(init?.headers ?? (isRequest(input) ? input.headers : undefined));
+  return new Headers(headersInit(input, init));
+}
+
+function headersInit(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): HeadersInput {
+  return init?.headers ?? (isRequest(input) ? input.headers : {});
 }
 
 /** What a fetch of ours passes on to. Where it is, or lies beneath, the global one, that is the bare one. */
@@ -111,10 +125,17 @@ export function nextFetch(own: typeof fetch, given: typeof fetch | undefined): t
 
 /** Resolves when the spans so far are stored, or when waiting longer would only hold up the agent. */
 async function flushed(context: RolloutContext): Promise<void> {
-  const isStored = new AbortController();
-  const waited = systemClock.sleep(maxFlushMs, isStored.signal).catch(() => {});
-  await Promise.race([flush(context), waited]);
-  isStored.abort();
+  let isStored = false;
+  const stored = flush(context).then(() => {
+    isStored = true;
+  });
+  // Where nothing is waiting to be stored that is known at once, and a timer would cost more than the whole call.
+  for (let turns = 0; turns < turnsOfFlush && !isStored; turns += 1) await null;
+  if (isStored) return;
+  const waiting = new AbortController();
+  const waited = systemClock.sleep(maxFlushMs, waiting.signal).catch(() => {});
+  await Promise.race([stored, waited]);
+  waiting.abort();
 }
 
 /** A sink must not throw; the agent is not to notice where one does. */
