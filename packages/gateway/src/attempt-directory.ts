@@ -9,10 +9,15 @@ import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './call
 import { GatewayError, storeUnavailable } from './gateway-error.ts';
 import type { PlainCalls } from './plain-calls.ts';
 
+interface KnownAttempt {
+  readonly traceId: string;
+  /** Calls let through. */
+  callCount: number;
+}
+
 interface KnownRollout {
   readonly mode: RolloutMode | null;
-  /** Calls let through, by attempt id. */
-  readonly callCounts: Map<string, number>;
+  readonly attempts: Map<string, KnownAttempt>;
 }
 
 /** How many rollouts are remembered at most. */
@@ -44,14 +49,16 @@ export class AttemptDirectory {
     const [rollout, attempt] = await this.#read(rolloutId, attemptId);
     if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
     if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
-    const callIndex = rollout.callCounts.get(attemptId) ?? 0;
-    rollout.callCounts.set(attemptId, callIndex + 1);
+    const known = rollout.attempts.get(attemptId) ?? { traceId: attemptTraceId(rolloutId, attemptId), callCount: 0 };
+    rollout.attempts.set(attemptId, known);
+    const callIndex = known.callCount;
+    known.callCount += 1;
     return {
       rolloutId,
       attemptId,
       attemptNumber: attempt.sequenceId,
       mode: rollout.mode ?? mode,
-      traceId: attemptTraceId(rolloutId, attemptId),
+      traceId: known.traceId,
       callIndex,
       isPlain: false,
     };
@@ -71,7 +78,7 @@ export class AttemptDirectory {
     if (known !== undefined) return known;
     const { mode } = await this.#store.getRollout(rolloutId);
     // Two first calls at the same time must count in the same place.
-    const rollout = this.#rollouts.get(rolloutId) ?? { mode, callCounts: new Map<string, number>() };
+    const rollout = this.#rollouts.get(rolloutId) ?? { mode, attempts: new Map<string, KnownAttempt>() };
     this.#rollouts.set(rolloutId, rollout);
     const oldest = this.#rollouts.keys().next();
     if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);

@@ -27,9 +27,12 @@ export class CapturedAnswer {
   #usage: CapturedUsage | null = null;
   #policyVersion: number | null = null;
   #hasMixedPolicyVersions = false;
+  /** As last told; null when more has come since. */
+  #told: readonly ModelCallChoice[] | null = null;
 
   /** Takes a body or a chunk. */
   add(body: JsonObject): void {
+    this.#told = null;
     this.#responseId ??= textOf(body.id);
     this.#model ??= textOf(body.model);
     this.addPolicyVersion(numberOf(body.policy_version));
@@ -75,6 +78,11 @@ export class CapturedAnswer {
 
   /** In order of index; one without tokens when there are none. */
   get choices(): readonly ModelCallChoice[] {
+    this.#told ??= this.#sortedChoices();
+    return this.#told;
+  }
+
+  #sortedChoices(): readonly ModelCallChoice[] {
     const choices = [...this.#choices].map(([index, choice]) => ({
       index,
       responseTokenIds: choice.tokenIds,

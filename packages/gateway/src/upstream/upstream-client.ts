@@ -28,9 +28,19 @@ export interface UpstreamAnswer {
   readonly body: Dispatcher.ResponseData['body'];
 }
 
+/** Where a request goes. */
+interface Target {
+  readonly origin: string;
+  readonly path: string;
+}
+
+/** How many addresses are remembered: some have a model's name in them. */
+const maxTargets = 1000;
+
 /** Sends requests to upstreams over connections that are kept open. */
 export class UpstreamClient {
   readonly #agent: Agent;
+  readonly #targets: Map<string, Target> = new Map();
 
   /** How long a connection may take, and how long an upstream may be silent, in milliseconds. */
   constructor(options: { readonly connectTimeoutMs: number; readonly silenceTimeoutMs: number }) {
@@ -44,10 +54,8 @@ export class UpstreamClient {
 
   /** Resolves with the head of the answer. Rejects with undici's error when there is none. */
   async send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
-    const url = new URL(upstream.baseUrl + request.path);
     const { statusCode, headers, body } = await this.#agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
+      ...this.#targetOf(upstream.baseUrl + request.path),
       method: request.method,
       headers: { ...request.headers, ...keyHeaders(upstream, request.path), ...upstream.headers },
       body: request.body,
@@ -60,6 +68,16 @@ export class UpstreamClient {
       requestId: typeof requestId === 'string' ? requestId.slice(0, 128) : null,
       body,
     };
+  }
+
+  /** Taking an address apart costs as much as sending a small request. */
+  #targetOf(address: string): Target {
+    const known = this.#targets.get(address);
+    if (known !== undefined) return known;
+    const url = new URL(address);
+    const target = { origin: url.origin, path: url.pathname + url.search };
+    if (this.#targets.size < maxTargets) this.#targets.set(address, target);
+    return target;
   }
 
   /** Asks an upstream whether it works: the status of its answer. Rejects with undici's error when there is none. */
