@@ -76,6 +76,11 @@ export const modelCallAttributes = {
   mode: 'agentlightning.mode',
   /** The API that the agent spoke, also where the gateway asked the model in another one. */
   api: 'agentlightning.api',
+  /**
+   * How many characters at the beginning of the first system message were the instructions of a Responses request, which
+   * are those of this call only. Only on calls that others may go on with.
+   */
+  instructionsLength: 'agentlightning.instructions_length',
   /** From request to last byte, in milliseconds. */
   latencyMs: 'agentlightning.latency_ms',
   /** From request to the first byte of the answer, in milliseconds. */

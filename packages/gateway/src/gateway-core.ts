@@ -104,12 +104,13 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
     recorder: new CallRecorder({
       writer,
       durability: options.durability ?? 'before-response',
+      log,
       onEnded: (started, ended) => {
         metrics.callEnded(started, ended);
         noteTokenSupport(ended, log);
       },
     }),
-    conversations: new ConversationMemory(),
+    conversations: new ConversationMemory(options.store),
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };
 }

@@ -1,9 +1,10 @@
+import type { Store } from '@agentlightning/core';
 import { answer, failWith, type ScriptedAnswer } from '@agentlightning/core/testing';
 import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { signalled, startGateway, startUpstream } from './gateway-fixture.ts';
+import { signalled, startGateway, startUpstream, storeWith } from './gateway-fixture.ts';
 
 const request = { model: 'gpt-5', input: 'What is 2 + 3?' };
 
@@ -23,6 +24,11 @@ const twoCalls: ScriptedAnswer = {
     { id: 'call_b', name: 'add', arguments: { a: 4, b: 5 } },
   ],
 };
+
+/** A store that another fixture closes. */
+function sharedStore(store: Store): Store {
+  return storeWith(store, { close: async () => undefined });
+}
 
 describe('a Responses call to a model that only has Chat Completions', () => {
   it('is answered by the official client’s terms, and recorded as the chat call that it was', async () => {
@@ -90,6 +96,25 @@ describe('a Responses call to a model that only has Chat Completions', () => {
       { role: 'tool', content: 'call_a' },
       { role: 'tool', content: 'call_b' },
     ]);
+  });
+
+  it('goes on with what another gateway answered, by the record of it', async () => {
+    await using first = await startGateway({ script: [twoCalls] });
+    const attempt = await first.attempt();
+    const asked = { ...request, instructions: 'Be brief.', tools: [addTool] };
+    const said = await first.client(attempt).responses.stream(asked).finalResponse();
+    await using second = await startGateway({ store: sharedStore(first.store), script: [answer('a'), answer('b')] });
+    const { responses } = second.client(attempt);
+    const results = said.output
+      .filter((item) => item.type === 'function_call')
+      .map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: call_id }));
+    await responses.create({ ...request, previous_response_id: said.id, input: results });
+    const references = said.output.map(({ id }) => ({ type: 'item_reference' as const, id: id ?? '' }));
+    const question = { role: 'user' as const, content: request.input };
+    await responses.create({ ...request, input: [question, ...references, ...results] });
+    const [byId, byReference] = second.model.requests;
+    expect(byId?.messages).toEqual(byReference?.messages);
+    expect(byId?.messages).toMatchObject([question, { tool_calls: [{}, {}] }, { role: 'tool' }, { role: 'tool' }]);
   });
 
   it('does not go on with the answer of another attempt, or with one that was not to be stored', async () => {

@@ -1,13 +1,14 @@
 import {
+  type Attributes,
   type CapturedAnswer,
   type JsonObject,
   modelCallToSpan,
-  newSpanId,
   type SpanInput,
   untrainableReason,
 } from '@agentlightning/core';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
+import type { GatewayLog } from '../gateway-options.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { SpanWriter } from './span-writer.ts';
 
@@ -26,6 +27,8 @@ export interface StartedCall {
   readonly request: JsonObject;
   /** JSON of `request`. */
   readonly requestText: string;
+  /** What its record has beside what every record has. */
+  readonly attributes: Attributes;
   /** Unix milliseconds. */
   readonly startTimeMs: number;
 }
@@ -78,14 +81,13 @@ export const callHeaders = {
 
 /** Begins the record of a call. */
 export function startCall(
-  call: Pick<StartedCall, 'attempt' | 'api' | 'request' | 'requestText' | 'startTimeMs'>,
+  call: Pick<StartedCall, 'attempt' | 'spanId' | 'api' | 'request' | 'requestText' | 'attributes' | 'startTimeMs'>,
   headers: Headers,
 ): StartedCall {
   const traceId = headers.get(callHeaders.traceId);
   const parentId = headers.get(callHeaders.parentSpanId);
   return {
     ...call,
-    spanId: newSpanId(),
     traceId: traceId !== null && /^[0-9a-f]{32}$/.test(traceId) ? traceId : call.attempt.traceId,
     parentId: parentId !== null && /^[0-9a-f]{16}$/.test(parentId) ? parentId : null,
     agentName: decoded(headers.get(callHeaders.agentName)),
@@ -110,6 +112,7 @@ function decoded(name: string | null): string | null {
 export interface CallRecorderOptions {
   readonly writer: SpanWriter;
   readonly durability: 'before-response' | 'background';
+  readonly log: GatewayLog;
   /** Told of every call, before it is recorded. */
   readonly onEnded: (started: StartedCall, ended: EndedCall) => void;
 }
@@ -118,11 +121,13 @@ export interface CallRecorderOptions {
 export class CallRecorder {
   readonly #writer: SpanWriter;
   readonly #durability: 'before-response' | 'background';
+  readonly #log: GatewayLog;
   readonly #onEnded: (started: StartedCall, ended: EndedCall) => void;
 
-  constructor({ writer, durability, onEnded }: CallRecorderOptions) {
+  constructor({ writer, durability, log, onEnded }: CallRecorderOptions) {
     this.#writer = writer;
     this.#durability = durability;
+    this.#log = log;
     this.#onEnded = onEnded;
   }
 
@@ -141,8 +146,13 @@ export class CallRecorder {
 
   /** Records a call that failed, or whose agent has gone: nobody could be told if the store did not take it. */
   recordFailed(started: StartedCall, ended: EndedCall): void {
-    this.#onEnded(started, ended);
-    this.#writer.writeInBackground(toSpan(started, ended));
+    try {
+      this.#onEnded(started, ended);
+      this.#writer.writeInBackground(toSpan(started, ended));
+    } catch (error) {
+      // Told to nobody who waits, it would end the process.
+      this.#log.error({ spanId: started.spanId, err: error }, 'a failed call could not be recorded');
+    }
   }
 }
 
@@ -193,5 +203,6 @@ function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
       error: failure,
     },
   );
-  return { ...span, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
+  const attributes = { ...span.attributes, ...started.attributes };
+  return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
 }

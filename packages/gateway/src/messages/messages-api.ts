@@ -7,11 +7,12 @@ import { MessageEvents } from './message-events.ts';
 import { nativeMessages } from './native-messages.ts';
 
 const translation: Translation = {
-  begin: (request, { stem }) => {
+  begin: async (request, { stem }) => {
     const options = { request, stem };
     return {
       chatRequest: chatRequestOf(request),
       responseId: messageId(stem),
+      attributes: {},
       whole: (body) => messageOf(body, options),
       stream: () => {
         const events = new MessageEvents(options);

@@ -1,4 +1,4 @@
-import { type JsonObject, newTraceId, parseJsonObject } from '@agentlightning/core';
+import { type Attributes, type JsonObject, newSpanId, parseJsonObject } from '@agentlightning/core';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { startCall } from '../capture/call-recorder.ts';
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
@@ -55,23 +55,21 @@ export async function answerModelCall(api: ClientApi, parts: GatewayParts, call:
     const { result } = await passage.send();
     if (!lacksApi(result, translation.api)) return await passage.answerWith(result);
   }
-  return await translated(api, translation.by, { ...read, upstreams }).answer();
+  const passage = await translated(api, translation.by, { ...read, upstreams });
+  return await passage.answer();
 }
 
 function natively(api: ClientApi, read: ReadCall): CallPassage {
-  return passageOf(api, read, {
-    api: api.native,
-    request: read.request,
-    requestText: read.call.text,
-    translated: null,
-  });
+  const { request, call } = read;
+  const way = { api: api.native, request, requestText: call.text, translated: null };
+  return passageOf(api, read, { ...way, spanId: newSpanId(), attributes: {} });
 }
 
-function translated(api: ClientApi, by: Translation, read: ReadCall): CallPassage {
-  const key = read.attempt === null ? '' : `${read.attempt.rolloutId}/${read.attempt.attemptId}`;
-  const begun = by.begin(read.request, {
-    key,
-    stem: newTraceId(),
+async function translated(api: ClientApi, by: Translation, read: ReadCall): Promise<CallPassage> {
+  const spanId = newSpanId();
+  const begun = await by.begin(read.request, {
+    attempt: read.attempt,
+    stem: newSpanId() + spanId,
     requestLength: read.call.text.length,
     conversations: read.parts.conversations,
   });
@@ -81,6 +79,8 @@ function translated(api: ClientApi, by: Translation, read: ReadCall): CallPassag
     request,
     requestText: JSON.stringify(request),
     translated: { call: begun, refusal: by.refusal },
+    spanId,
+    attributes: begun.attributes,
   });
 }
 
@@ -90,17 +90,21 @@ interface Way {
   readonly request: JsonObject;
   readonly requestText: string;
   readonly translated: { readonly call: TranslatedCall; readonly refusal: Translation['refusal'] } | null;
+  readonly spanId: string;
+  readonly attributes: Attributes;
 }
 
 function passageOf({ name }: ClientApi, read: ReadCall, way: Way): CallPassage {
   const { parts, call, attempt, upstreams, startTimeMs } = read;
-  const { request, requestText } = way;
+  const { request, requestText, spanId, attributes } = way;
   const [upstream] = upstreams;
   if (upstream === undefined) throw badRequest(null, 'no upstream is there to send the call to');
   const sampling = (attempt?.mode && parts.sampling[attempt.mode]) || {};
   const prepared = way.api.prepare(request, { upstream, attempt, sampling });
   call.observation.model = prepared.model;
   const started =
-    attempt === null ? null : startCall({ attempt, api: name, request, requestText, startTimeMs }, call.headers);
+    attempt === null
+      ? null
+      : startCall({ attempt, spanId, api: name, request, requestText, attributes, startTimeMs }, call.headers);
   return new CallPassage({ parts, call, started, prepared, upstreams, api: way.api, translated: way.translated });
 }

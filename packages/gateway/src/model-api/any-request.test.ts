@@ -66,7 +66,7 @@ describe('whatever comes', () => {
   it('from an agent is translated or refused with 400', () => {
     fc.assert(
       fc.property(object, (request) => {
-        refusesAtMost(() => chatRequestOfResponses(request, inputItems(request)));
+        refusesAtMost(() => chatRequestOfResponses(request, { before: [], items: inputItems(request) }));
         refusesAtMost(() => chatRequestOfMessages(request));
       }),
       { numRuns: 2000 },

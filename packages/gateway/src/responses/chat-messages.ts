@@ -4,6 +4,7 @@ import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/chat-content.ts';
 import { AssistantTurn } from './assistant-turn.ts';
 import { chatContent } from './chat-content.ts';
+import type { Conversation } from './conversation-memory.ts';
 import { reasoningText } from './reasoning-item.ts';
 import { stemOf } from './response-ids.ts';
 
@@ -16,15 +17,15 @@ import { stemOf } from './response-ids.ts';
  * @param instructions - null for none
  * @throws GatewayError 400 for items of built-in tools, and for outputs that belong to no call
  */
-export function chatMessages(items: readonly JsonObject[], instructions: string | null): readonly JsonObject[] {
-  const conversation = new Conversation();
-  for (const [index, item] of items.entries()) conversation.add(item, `input[${index}]`);
+export function chatMessages({ before, items }: Conversation, instructions: string | null): readonly JsonObject[] {
+  const turns = new Turns();
+  for (const [index, item] of items.entries()) turns.add(item, `input[${index}]`);
   const system = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }];
-  return joinedSystem([...system, ...conversation.messages()]);
+  return joinedSystem([...system, ...before, ...turns.messages()]);
 }
 
 /** Items on their way to become messages. */
-class Conversation {
+class Turns {
   readonly #entries: (JsonObject | AssistantTurn)[] = [];
   /** The turn that is going on, with its results behind it. */
   #turn: AssistantTurn | null = null;

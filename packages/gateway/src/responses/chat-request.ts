@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
 import { chatMessages } from './chat-messages.ts';
+import type { Conversation } from './conversation-memory.ts';
 import { wantsLogprobs } from './response-body.ts';
 
 /** Fields of a Responses request that are translated, or mean nothing to a chat engine. All others go on as they are. */
@@ -40,10 +41,10 @@ const refusedFields: readonly string[] = ['conversation', 'prompt'];
  * A Responses request as one of Chat Completions.
  *
  * @param request - the body
- * @param items - its `input` as items, after those of the responses that it goes on with
+ * @param conversation - its `input`, after what it goes on with
  * @throws GatewayError 400 for what a chat engine cannot do, such as built-in tools
  */
-export function chatRequestOf(request: JsonObject, items: readonly JsonObject[]): JsonObject {
+export function chatRequestOf(request: JsonObject, conversation: Conversation): JsonObject {
   refuseOthers(request);
   const rest = Object.fromEntries(
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
@@ -51,7 +52,7 @@ export function chatRequestOf(request: JsonObject, items: readonly JsonObject[])
   const hasLogprobs = wantsLogprobs(request);
   return definedFields({
     ...rest,
-    messages: chatMessages(items, textOf(request.instructions)),
+    messages: chatMessages(conversation, textOf(request.instructions)),
     ...toolFields(request),
     response_format: responseFormat(objectOf(request.text)),
     max_tokens: request.max_output_tokens ?? undefined,

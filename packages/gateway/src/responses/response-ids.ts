@@ -17,3 +17,8 @@ export function itemId(prefix: Exclude<IdPrefix, 'resp'>, stem: string, index: n
 export function stemOf(id: string | null): string | null {
   return (id === null ? null : stemPattern.exec(id)?.[1]) ?? null;
 }
+
+/** The id of the span that records a response. */
+export function spanIdOf(stem: string): string {
+  return stem.slice(16);
+}

@@ -1,4 +1,5 @@
-import type { JsonObject } from '@agentlightning/core';
+import { type JsonObject, modelCallAttributes } from '@agentlightning/core';
+import { textOf } from '../http/json-access.ts';
 import type { ClientApi } from '../model-api/answer-model-call.ts';
 import type { TranslatedStream, Translation } from '../model-api/translation.ts';
 import { chatRequestOf, inputItems } from './chat-request.ts';
@@ -8,16 +9,18 @@ import { ResponseEvents } from './response-events.ts';
 import { responseId } from './response-ids.ts';
 
 const translation: Translation = {
-  begin: (request, scope) => {
-    const items = scope.conversations.complete(request, inputItems(request), scope.key);
+  begin: async (request, scope) => {
+    const conversation = await scope.conversations.complete(request, inputItems(request), scope);
     const options = { request, stem: scope.stem };
+    const isStored = request.store !== false;
     const remember = (response: JsonObject): JsonObject => {
-      if (request.store !== false) scope.conversations.remember(scope, items, response.output);
+      if (isStored) scope.conversations.remember(scope, conversation, response.output);
       return response;
     };
     return {
-      chatRequest: chatRequestOf(request, items),
+      chatRequest: chatRequestOf(request, conversation),
       responseId: responseId(scope.stem),
+      attributes: isStored ? { [modelCallAttributes.instructionsLength]: instructionsLength(request) } : {},
       whole: (body) => remember(responseOf(body, options)),
       stream: () => streamOf(new ResponseEvents(options), remember),
     };
@@ -45,4 +48,8 @@ function streamOf(events: ResponseEvents, onEnd: (response: JsonObject) => void)
     },
     broken: (error) => events.broken(error.text),
   };
+}
+
+function instructionsLength({ instructions }: JsonObject): number {
+  return textOf(instructions)?.length ?? 0;
 }

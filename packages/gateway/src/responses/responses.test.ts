@@ -41,7 +41,7 @@ describe('an answer in the form of Responses', () => {
         );
         const items = isMixed ? mixed : [...output, ...results];
         const tools = answer.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: `result of ${id}` }));
-        expect(chatMessages(items, null)).toEqual([chatMessageOf(answer), ...tools]);
+        expect(chatMessages({ before: [], items }, null)).toEqual([chatMessageOf(answer), ...tools]);
       }),
     );
   });
@@ -115,7 +115,7 @@ describe('an answer in the form of Responses', () => {
 describe('a Responses request', () => {
   const chat = (fields: JsonObject): JsonObject => {
     const whole = { ...request, ...fields };
-    return chatRequestOf(whole, inputItems(whole));
+    return chatRequestOf(whole, { before: [], items: inputItems(whole) });
   };
 
   it('has its fields where a chat engine looks for them, and keeps those of others', () => {
