@@ -1,0 +1,64 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
+
+test('what was written gets into the file while the store stays open', async () => {
+  await using open = await openLogged();
+  const before = await bytesOf(open.path);
+  const checkpointer = new SqliteCheckpointer({ path: open.path, synchronous: 'NORMAL', rowsPerCheckpoint: 100 });
+  open.insert(500);
+  checkpointer.committed(50);
+  expect(checkpointer.isRunning).toBe(false);
+  checkpointer.committed(50);
+  expect(checkpointer.isRunning).toBe(true);
+  await checkpointer.close();
+  expect(checkpointer.isRunning).toBe(false);
+  expect(await bytesOf(open.path)).toBeGreaterThan(before + 100_000);
+  expect(open.count()).toBe(500);
+});
+
+test('does without another thread where it cannot run', async () => {
+  await using open = await openLogged();
+  const program = pathToFileURL('/nowhere/sqlite-checkpoint-worker.js');
+  const checkpointer = new SqliteCheckpointer({
+    path: open.path,
+    synchronous: 'NORMAL',
+    rowsPerCheckpoint: 1,
+    program,
+  });
+  open.insert(10);
+  checkpointer.committed(10);
+  await expect.poll(() => checkpointer.isRunning, { timeout: 20_000 }).toBe(false);
+  checkpointer.committed(10);
+  expect(checkpointer.isRunning).toBe(false);
+  await checkpointer.close();
+  expect(open.count()).toBe(10);
+});
+
+/** A database with a log that nobody moves into its file. */
+async function openLogged() {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'log.db');
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE rows (text TEXT)');
+  return {
+    path,
+    insert: (rows: number): void => {
+      const statement = database.prepare('INSERT INTO rows (text) VALUES (?)');
+      for (let row = 0; row < rows; row += 1) statement.run('x'.repeat(1000));
+    },
+    count: (): unknown => database.prepare('SELECT count(*) AS count FROM rows').get()?.['count'],
+    [Symbol.asyncDispose]: async () => {
+      database.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function bytesOf(path: string): Promise<number> {
+  return (await stat(path)).size;
+}
