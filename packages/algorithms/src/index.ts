@@ -36,6 +36,20 @@ export type { PolicyGradientOptions } from './policy-gradient/policy-gradient-op
 export type { PreferenceOptions } from './preference/preference-options.ts';
 export type { PairOptions, PreferencePair } from './preference/preference-pairs.ts';
 export { preferencePairs } from './preference/preference-pairs.ts';
+export { apo } from './prompt-search/apo.ts';
+export type { ApoOptions } from './prompt-search/apo-options.ts';
+export { gepa } from './prompt-search/gepa.ts';
+export type { GepaOptions } from './prompt-search/gepa-options.ts';
+export type {
+  JudgedPrompts,
+  OptimizerMessage,
+  PromptSearch,
+  PromptSearchContext,
+  PromptSearchResult,
+  PromptSet,
+  TriedTask,
+} from './prompt-search/prompt-search.ts';
+export { assertSameVariables, promptVariables } from './prompt-search/prompt-variables.ts';
 export { cispo } from './recipes/cispo.ts';
 export { dapo } from './recipes/dapo.ts';
 export { dpo } from './recipes/dpo.ts';

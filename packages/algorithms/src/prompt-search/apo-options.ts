@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { parseOptions } from '../parse-options.ts';
+
+/** How automatic prompt optimisation searches. Everything is optional. */
+export interface ApoOptions {
+  /** How many rounds of criticism and choice. @default 3 */
+  readonly rounds?: number;
+  /** How many sets of prompts survive a round. @default 4 */
+  readonly beamWidth?: number;
+  /** How many new versions each survivor gets. @default 4 */
+  readonly branchFactor?: number;
+  /** On how many training tasks a version is tried before it is criticised. @default 4 */
+  readonly criticismTasks?: number;
+  /** On how many validation tasks the versions of a round are compared. @default 16 */
+  readonly validationTasks?: number;
+  /** Of the model that criticises and rewrites: what varies makes branches differ. @default 1 */
+  readonly temperature?: number;
+  /** How often the agent may be run on a task in all. A round that does not fit is not begun. @default no limit */
+  readonly maxRollouts?: number;
+}
+
+const count = z.int().min(1).exactOptional();
+
+const optionsObject = z.strictObject({
+  rounds: count,
+  beamWidth: count,
+  branchFactor: count,
+  criticismTasks: count,
+  validationTasks: count,
+  temperature: z.number().min(0).exactOptional(),
+  maxRollouts: count,
+});
+
+/**
+ * Checks options that came from outside, and fills in the defaults.
+ *
+ * @throws AgentLightningError with code `CONFIG` that names every wrong option
+ */
+export function parseApoOptions(options: unknown): Required<ApoOptions> {
+  const schema: z.ZodType<ApoOptions> = optionsObject;
+  const given = parseOptions(schema, options, { what: 'algorithm apo', keys: Object.keys(optionsObject.shape) });
+  return {
+    rounds: 3,
+    beamWidth: 4,
+    branchFactor: 4,
+    criticismTasks: 4,
+    validationTasks: 16,
+    temperature: 1,
+    maxRollouts: Number.MAX_SAFE_INTEGER,
+    ...given,
+  };
+}

@@ -1,0 +1,26 @@
+import { type SeededRandom, seededRandom, shuffled } from '../seeded-random.ts';
+
+/** A random source for one place of a search, so that a search that is gone on with draws as one that never stopped. */
+export function drawFor(seed: number, ...place: readonly number[]): SeededRandom {
+  return seededRandom(place.reduce((mixed, part) => Math.imul(mixed ^ (part + 0x9e37), 0x85eb_ca6b), seed | 0));
+}
+
+/** So many different numbers from 0 to `from - 1`; all of them when there are no more. */
+export function drawTasks(random: SeededRandom, count: number, from: number): readonly number[] {
+  const all = Array.from({ length: from }, (_, task) => task);
+  return count >= from ? all : shuffled(all, random).slice(0, count);
+}
+
+/** One of the items, each as likely as its weight. */
+export function drawWeighted<TItem>(
+  random: SeededRandom,
+  items: readonly TItem[],
+  weightOf: (item: TItem) => number,
+): TItem | null {
+  let left = random() * items.reduce((sum, item) => sum + weightOf(item), 0);
+  for (const item of items) {
+    left -= weightOf(item);
+    if (left < 0) return item;
+  }
+  return items.at(-1) ?? null;
+}

@@ -1,0 +1,51 @@
+/** Something with a score for each task; null where nobody judged it. */
+export interface ScoredByTask {
+  readonly scores: readonly (number | null)[];
+}
+
+/** A member of the front, and at how many tasks nobody is better. */
+export interface FrontMember<TMember> {
+  readonly member: TMember;
+  readonly tasks: number;
+}
+
+/**
+ * Those that are best, alone or with others, at one task at least, without those that another member makes superfluous:
+ * one whose best tasks are all among the other's. A version that is good at what nobody else can stays in the search,
+ * however bad it is on average.
+ *
+ * GEPA: Agrawal et al., arXiv 2507.19457, algorithm 2.
+ */
+export function paretoFront<TMember extends ScoredByTask>(
+  members: readonly TMember[],
+): readonly FrontMember<TMember>[] {
+  const tasks = Math.max(0, ...members.map(({ scores }) => scores.length));
+  const bestAt = new Map<TMember, Set<number>>(members.map((member) => [member, new Set()]));
+  for (let task = 0; task < tasks; task += 1) {
+    const best = Math.max(...members.map(({ scores }) => scores[task] ?? Number.NEGATIVE_INFINITY));
+    if (best === Number.NEGATIVE_INFINITY) continue;
+    for (const member of members) if (member.scores[task] === best) bestAt.get(member)?.add(task);
+  }
+  const front = members.filter((member) => (bestAt.get(member)?.size ?? 0) > 0);
+  return withoutDominated(front, bestAt).map((member) => ({ member, tasks: bestAt.get(member)?.size ?? 0 }));
+}
+
+/** The worst on average are looked at first, so that of two with the same tasks the better one stays. */
+function withoutDominated<TMember extends ScoredByTask>(
+  front: readonly TMember[],
+  bestAt: ReadonlyMap<TMember, ReadonlySet<number>>,
+): readonly TMember[] {
+  const left = new Set(front);
+  for (const member of front.toSorted((one, other) => total(one) - total(other))) {
+    const own = [...(bestAt.get(member) ?? [])];
+    const isDominated = [...left].some(
+      (other) => other !== member && own.every((task) => bestAt.get(other)?.has(task) === true),
+    );
+    if (isDominated) left.delete(member);
+  }
+  return front.filter((member) => left.has(member));
+}
+
+function total({ scores }: ScoredByTask): number {
+  return scores.reduce<number>((sum, score) => sum + (score ?? 0), 0);
+}

@@ -1,0 +1,171 @@
+import type { PromptTemplateResource } from '@agentlightning/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { aPrompt, type PlantedOptions, plantedWorld } from '../../test/planted-prompt.ts';
+import { apo } from './apo.ts';
+import { crossPrompts } from './cross-prompts.ts';
+import { gepa } from './gepa.ts';
+import { promptOfReply } from './optimizer-replies.ts';
+import { paretoFront } from './pareto-front.ts';
+import type { PromptSearch } from './prompt-search.ts';
+import { assertSameVariables, promptVariables } from './prompt-variables.ts';
+import { rewritePrompt } from './rewrite-prompt.ts';
+
+const searches: readonly (readonly [string, () => PromptSearch, number])[] = [
+  ['apo', () => apo({ rounds: 8, beamWidth: 3, branchFactor: 3, maxRollouts: 2500 }), 2500],
+  ['gepa', () => gepa({ maxRollouts: 1500 }), 1500],
+];
+
+describe.each(searches)('%s', (_, create, budget) => {
+  test.each([1, 2, 3])('finds the planted prompt under noise and within its budget: seed %i', async (seed) => {
+    const world = plantedWorld({ seed });
+    const { best, rollouts } = await create().run(world);
+    expect(world.worth(best.prompts)).toBe(1);
+    expect(rollouts).toBeLessThanOrEqual(budget);
+  });
+
+  test('random edits do not', async () => {
+    const world = plantedWorld({ optimizer: 'random' });
+    const { best } = await create().run(world);
+    expect(world.worth(best.prompts)).toBeLessThan(0.7);
+  });
+
+  test('improves a set of several prompts, each where it is wrong', async () => {
+    const world = plantedWorld({ prompts: ['planner', 'solver'], rules: 4 });
+    const { best } = await create().run(world);
+    expect(world.worth(best.prompts)).toBe(1);
+    expect(best.prompts['planner']?.template).toMatch(/RULE-0;[\s\S]*RULE-2;|RULE-2;[\s\S]*RULE-0;/);
+    expect(best.prompts['solver']?.template).not.toMatch(/RULE-0;/);
+  });
+
+  test('tries several versions at the same time', async () => {
+    const world = plantedWorld();
+    await create().run(world);
+    expect(world.mostAtOnce()).toBeGreaterThan(2);
+  });
+
+  test('a search that is stopped goes on where it was, and ends where one that never stopped does', async () => {
+    // Without noise, what the agent gets does not depend on how often it was run before.
+    const quiet: PlantedOptions = { noise: 0 };
+    const whole = await create().run(plantedWorld(quiet));
+    const stopped = plantedWorld({ ...quiet, stopAfterSaves: 2 });
+    expect((await create().run(stopped)).ended).toBe('stopped');
+    const resumed = await create().run(plantedWorld({ ...quiet, saved: stopped.saves.at(-1) ?? null }));
+    expect(resumed).toEqual(whole);
+  });
+
+  test('a task that nobody judged is not a task that went badly', async () => {
+    const world = plantedWorld({ isUnjudged: (task) => task % 6 === 0, noise: 0 });
+    const { history } = await create().run(world);
+    expect(history[0]?.scoredTasks).toBe(20);
+    expect(history[0]?.score).toBe(0);
+    const solved = history.find(({ prompts, scoredTasks }) => world.worth(prompts) === 1 && scoredTasks === 20);
+    if (solved !== undefined) expect(solved.score).toBe(1);
+  });
+
+  test('a state that another search saved is refused', async () => {
+    const saved = { search: 'something else' };
+    await expect(create().run(plantedWorld({ saved }))).rejects.toMatchObject({ code: 'VALIDATION' });
+  });
+
+  test('with no budget for more, the beginning is the result', async () => {
+    const world = plantedWorld();
+    const none = create().name === 'apo' ? apo({ maxRollouts: 30 }) : gepa({ maxRollouts: 30 });
+    const { best, ended, rollouts } = await none.run(world);
+    expect([best.version, ended, rollouts, world.asked()]).toEqual(['v0', 'budget', 24, 0]);
+  });
+});
+
+test('wrong options are refused with their names', () => {
+  expect(() => apo({ rounds: 0 })).toThrow(/algorithm apo: rounds: .*, not 0/);
+  expect(() => gepa(JSON.parse('{"rounds":1}'))).toThrow(/algorithm gepa: there is no option "rounds"/);
+});
+
+describe('variables of templates', () => {
+  const jinja: PromptTemplateResource = { ...aPrompt('{{ name }} and {{- other | upper }}'), engine: 'jinja' };
+
+  test('are found in each engine; doubled braces are none in an f-string', () => {
+    expect(promptVariables(aPrompt('{b} {a} {{no}} {b} { no }'))).toEqual(['a', 'b']);
+    expect(promptVariables(jinja)).toEqual(['name', 'other']);
+  });
+
+  test('must be the same after rewriting', () => {
+    expect(() => assertSameVariables(aPrompt('{a} {b}'), aPrompt('{b} x {a}'))).not.toThrow();
+    expect(() => assertSameVariables(aPrompt('{a} {b}'), aPrompt('{b} {c}'))).toThrow(
+      /lacks the variables a and has the unknown variables c/,
+    );
+  });
+
+  test('that are lost are asked for again, with what is wrong; a model that cannot keep them is given up', async () => {
+    const request = { prompts: { answer: aPrompt() }, name: 'answer', messages: [], temperature: 0 };
+    const replies = ['<prompt>Answer.</prompt>', '<prompt>Answer briefly: {question}</prompt>'];
+    const seen: string[] = [];
+    const world = plantedWorld();
+    const forgetful = await rewritePrompt(
+      {
+        ...world,
+        ask: (messages) => {
+          seen.push(messages.map(({ content }) => content).join());
+          return Promise.resolve(replies.shift() ?? '');
+        },
+      },
+      request,
+    );
+    expect(forgetful?.['answer']?.template).toBe('Answer briefly: {question}');
+    expect(seen[1]).toMatch(/lacks the variables question.*exactly these variables/s);
+    const hopeless = await rewritePrompt({ ...world, ask: () => Promise.resolve('Answer.') }, request);
+    expect(hopeless).toBeNull();
+  });
+});
+
+test.each([
+  ['<prompt>\nOne\n\nTwo\n</prompt>', 'One\n\nTwo'],
+  ['Here it is:\n<prompt>Use ```code```.</prompt> Bye.', 'Use ```code```.'],
+  ['```text\nOne\n```', 'One'],
+  ['  One \n', 'One'],
+])('the prompt in a reply: %j', (reply, prompt) => {
+  expect(promptOfReply(reply)).toBe(prompt);
+});
+
+describe('the Pareto front', () => {
+  const members = fc.array(
+    fc.record({ scores: fc.array(fc.option(fc.integer({ min: 0, max: 3 })), { minLength: 5, maxLength: 5 }) }),
+    { minLength: 1, maxLength: 8 },
+  );
+
+  test('has somebody who is best for every task that anybody was judged on', () => {
+    fc.assert(
+      fc.property(members, (all) => {
+        const front = paretoFront(all).map(({ member }) => member);
+        for (let task = 0; task < 5; task += 1) {
+          const scores = all.map((member) => member.scores[task] ?? Number.NEGATIVE_INFINITY);
+          const best = Math.max(...scores);
+          if (best === Number.NEGATIVE_INFINITY) continue;
+          expect(front.some((member) => member.scores[task] === best)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('has nobody whose best tasks are all among another’s', () => {
+    const [both, left, right, nothing] = [
+      [1, 1],
+      [1, 0],
+      [0, 2],
+      [0, 0],
+    ].map((scores) => ({ scores }));
+    const all = [both, left, right, nothing].flatMap((member) => member ?? []);
+    expect(paretoFront(all).map(({ member, tasks }) => [member.scores, tasks])).toEqual([
+      [[1, 1], 1],
+      [[0, 2], 1],
+    ]);
+  });
+});
+
+test('crossing takes from each what only it changed', () => {
+  const ancestor = { a: aPrompt('a'), b: aPrompt('b'), c: aPrompt('c') };
+  const one = { ...ancestor, a: aPrompt('a1'), c: aPrompt('c1') };
+  const other = { ...ancestor, b: aPrompt('b2'), c: aPrompt('c2') };
+  expect(crossPrompts({ ancestor, one, other })).toEqual({ a: aPrompt('a1'), b: aPrompt('b2'), c: aPrompt('c1') });
+  expect(crossPrompts({ ancestor, one, other: ancestor })).toBeNull();
+});

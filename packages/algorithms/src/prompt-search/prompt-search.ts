@@ -1,0 +1,75 @@
+import type { JsonObject, PromptTemplateResource } from '@agentlightning/core';
+
+/** The prompts of an agent, by the name under which it asks for them. */
+export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
+
+/** How an agent did on one task with a set of prompts. */
+export interface TriedTask {
+  /** Which task, by its place in the split. */
+  readonly task: number;
+  /** Null when nobody judged it, which is not zero: it is left out of every mean. */
+  readonly reward: number | null;
+  /** What happened, in words a model can criticise: the task, the conversation, the tools, the reward. */
+  readonly account: string;
+}
+
+/** A message to the model that criticises and rewrites. */
+export interface OptimizerMessage {
+  readonly role: 'system' | 'user';
+  readonly content: string;
+}
+
+/** What a search works with; whoever runs it decides how agents are run and which model is asked. */
+export interface PromptSearchContext {
+  /** What the search begins with; at least one prompt. */
+  readonly initial: PromptSet;
+  /** How many tasks there are to learn from. */
+  readonly trainTasks: number;
+  /** How many tasks candidates are chosen by. */
+  readonly validationTasks: number;
+  /** Runs the agent with these prompts on tasks of a split, at once; the answers are in the order of the tasks. */
+  tryTasks(prompts: PromptSet, split: 'train' | 'validation', tasks: readonly number[]): Promise<readonly TriedTask[]>;
+  /** Asks the optimiser model. */
+  ask(messages: readonly OptimizerMessage[], options: { readonly temperature: number }): Promise<string>;
+  /** Everything drawn at random comes from it. */
+  readonly seed: number;
+  /** What {@link save} was given last, of the same search; null for a new one. */
+  readonly saved: JsonObject | null;
+  /** Keeps where the search stands, so that a search that is killed goes on from here. */
+  save(state: JsonObject): Promise<void>;
+  /** Told of every candidate that was judged. @default nobody is */
+  onCandidate?(candidate: JudgedPrompts): void;
+  /** Ends the search; what was found until then is the result. @default never */
+  readonly signal?: AbortSignal;
+}
+
+/** A set of prompts and what is known of it. */
+export interface JudgedPrompts {
+  /** `v0` is the beginning. */
+  readonly version: string;
+  readonly prompts: PromptSet;
+  /** The versions it was made of; none for the beginning. */
+  readonly parents: readonly string[];
+  /** Mean reward over the validation tasks it was tried on; null when none was judged. */
+  readonly score: number | null;
+  /** How many validation tasks that is. */
+  readonly scoredTasks: number;
+}
+
+/** What a search found. */
+export interface PromptSearchResult {
+  readonly best: JudgedPrompts;
+  /** Every candidate, in the order they were made. */
+  readonly history: readonly JudgedPrompts[];
+  /** How many times the agent was run on a task, by this process and those before it. */
+  readonly rollouts: number;
+  /** Why it ended. */
+  readonly ended: 'finished' | 'budget' | 'stopped';
+}
+
+/** A search for better prompts. */
+export interface PromptSearch {
+  /** Its name in configurations, such as `apo`. */
+  readonly name: string;
+  run(context: PromptSearchContext): Promise<PromptSearchResult>;
+}

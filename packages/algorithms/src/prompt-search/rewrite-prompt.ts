@@ -1,0 +1,47 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { promptOfReply } from './optimizer-replies.ts';
+import type { OptimizerMessage, PromptSearchContext, PromptSet } from './prompt-search.ts';
+import { assertSameVariables } from './prompt-variables.ts';
+
+/** How often a model is asked again for a prompt that the agent could not use. */
+const corrections = 2;
+
+/** What to rewrite, and what to ask for it. */
+export interface RewriteRequest {
+  readonly prompts: PromptSet;
+  /** Which of the prompts. */
+  readonly name: string;
+  readonly messages: readonly OptimizerMessage[];
+  readonly temperature: number;
+}
+
+/**
+ * Asks for a new version of one prompt. A version that lacks a variable of the original, or has another, is sent back
+ * with what is wrong with it.
+ *
+ * @returns the set with the new prompt; null when the model could not do it, or changed nothing
+ */
+export async function rewritePrompt(context: PromptSearchContext, request: RewriteRequest): Promise<PromptSet | null> {
+  const { prompts, name, temperature } = request;
+  const original = prompts[name];
+  if (original === undefined) return null;
+  let messages = request.messages;
+  for (let attempt = 0; attempt <= corrections; attempt += 1) {
+    const reply = await context.ask(messages, { temperature });
+    const rewritten = { ...original, template: promptOfReply(reply) };
+    const fault = faultOf(() => assertSameVariables(original, rewritten));
+    if (fault === null) return rewritten.template === original.template ? null : { ...prompts, [name]: rewritten };
+    messages = [...request.messages, { role: 'user', content: `You replied:\n\n${reply}\n\n${fault}` }];
+  }
+  return null;
+}
+
+function faultOf(check: () => void): string | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (AgentLightningError.isInstance(error)) return `${error.message}. ${error.remedy}`;
+    throw error;
+  }
+}

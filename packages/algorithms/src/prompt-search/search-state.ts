@@ -1,0 +1,27 @@
+import { type JsonObject, type PromptTemplateResource, parse } from '@agentlightning/core';
+import { z } from 'zod';
+import type { PromptSet } from './prompt-search.ts';
+
+/** A set of prompts in a saved search. */
+export const promptSetSchema: z.ZodType<PromptSet> = z.record(
+  z.string(),
+  z.object({
+    resourceType: z.literal('prompt_template'),
+    template: z.string(),
+    engine: z.enum(['f-string', 'jinja', 'poml']),
+  }) satisfies z.ZodType<PromptTemplateResource>,
+);
+
+/**
+ * What a search saved, checked.
+ *
+ * @throws ValidationError when it was not saved by this search
+ */
+export function readState<TState>(schema: z.ZodType<TState>, saved: JsonObject, search: string): TState {
+  return parse(schema, saved, `the saved state of ${search}`);
+}
+
+/** What a search knows, in the form that is saved. */
+export function writeState(state: object): JsonObject {
+  return JSON.parse(JSON.stringify(state)) as JsonObject;
+}

@@ -1,0 +1,111 @@
+import type { JsonObject, PromptTemplateResource } from '@agentlightning/core';
+import type {
+  OptimizerMessage,
+  PromptSearchContext,
+  PromptSet,
+  TriedTask,
+} from '../src/prompt-search/prompt-search.ts';
+import { seededRandom } from '../src/seeded-random.ts';
+
+/** For tests: a world in which the best prompt is known. Each task is solved by a prompt that has its rule. */
+export interface PlantedWorld extends PromptSearchContext {
+  /** The share of all tasks that a set of prompts solves, without noise. */
+  worth(prompts: PromptSet): number;
+  /** How often the optimiser model was asked. */
+  asked(): number;
+  /** How many calls of `tryTasks` were under way at the same time, at most. */
+  mostAtOnce(): number;
+  /** What was saved, in order. */
+  readonly saves: readonly JsonObject[];
+}
+
+/** What a planted world may differ in. */
+export interface PlantedOptions {
+  readonly seed?: number;
+  /** How many rules there are to be found; tasks need them in turn. @default 6 */
+  readonly rules?: number;
+  /** The prompts, of which each rule belongs to one, in turn. @default one */
+  readonly prompts?: readonly string[];
+  /** By how much a reward is off at most, either way. @default 0.2 */
+  readonly noise?: number;
+  /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
+  readonly optimizer?: 'informed' | 'random';
+  /** Tasks that nobody judges. @default none */
+  readonly isUnjudged?: (task: number) => boolean;
+  readonly saved?: JsonObject | null;
+  /** Ends the search when so many states were saved. @default never */
+  readonly stopAfterSaves?: number;
+}
+
+const tasks = { train: 24, validation: 24 };
+
+/** A prompt with one variable. */
+export function aPrompt(template: string = 'Answer {question}.'): PromptTemplateResource {
+  return { resourceType: 'prompt_template', template, engine: 'f-string' };
+}
+
+/** Makes a planted world; the same options make the same one. */
+export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
+  const { seed = 1, rules = 6, prompts: names = ['answer'], noise = 0.2, optimizer = 'informed' } = options;
+  const random = seededRandom(seed);
+  const stop = new AbortController();
+  const saves: JsonObject[] = [];
+  const counts = { asked: 0, now: 0, most: 0 };
+  const ruleOf = (task: number): number => task % rules;
+  const ownerOf = (rule: number): string => names[rule % names.length] ?? '';
+  const hasRule = (prompts: PromptSet, rule: number): boolean =>
+    prompts[ownerOf(rule)]?.template.includes(`RULE-${rule};`) === true;
+  const tryOne = (prompts: PromptSet, task: number): TriedTask => {
+    const isSolved = hasRule(prompts, ruleOf(task));
+    const reward = (isSolved ? 1 : 0) + noise * (2 * random() - 1);
+    const account = isSolved ? 'It went well.' : `It went badly: ${ownerOf(ruleOf(task))} lacks RULE-${ruleOf(task)};`;
+    return { task, reward: options.isUnjudged?.(task) === true ? null : reward, account };
+  };
+  return {
+    initial: Object.fromEntries(names.map((name) => [name, aPrompt()])),
+    trainTasks: tasks.train,
+    validationTasks: tasks.validation,
+    seed,
+    saved: options.saved ?? null,
+    saves,
+    signal: stop.signal,
+    tryTasks: async (prompts, _split, chosen) => {
+      counts.now += 1;
+      counts.most = Math.max(counts.most, counts.now);
+      await new Promise((resolve) => setImmediate(resolve));
+      counts.now -= 1;
+      return chosen.map((task) => tryOne(prompts, task));
+    },
+    ask: (messages) => {
+      counts.asked += 1;
+      return Promise.resolve(optimizer === 'informed' ? informedReply(messages) : randomReply(messages, random));
+    },
+    save: (state) => {
+      saves.push(state);
+      if (saves.length === options.stopAfterSaves) stop.abort();
+      return Promise.resolve();
+    },
+    worth: (prompts) =>
+      Array.from({ length: rules }, (_, rule) => hasRule(prompts, rule)).filter(Boolean).length / rules,
+    asked: () => counts.asked,
+    mostAtOnce: () => counts.most,
+  };
+}
+
+/** Says what the accounts say is lacking; asked for a prompt, adds the first of it that belongs there. */
+function informedReply(messages: readonly OptimizerMessage[]): string {
+  const text = messages.map(({ content }) => content).join('\n');
+  const [, name = '', prompt = ''] = /The prompt "(\w+)":\n\n([\s\S]*?)\n\nWhat /.exec(text) ?? [];
+  const lacking = [...text.matchAll(/(\w+) lacks (RULE-\d+;)/g)].filter(([, owner]) => owner === name);
+  if (!text.includes('<prompt>')) return lacking.map(([said]) => said).join('\n') || 'Nothing is wrong.';
+  const rule = lacking.map(([, , found = '']) => found).find((found) => !prompt.includes(found));
+  return `<prompt>\n${prompt}${rule === undefined ? '' : `\n${rule}`}\n</prompt>`;
+}
+
+function randomReply(messages: readonly OptimizerMessage[], random: () => number): string {
+  const text = messages.map(({ content }) => content).join('\n');
+  const prompt = /The prompt "\w+":\n\n([\s\S]*?)\n\nWhat /.exec(text)?.[1] ?? '';
+  return text.includes('<prompt>')
+    ? `<prompt>${prompt}\nRULE-${Math.floor(random() * 100)};</prompt>`
+    : 'It could be better.';
+}
