@@ -1,4 +1,5 @@
-import type { SpanInput } from '@agentlightning/core';
+import { type SpanInput, ValidationError } from '@agentlightning/core';
+import { maxSequenceId } from '@agentlightning/core/protocol';
 import { spanBody } from './row.ts';
 import { toJson } from './row-value.ts';
 
@@ -36,9 +37,10 @@ export const spanColumns = {
 /**
  * The row of a span.
  *
- * @throws ValidationError when it holds what JSON cannot
+ * @throws ValidationError when it holds what JSON cannot, or its number leaves none for those to come
  */
 export function spanRow(span: SpanInput): SpanRow {
+  assertSequenceId(span.sequenceId);
   return [
     span.rolloutId,
     span.attemptId,
@@ -58,4 +60,11 @@ export function numbered(row: SpanRow, sequenceId: number): SpanRow {
   if (row[3] === sequenceId) return row;
   const [rolloutId, attemptId, spanId, , traceId, parentId, name, startTimeMs, endTimeMs, body] = row;
   return [rolloutId, attemptId, spanId, sequenceId, traceId, parentId, name, startTimeMs, endTimeMs, body];
+}
+
+function assertSequenceId(sequenceId: number | undefined): void {
+  if (sequenceId === undefined || (Number.isInteger(sequenceId) && sequenceId >= 0 && sequenceId <= maxSequenceId))
+    return;
+  const message = `must be a whole number from 0 to ${maxSequenceId}, got ${sequenceId}`;
+  throw new ValidationError('Span', [{ path: 'sequenceId', message }]);
 }

@@ -246,6 +246,18 @@ describe('who may call', () => {
     await locked.close();
   });
 
+  test('no web page of elsewhere without a key, even when it is read on this machine', async () => {
+    const statusOf = async (origin: string): Promise<number> => {
+      const url = `${server.url}/v1/agl/queues/rollouts/dequeue`;
+      return (await fetch(url, { method: 'POST', headers: { origin } })).status;
+    };
+    expect(await statusOf('https://example.com')).toBe(403);
+    expect(await statusOf('null')).toBe(403);
+    expect(await statusOf('http://localhost.example.com')).toBe(403);
+    expect(await statusOf('http://localhost:5173')).toBe(200);
+    expect(await statusOf('http://[::1]:5173')).toBe(200);
+  });
+
   test('nobody beyond this machine without a key', async () => {
     await expect(createStoreServer({ store, port: 0, host: '0.0.0.0' })).rejects.toMatchObject({ code: 'CONFIG' });
     await expect(createStoreServer({ store, port: 0, apiKey: '' })).rejects.toMatchObject({ code: 'CONFIG' });

@@ -8,6 +8,9 @@ import { untilStopped } from './until-stopped.ts';
 /** How long a server that is stopped leaves idle connections open for requests on their way, in milliseconds. */
 const idleGraceMs = 1000;
 
+/** A key of so many characters, made at random, is guessed by nobody. */
+const minKeyLength = 20;
+
 /** The flags of `agl store`. */
 export interface StoreFlags {
   readonly db: string;
@@ -30,6 +33,7 @@ export async function serveStore(flags: StoreFlags): Promise<void> {
     // Without the password of a database.
     const place = db.replace(/\/\/[^@/]*@/, '//');
     log.info({ url: server.url, db: place, key: isLocked, tokens: attemptTokens !== null }, 'store is up');
+    if (apiKey !== null && apiKey.length < minKeyLength) log.warn('AGL_STORE_KEY is short enough to be guessed');
     if (!isLocked) log.warn('the store has no key: it answers on this machine only, and whoever is on it may do all');
     // Before anybody is told that it is up, and may stop it.
     const stopped = untilStopped(() => server.close());

@@ -1,6 +1,7 @@
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
 export { isWireSpan } from './is-wire-span.ts';
+export { maxSequenceId } from './max-sequence-id.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
 export { isRewardedByEvaluator, rewardSourceKey } from './reward-source.ts';

@@ -1,4 +1,5 @@
 import { isAttributes } from './is-attributes.ts';
+import { maxSequenceId } from './max-sequence-id.ts';
 import type { WireSpan, WireSpanContext } from './wire-span.ts';
 
 /**
@@ -10,7 +11,7 @@ export function isWireSpan(value: unknown): value is WireSpan {
   const { sequence_id, status, attributes, events, links, resource } = value;
   return (
     hasIds(value) &&
-    (isAbsent(sequence_id) || (Number.isSafeInteger(sequence_id) && Number(sequence_id) >= 0)) &&
+    (isAbsent(sequence_id) || isSequenceId(sequence_id)) &&
     isStatus(status) &&
     isAttributes(attributes) &&
     isListOf(events, isEvent) &&
@@ -21,6 +22,10 @@ export function isWireSpan(value: unknown): value is WireSpan {
     isContextOrAbsent(value['parent']) &&
     (resource === undefined || isResource(resource))
   );
+}
+
+function isSequenceId(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxSequenceId;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
 import { isAttributes } from './is-attributes.ts';
+import { maxSequenceId } from './max-sequence-id.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
 
 /** Where a span stands, as the store protocol has it. */
@@ -58,7 +59,7 @@ const wireSpanContextSchema = z.looseObject({
 export const wireSpanSchema: z.ZodType<WireSpan> = z.looseObject({
   rollout_id: z.string(),
   attempt_id: z.string(),
-  sequence_id: z.int().min(0).nullish(),
+  sequence_id: z.int().min(0).max(maxSequenceId).nullish(),
   trace_id: z.string().min(1),
   span_id: z.string().min(1),
   parent_id: z.string().nullish(),

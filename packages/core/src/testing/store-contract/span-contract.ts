@@ -40,6 +40,17 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.nextSpanSequenceIds([{ rolloutId, attemptId: attempt.attemptId }])).toEqual([102]);
     });
 
+    test('a number that would leave none for the spans to come is refused', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      for (const sequenceId of [Number.MAX_SAFE_INTEGER, 2 ** 48 + 1, -1, 0.5]) {
+        const spans = [{ ...unnumbered(rolloutId, attempt.attemptId), sequenceId }];
+        await expect(store.appendSpans(spans)).rejects.toMatchObject({ code: 'VALIDATION' });
+      }
+      const largest = { ...unnumbered(rolloutId, attempt.attemptId), sequenceId: 2 ** 48 };
+      const recorded = await store.appendSpans([largest, unnumbered(rolloutId, attempt.attemptId)]);
+      expect(recorded.map((span) => span?.sequenceId)).toEqual([2 ** 48, 2 ** 48 + 1]);
+    });
+
     test('have numbers that can be reserved, for several rollouts at once', async ({ store }) => {
       const first = await claimOne(store);
       const second = await claimOne(store);

@@ -67,11 +67,26 @@ function forbidden(bearer: Bearer, needed: RouteScope, route: string): AgentLigh
  */
 function assertLoopbackHost(context: Context): void {
   const { hostname } = new URL(context.req.url);
+  const origin = context.req.header('origin');
+  if (origin !== undefined && !isLoopback(hostOf(origin))) throw foreignPage(origin);
   if (isLoopback(hostname)) return;
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `A store without a key answers on this machine only, and the request was for ${hostname}`,
     remedy: 'Call it at localhost, or start it with a key.',
+  });
+}
+
+/** The host of a web page, as browsers tell it; empty where they do not say which. */
+function hostOf(origin: string): string {
+  return URL.canParse(origin) ? new URL(origin).hostname : '';
+}
+
+function foreignPage(origin: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `A store without a key answers no web pages of elsewhere, and this one is of ${origin}`,
+    remedy: 'Serve the page from this machine, or start the store with a key.',
   });
 }
 

@@ -1,4 +1,5 @@
 import { type Attributes, type AttributeValue, agentLightningAttributes, type SpanInput } from '@agentlightning/core';
+import { maxSequenceId } from '@agentlightning/core/protocol';
 import {
   type ExportTraceServiceRequest,
   type Span as OtlpSpan,
@@ -54,7 +55,7 @@ function spanFromOtlp(span: OtlpSpan, { resource, otherwise }: SpanSurroundings)
   return {
     rolloutId: String(rolloutId),
     attemptId: String(attemptId),
-    ...(Number.isSafeInteger(sequenceId) && sequenceId > 0 ? { sequenceId } : {}),
+    ...(Number.isInteger(sequenceId) && sequenceId > 0 && sequenceId <= maxSequenceId ? { sequenceId } : {}),
     traceId: hexOf(span.traceId).padStart(32, '0'),
     spanId: spanIdOf(span.spanId),
     parentId: span.parentSpanId.length === 0 ? null : spanIdOf(span.parentSpanId),
