@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ChatMessage, ChatTool } from '../text/chat-message.ts';
 
-const contentPart = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+const contentPart = z.looseObject({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 
 const toolCall = z.object({
   id: z.string(),

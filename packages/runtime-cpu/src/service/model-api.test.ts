@@ -52,6 +52,20 @@ describe('a whole answer', () => {
     expect(answer.usage).toMatchObject({ prompt_tokens: 17, completion_tokens: 8, total_tokens: 25 });
   });
 
+  test('reads parts of messages that say null for what they do not have, as OpenAI Agents sends them', async () => {
+    const parts: OpenAI.Chat.ChatCompletionContentPartText[] = JSON.parse(
+      '[{"type":"text","text":"no","refusal":null}]',
+    );
+    const messages = [
+      { role: 'user', content: 'A' } as const,
+      { role: 'assistant', content: parts } as const,
+      { role: 'user', content: 'B' } as const,
+    ];
+    const { prompt_token_ids: prompt } = await service.ask({ ...withTokens, messages });
+    const { user, assistant, end } = specialToken;
+    expect(prompt).toEqual([user, 65, assistant, ...encodeText('no'), end, user, 66, assistant]);
+  });
+
   test('says nothing of tokens unless asked', async () => {
     const answer = await service.ask({});
     expect(answer).not.toHaveProperty('prompt_token_ids');

@@ -1,8 +1,8 @@
 /** A part of a message's content; only those of type `text` (and `refusal`) can be read by the embedded model. */
 export interface ChatContentPart {
   readonly type: string;
-  readonly text?: string | undefined;
-  readonly refusal?: string | undefined;
+  readonly text?: string | null | undefined;
+  readonly refusal?: string | null | undefined;
 }
 
 /** A call of a function tool, in OpenAI's form. */
