@@ -62,7 +62,7 @@ function contentParts(content: JsonValue | undefined): readonly JsonObject[] {
 function contentPart(part: JsonObject): JsonObject {
   if (part.type === 'text') return { type: 'text', content: part.text ?? '' };
   const url = isObject(part.image_url) ? part.image_url.url : undefined;
-  if (typeof url !== 'string') return { type: String(part.type ?? 'unknown') };
+  if (typeof url !== 'string') return { type: typeof part.type === 'string' ? part.type : 'unknown' };
   if (!url.startsWith('data:')) return { type: 'uri', modality: 'image', uri: url };
   return { type: 'blob', modality: 'image', mime_type: url.slice('data:'.length).split(/[;,]/, 1)[0] ?? '' };
 }

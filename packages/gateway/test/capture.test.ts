@@ -60,6 +60,16 @@ describe('a call that is not streamed', () => {
     expect(completion).not.toHaveProperty('prompt_token_ids');
   });
 
+  it('is recorded though parts of it are objects with names that JavaScript knows', async () => {
+    await using fixture = await startGateway({ script: () => answer('5') });
+    const attempt = await fixture.attempt();
+    const odd = { type: { toString: 1, __proto__: null } };
+    const body = { ...simpleRequest, messages: [{ role: 'user', content: [odd] }] };
+    await fetch(`${fixture.baseUrl(attempt)}/chat/completions`, { method: 'POST', body: JSON.stringify(body) });
+    await fixture.gateway.drain();
+    expect(await fixture.calls(attempt)).toMatchObject([{ request: body }]);
+  });
+
   it('records latency, usage and mode', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const attempt = await fixture.attempt('val');

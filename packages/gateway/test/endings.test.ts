@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { answer } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
@@ -141,3 +142,21 @@ async function disposable(): Promise<AsyncDisposable & { readonly store: Awaited
   const store = await openStore(':memory:');
   return { store, [Symbol.asyncDispose]: () => store.close() };
 }
+
+describe('a request that does not arrive', () => {
+  it('is answered 408, and its connection is let go', async () => {
+    await using fixture = await startGateway({ arrivalTimeoutMs: 100 });
+    const { hostname, port } = new URL(fixture.gateway.url);
+    const half = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"model":';
+    const answered = await new Promise<string>((resolve, reject) => {
+      let text = '';
+      const socket = connect(Number(port), hostname, () => socket.write(half));
+      socket.on('data', (part) => {
+        text += part.toString();
+      });
+      socket.on('error', reject).on('close', () => resolve(text));
+    });
+    expect(answered).toMatch(/^HTTP\/1\.1 408 /);
+    await fixture.gateway.drain(30_000);
+  });
+});

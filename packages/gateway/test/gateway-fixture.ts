@@ -11,7 +11,7 @@ import {
 import { ScriptedModel, type ScriptedModelScript, type ScriptedStep } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
-import { type GatewayOptions, type RetryOptions, type ServedGateway, serveGateway } from '../src/index.ts';
+import { type RetryOptions, type ServedGateway, type ServeGatewayOptions, serveGateway } from '../src/index.ts';
 
 /** A gateway in front of a scripted model, with a real store behind it. */
 export interface GatewayFixture extends AsyncDisposable {
@@ -31,7 +31,7 @@ export interface GatewayFixture extends AsyncDisposable {
 }
 
 /** Options of a fixture: those of the gateway, any of them, and the script. */
-export interface FixtureOptions extends Partial<GatewayOptions> {
+export interface FixtureOptions extends Partial<ServeGatewayOptions> {
   readonly script?: readonly ScriptedStep[] | ScriptedModelScript;
 }
 

@@ -11,6 +11,7 @@ const entrySchema = z.strictObject({
   apiKeyEnv: z.string().exactOptional(),
   headersEnv: z.record(z.string(), z.string()).exactOptional(),
   capture: z.enum(['tokens', 'text']).exactOptional(),
+  apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
   maxConcurrent: z.int().min(1).exactOptional(),
   maxQueued: z.int().min(0).exactOptional(),
   healthPath: z.string().exactOptional(),

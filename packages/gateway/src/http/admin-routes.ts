@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../gateway-error.ts';
 import type { PauseOptions, Upstream, UpstreamState } from '../gateway-options.ts';
 import { assertAdmin } from './access.ts';
+import { requestText } from './request-text.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
 const upstreamSchema: z.ZodType<Upstream> = z.strictObject({
@@ -12,6 +13,7 @@ const upstreamSchema: z.ZodType<Upstream> = z.strictObject({
   apiKey: z.string().nullable().exactOptional(),
   headers: z.record(z.string(), z.string()).exactOptional(),
   capture: z.enum(['tokens', 'text']).exactOptional(),
+  apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
   id: z.string().min(1).max(200).exactOptional(),
   maxConcurrent: z.int().min(1).nullable().exactOptional(),
   maxQueued: z.int().min(0).exactOptional(),
@@ -58,7 +60,7 @@ export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: 
 }
 
 async function bodyOf<TBody>(c: GatewayContext, schema: z.ZodType<TBody>, what: string): Promise<TBody> {
-  const text = await c.req.text();
+  const text = await requestText(c);
   return asked(() => parse(schema, text === '' ? {} : (parseJsonObject(text) ?? text), what));
 }
 

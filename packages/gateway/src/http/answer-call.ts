@@ -6,6 +6,7 @@ import { type CallAnswer, OwnConnection, respond } from './call-answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ModelApi } from './model-apis.ts';
 import { requestIdHeader } from './request-id.ts';
+import { requestText } from './request-text.ts';
 import type { GatewayContext, RouteOptions } from './route-options.ts';
 
 /** A model call is let in by the gate, read, and answered; it leaves when it is recorded too. */
@@ -60,7 +61,7 @@ async function letIn(options: RouteOptions, { c, api, observation, onLeft }: Arr
       attempt,
       headers,
       forwardedHeaders: forwardedHeaders(headers, { requestId: observation.requestId, names: options.forwardedNames }),
-      text: await c.req.text(),
+      text: await requestText(c),
       signal,
       observation,
       leave,

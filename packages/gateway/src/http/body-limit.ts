@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
+import { brokenOffRequest } from './request-text.ts';
 
 /** A body of known length is judged by that, and is not touched: reading it stays on the server's fast path. */
 export function limitedBody(maxBytes: number): MiddlewareHandler {
@@ -16,10 +17,14 @@ export function limitedBody(maxBytes: number): MiddlewareHandler {
 async function readLimited({ body }: Request, maxBytes: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const part of body ?? []) {
-    length += part.length;
-    if (length > maxBytes) throw tooLarge(maxBytes);
-    parts.push(part);
+  try {
+    for await (const part of body ?? []) {
+      length += part.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      parts.push(part);
+    }
+  } catch (error) {
+    throw error instanceof GatewayError ? error : brokenOffRequest(error);
   }
   return Buffer.concat(parts);
 }

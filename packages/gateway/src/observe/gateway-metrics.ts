@@ -97,8 +97,9 @@ export class GatewayMetrics {
     const model = this.#models.of(asked.model);
     if (firstByteTimeMs !== null) this.#firstToken.observe({ model }, (firstByteTimeMs - startTimeMs) / 1000);
     if (answer.usage !== null) {
-      this.#tokens.inc({ model, kind: 'input' }, answer.usage.inputTokens);
-      this.#tokens.inc({ model, kind: 'output' }, answer.usage.outputTokens);
+      // An engine may count what cannot be.
+      this.#tokens.inc({ model, kind: 'input' }, Math.max(0, answer.usage.inputTokens));
+      this.#tokens.inc({ model, kind: 'output' }, Math.max(0, answer.usage.outputTokens));
     }
     const isTrainable = !attempt.isPlain && failure === null && untrainableReason(answer) === null;
     const other = attempt.isPlain ? 'plain' : failure !== null ? 'failed' : 'untrainable';

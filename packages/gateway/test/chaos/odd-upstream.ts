@@ -1,0 +1,89 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { JsonValue } from '@agentlightning/core';
+import { completionBody } from '../gateway-fixture.ts';
+import type { Dice } from './dice.ts';
+import { damaged } from './odd-value.ts';
+
+/** A model server that answers anything, in one of several ways. */
+export interface OddUpstream extends AsyncDisposable {
+  readonly baseUrl: string;
+}
+
+/** Starts one that answers as a model should; with `dice`, in ways that no model should. */
+export async function startOddUpstream(dice: Dice | null): Promise<OddUpstream> {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    request.on('end', () => answer(request, response, { text: Buffer.concat(parts).toString('utf8'), dice }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { text, dice }: { readonly text: string; readonly dice: Dice | null },
+): void {
+  const path = request.url ?? '';
+  const isChat = path.endsWith('/chat/completions');
+  if (dice?.happens(0.6) === true) {
+    badly(response, dice);
+  } else if (!isChat && request.method === 'POST') {
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such route"}}');
+  } else if (text.includes('"stream":true')) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${JSON.stringify(chunkOf())}\n\ndata: [DONE]\n\n`);
+  } else {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(isChat ? completionBody() : { object: 'list', data: [] }));
+  }
+}
+
+/** Answers as an engine does that is broken, or means harm. */
+function badly(response: ServerResponse, dice: Dice): void {
+  const body = completionBody() as JsonValue;
+  const kind = dice.below(8);
+  if (kind === 0) {
+    response.destroy();
+  } else if (kind === 1) {
+    response.writeHead(dice.of([200, 400, 418, 500, 302, 204]), { location: 'http://169.254.169.254/' });
+    response.end(dice.of(['', '<html>', 'null', '[]', '"x"', '{"error":null}', '{"error":"words"}', '{']));
+  } else if (kind <= 4) {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(damaged(dice, body, 0.1)));
+  } else {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let event = 0; event < dice.below(5); event += 1) {
+      const data = JSON.stringify(damaged(dice, chunkOf() as JsonValue, 0.1));
+      response.write(
+        dice.of([
+          `data: ${data}\n\n`,
+          `event: x\ndata: ${data}\n\n`,
+          ': c\n\n',
+          'data: {\n\n',
+          'data: [1]\n\n',
+          '\u0000\n',
+        ]),
+      );
+    }
+    if (dice.happens(0.3)) response.destroy();
+    else response.end(dice.happens(0.5) ? 'data: [DONE]\n\n' : '');
+  }
+}
+
+function chunkOf(): object {
+  const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
+  const [{ message, ...choice }] = body.choices;
+  return { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
+}

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest';
+import { runFuzz } from './chaos/run-fuzz.ts';
+
+// `pnpm chaos gateway` sends ten thousand.
+describe('requests that make little sense', () => {
+  it.each([
+    ['a model that works', false],
+    ['a model that is broken', true],
+  ])('cause no fault, no hang and no leak in front of %s', async (_, isUpstreamOdd) => {
+    const { findings, openSockets, statuses } = await runFuzz({ requests: 400, seed: 1, isUpstreamOdd });
+    expect(findings).toEqual([]);
+    expect(openSockets).toBe(0);
+    expect(statuses[200]).toBeGreaterThan(20);
+  });
+});
