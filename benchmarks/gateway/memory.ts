@@ -20,10 +20,17 @@ export async function measureMemory(gateway: GatewayProcess, calls: number): Pro
     }
     samples.push({ ...(await gateway.usage()), calls: done });
   }
-  // What is compiled and cached once is there after the first part.
+  // What is compiled and cached once is there after the first parts. Of each half the lowest: what a collection has
+  // not come to yet is no growth.
   const settled = samples.slice(2);
-  const growth = (bytesOf: (usage: Usage) => number): number =>
-    (slope(settled.map((sample) => [sample.calls, bytesOf(sample)])) * 1e6) / 2 ** 20;
+  const halves = [settled.slice(0, settled.length / 2), settled.slice(settled.length / 2)] as const;
+  const growth = (bytesOf: (usage: Usage) => number): number => {
+    const [low, high] = halves.map((half) =>
+      half.reduce((lowest, sample) => (bytesOf(sample) < bytesOf(lowest) ? sample : lowest)),
+    );
+    if (low === undefined || high === undefined) return Number.NaN;
+    return (((bytesOf(high) - bytesOf(low)) / (high.calls - low.calls)) * 1e6) / 2 ** 20;
+  };
   const last = samples.at(-1);
   const heap = { value: growth(({ heapBytes }) => heapBytes), unit: 'MB' };
   return [
@@ -39,12 +46,4 @@ export async function measureMemory(gateway: GatewayProcess, calls: number): Pro
       null,
     ),
   ];
-}
-
-/** Of the straight line that is nearest to the points. */
-function slope(points: readonly (readonly [number, number])[]): number {
-  const mean = (at: 0 | 1): number => points.reduce((sum, point) => sum + point[at], 0) / points.length;
-  const [meanX, meanY] = [mean(0), mean(1)];
-  const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
-  return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
 }

@@ -10,6 +10,7 @@ import {
   pythonReaderAttributes,
   type Span,
 } from '@agentlightning/core';
+import { endpointAttribute } from '../capture/call-recorder.ts';
 
 /** The version of the weights that an endpoint was registered with; null when nobody registered it. */
 export type ServedVersion = (model: string) => number | null;
@@ -32,7 +33,7 @@ export function modelRequestFromSpan(span: Span, served: ServedVersion): JsonObj
       choices,
       ...(failure === null || isJsonObject(call.response?.error) ? {} : { error: { message: failure } }),
     },
-    server: { model: call.model, endpoint: text(span.attributes['server.address']), version },
+    server: { model: call.model, endpoint: text(span.attributes[endpointAttribute]), version },
     latency_ms: number(span.attributes[modelCallAttributes.latencyMs]),
     http_status: number(span.attributes[modelCallAttributes.httpStatus]),
     status: failure === null ? 'ok' : 'error',

@@ -79,6 +79,9 @@ export const callHeaders = {
   spanId: 'x-agl-span-id',
 } as const;
 
+/** The attribute of a call's span that names the endpoint that answered. */
+export const endpointAttribute = 'agentlightning.endpoint';
+
 /** Begins the record of a call. */
 export function startCall(
   call: Pick<StartedCall, 'attempt' | 'spanId' | 'api' | 'request' | 'requestText' | 'attributes' | 'startTimeMs'>,
@@ -203,6 +206,7 @@ function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
       error: failure,
     },
   );
-  const attributes = { ...span.attributes, ...started.attributes };
+  const endpoint = ended.upstream === null ? {} : { [endpointAttribute]: ended.upstream.baseUrl };
+  const attributes = { ...span.attributes, ...endpoint, ...started.attributes };
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
 }
