@@ -1,0 +1,17 @@
+/** A framework whose adapter is measured. */
+export interface FrameworkUnderTest {
+  /** Runs the framework once, the way its documentation says, with one model call in it. Gives the model's answer. */
+  readonly call: () => Promise<string>;
+  /** The adapter's one line, in a rollout with an endpoint or without one. Gives its undo. */
+  readonly instrument: () => () => void;
+  /**
+   * Lets somebody who does nothing listen to the framework where the adapter does, so that the cost of the framework's
+   * own telling is known apart from ours. Gives what ends it.
+   *
+   * @default it has no such place, or tells anyway
+   */
+  readonly listen?: () => () => void;
+}
+
+/** Loads a framework, after the model is in place. */
+export type OpenFramework = () => Promise<FrameworkUnderTest>;

@@ -1,0 +1,173 @@
+/**
+ * Measures one adapter, alone in a process, so that no other adapter is in its way. Told by `process.send`:
+ *
+ * - how long a call of the framework takes in each {@link Setting}, all of them in turns in the same run;
+ * - what many calls in one rollout do to the time a call takes, and to memory.
+ *
+ * What counts is the processor time of the agent's own thread: it is what the agent loses, and other programs on the
+ * machine hardly change it.
+ *
+ * @module
+ */
+import { setImmediate } from 'node:timers/promises';
+import { withRollout } from '@agentlightning/core';
+import { median } from '../report.ts';
+import type { FrameworkUnderTest, OpenFramework } from './framework-under-test.ts';
+import { answer, installInstantModel, requestCount } from './instant-model.ts';
+import { CountingSink, measuredRollout } from './measured-rollout.ts';
+
+/**
+ * How the framework is run: `bare`, without the adapter; `listened`, with somebody in the adapter's place who does nothing;
+ * `outside`, with the adapter, but in no rollout, as in production; `traced`, in a rollout; `sent`, in a rollout whose
+ * model calls go to its endpoint, as in training.
+ */
+export type Setting = 'bare' | 'listened' | 'outside' | 'traced' | 'sent';
+
+/** What was measured of one adapter. */
+export interface AdapterMeasurement {
+  /** Microseconds of a call in each setting; the median of the rounds. */
+  readonly callUs: Readonly<Partial<Record<Setting, number>>>;
+  /** Microseconds that a setting adds to a bare call of the same round; the median of the rounds. */
+  readonly addedUs: Readonly<Partial<Record<Setting, number>>>;
+  /** How many spans a call records. */
+  readonly spansPerCall: number;
+  readonly growth: Growth;
+}
+
+/** What many calls do. */
+export interface Growth {
+  readonly calls: number;
+  /** Microseconds of a call, among the first tenth and among the last. */
+  readonly firstUs: number;
+  readonly lastUs: number;
+  /** Bytes that are kept for each call: the slope of the heap's size over all tenths but the first. */
+  readonly heapBytesPerCall: number;
+}
+
+const [name = '', roundsText = '30', growthText = '100000'] = process.argv.slice(2);
+const callsInRound = 300;
+const warmUpCalls = 3000;
+const callsBetweenWaits = 20;
+
+async function main(): Promise<AdapterMeasurement> {
+  installInstantModel();
+  const { open } = (await import(`./frameworks/${name}.ts`)) as { open: OpenFramework };
+  const framework = await open();
+  const settings: readonly Setting[] = [
+    'bare',
+    ...(framework.listen === undefined ? [] : (['listened'] as const)),
+    'outside',
+    'traced',
+    'sent',
+  ];
+  for (const setting of settings) await timeOf(framework, setting, warmUpCalls / settings.length);
+  const rounds: Record<Setting, number>[] = [];
+  for (let round = 0; round < Number(roundsText); round += 1) {
+    const times: Partial<Record<Setting, number>> = {};
+    // Each round begins with another setting, so that none has always the same one before it.
+    const order = [...settings.slice(round % settings.length), ...settings.slice(0, round % settings.length)];
+    for (const setting of order) times[setting] = await timeOf(framework, setting, callsInRound);
+    rounds.push(times as Record<Setting, number>);
+  }
+  const each = (
+    value: (round: Record<Setting, number>, setting: Setting) => number,
+  ): Partial<Record<Setting, number>> =>
+    Object.fromEntries(settings.map((setting) => [setting, median(rounds.map((round) => value(round, setting)))]));
+  return {
+    callUs: each((round, setting) => round[setting]),
+    addedUs: each((round, setting) => round[setting] - round.bare),
+    spansPerCall: await spansPerCall(framework),
+    growth: await growthOf(framework, Number(growthText)),
+  };
+}
+
+/** Puts a setting in place; gives what runs calls in it, and what ends it. */
+function arrange(
+  { call, instrument, listen }: FrameworkUnderTest,
+  setting: Setting,
+): {
+  readonly run: <T>(calls: () => T) => T;
+  readonly call: () => Promise<string>;
+  readonly end: () => void;
+  readonly sink: CountingSink;
+} {
+  const sink = new CountingSink();
+  const nothing = (): void => {};
+  if (setting === 'bare') return { run: (calls) => calls(), call, end: nothing, sink };
+  if (setting === 'listened') return { run: (calls) => calls(), call, end: listen?.() ?? nothing, sink };
+  const end = instrument();
+  if (setting === 'outside') return { run: (calls) => calls(), call, end, sink };
+  const rollout = measuredRollout(sink, setting === 'sent');
+  return { run: (calls) => withRollout(rollout, calls), call, end, sink };
+}
+
+/** Microseconds of a call. The first calls after a change of setting are not counted. */
+async function timeOf(framework: FrameworkUnderTest, setting: Setting, calls: number): Promise<number> {
+  const { run, call, end } = arrange(framework, setting);
+  try {
+    await run(() => repeat(call, calls / 10));
+    return await run(() => timed(call, calls));
+  } finally {
+    end();
+  }
+}
+
+async function timed(call: () => Promise<string>, calls: number): Promise<number> {
+  const before = process.threadCpuUsage();
+  await repeat(call, calls);
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / calls;
+}
+
+async function repeat(call: () => Promise<string>, calls: number): Promise<void> {
+  const asked = requestCount;
+  let made = 0;
+  for (; made < calls; made += 1) {
+    const text = await call();
+    if (text !== answer) throw new Error(`${name} answered ${JSON.stringify(text)}`);
+    // A real call waits for the network; what is referred to weakly goes only while the program waits.
+    if (made % callsBetweenWaits === 0) await setImmediate();
+  }
+  if (requestCount - asked !== made) throw new Error(`${made} calls were ${requestCount - asked} requests`);
+}
+
+async function spansPerCall(framework: FrameworkUnderTest): Promise<number> {
+  const { run, call, end, sink } = arrange(framework, 'traced');
+  await run(() => repeat(call, 10));
+  end();
+  return sink.count / 10;
+}
+
+async function growthOf(framework: FrameworkUnderTest, calls: number): Promise<Growth> {
+  const { run, call, end } = arrange(framework, 'sent');
+  const tenth = calls / 10;
+  const times: number[] = [];
+  const heaps: number[] = [];
+  await run(async () => {
+    await repeat(call, warmUpCalls);
+    // Collecting by force makes V8 forget what it optimised: all parts begin after it.
+    heapBytes();
+    for (let part = 0; part < 10; part += 1) {
+      times.push(await timed(call, tenth));
+      heaps.push(heapBytes());
+    }
+  });
+  end();
+  return { calls, firstUs: times[0] ?? 0, lastUs: times.at(-1) ?? 0, heapBytesPerCall: slope(heaps.slice(1)) / tenth };
+}
+
+function heapBytes(): number {
+  for (let times = 0; times < 3; times += 1) globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+/** The slope of a line through values at 0, 1, 2, … with the least squares. */
+function slope(values: readonly number[]): number {
+  const middle = (values.length - 1) / 2;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const covariance = values.reduce((sum, value, index) => sum + (index - middle) * (value - mean), 0);
+  return covariance / values.reduce((sum, _, index) => sum + (index - middle) ** 2, 0);
+}
+
+process.send?.(await main());
+process.disconnect?.();
