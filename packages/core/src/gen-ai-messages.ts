@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
 /**
- * OpenAI chat messages in the form of OpenTelemetry's GenAI conventions: `role` and a list of `parts`
+ * Chat messages of OpenAI or Anthropic in the form of OpenTelemetry's GenAI conventions: `role` and a list of `parts`
  * (`text`, `reasoning`, `tool_call`, `tool_call_response`, `uri`, `blob`).
  *
  * Images that are part of the message (`data:` URLs) are named but not repeated: the request's body has them.
@@ -16,14 +16,19 @@ export function toGenAiMessages(messages: JsonValue | undefined): readonly JsonO
 }
 
 /**
- * The answers in a Chat Completions body in the form of OpenTelemetry's GenAI conventions.
+ * The answers in a body of Chat Completions, Completions or Anthropic Messages in the form of OpenTelemetry's GenAI
+ * conventions.
  *
  * @param response - the body as the agent received it
  */
 export function toGenAiOutputMessages(response: JsonObject): readonly JsonObject[] {
-  if (!isList(response.choices)) return [];
+  if (!isList(response.choices)) {
+    return isList(response.content)
+      ? [{ ...toGenAiMessage(response), finish_reason: response.stop_reason ?? null }]
+      : [];
+  }
   return response.choices.filter(isObject).map((choice) => ({
-    ...toGenAiMessage(isObject(choice.message) ? choice.message : {}),
+    ...toGenAiMessage(isObject(choice.message) ? choice.message : { content: choice.text ?? null }),
     finish_reason: choice.finish_reason ?? null,
   }));
 }
@@ -60,8 +65,25 @@ function contentParts(content: JsonValue | undefined): readonly JsonObject[] {
 }
 
 function contentPart(part: JsonObject): JsonObject {
-  if (part.type === 'text') return { type: 'text', content: part.text ?? '' };
-  const url = isObject(part.image_url) ? part.image_url.url : undefined;
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', content: part.text ?? '' };
+    case 'thinking':
+      return { type: 'reasoning', content: part.thinking ?? '' };
+    case 'tool_use':
+      return { type: 'tool_call', id: part.id ?? null, name: part.name ?? null, arguments: part.input ?? null };
+    case 'tool_result':
+      return { type: 'tool_call_response', id: part.tool_use_id ?? null, response: part.content ?? null };
+    default:
+      return imagePart(part);
+  }
+}
+
+/** An image of OpenAI's `image_url` or Anthropic's `source`; of anything else only what it is. */
+function imagePart(part: JsonObject): JsonObject {
+  const source = isObject(part.source) ? part.source : {};
+  if (source.type === 'base64') return { type: 'blob', modality: 'image', mime_type: source.media_type ?? '' };
+  const url = isObject(part.image_url) ? part.image_url.url : source.url;
   if (typeof url !== 'string') return { type: typeof part.type === 'string' ? part.type : 'unknown' };
   if (!url.startsWith('data:')) return { type: 'uri', modality: 'image', uri: url };
   return { type: 'blob', modality: 'image', mime_type: url.slice('data:'.length).split(/[;,]/, 1)[0] ?? '' };

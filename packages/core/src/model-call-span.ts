@@ -149,9 +149,14 @@ function bodyAttributes(call: ModelCallInput, recording: ModelCallRecording): Ma
   };
 }
 
-/** Of Chat Completions, or of Responses. */
+/** Of Chat Completions, Completions, Responses or Anthropic Messages. */
 function inputMessages(request: JsonObject): string | null {
-  if (request.messages !== undefined) return JSON.stringify(toGenAiMessages(request.messages));
+  const { messages, system, prompt } = request;
+  if (Array.isArray(messages)) {
+    const all = system === undefined ? messages : [{ role: 'system', content: system }, ...messages];
+    return JSON.stringify(toGenAiMessages(all));
+  }
+  if (typeof prompt === 'string') return JSON.stringify(toGenAiMessages([{ role: 'user', content: prompt }]));
   return request.input === undefined ? null : JSON.stringify(toGenAiResponseInput(request));
 }
 
