@@ -13,13 +13,14 @@ export interface AttemptWatchOptions {
   readonly closing: AbortSignal;
 }
 
-/** How long a watch that failed waits before it begins again. */
+/** How long a watch that failed waits before it begins again; meanwhile, attempts are read that often. */
 const retryMs = 5000;
 
 /** Ends the calls of attempts that are over: nobody waits for their answers, and the model has others to answer. */
 export class AttemptWatch {
   readonly #options: AttemptWatchOptions;
   #isWatching = false;
+  #hasWarned = false;
 
   constructor(options: AttemptWatchOptions) {
     this.#options = options;
@@ -37,10 +38,14 @@ export class AttemptWatch {
     while (!closing.aborted) {
       try {
         for await (const change of store.watchChanges({ kindIn: ['attempt', 'rollout-deleted'], signal: closing })) {
+          this.#hasWarned = false;
           await this.#take(change);
         }
       } catch (error) {
-        if (!closing.aborted) log.warn({ err: error }, 'the store cannot be watched; calls of attempts that end go on');
+        if (!closing.aborted && !this.#hasWarned) {
+          log.warn({ err: error }, 'the store cannot be watched, so calls of attempts that end go on for some seconds');
+        }
+        this.#hasWarned = true;
       }
       // A sleep that is cut short says so in the signal.
       await clock.sleep(retryMs, closing).catch(() => undefined);

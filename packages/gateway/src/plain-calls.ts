@@ -19,6 +19,9 @@ interface PlainRollout {
 /** How many calls one rollout holds, so that it can still be read at once. */
 const maxCalls = 10_000;
 
+/** How long nothing is tried with a store that failed. */
+const pauseMs = 30_000;
+
 /** How long a rollout of plain calls may be silent: then the next call begins another. */
 const maxSilenceMs = 30 * 60_000;
 
@@ -29,6 +32,8 @@ const maxSilenceMs = 30 * 60_000;
 export class PlainCalls {
   readonly #options: PlainCallsOptions;
   #current: PlainRollout | null = null;
+  /** Until when a store that failed is left in peace. */
+  #pausedUntilMs = 0;
 
   constructor(options: PlainCallsOptions) {
     this.#options = options;
@@ -36,6 +41,7 @@ export class PlainCalls {
 
   /** What the next plain call is recorded with; null when the store cannot be used, which must not stop such a call. */
   async attempt(): Promise<CallingAttempt | null> {
+    if (this.#options.clock.now() < this.#pausedUntilMs) return null;
     const rollout = this.#rollout();
     const callIndex = rollout.callCount;
     rollout.callCount += 1;
@@ -45,8 +51,11 @@ export class PlainCalls {
       const traceId = attemptTraceId(rolloutId, attemptId);
       return { rolloutId, attemptId, attemptNumber: sequenceId, mode: null, traceId, callIndex, isPlain: true };
     } catch (error) {
-      if (this.#current === rollout) this.#current = null;
-      this.#options.log.warn({ err: error }, 'a call that belongs to no attempt is not recorded');
+      if (this.#current === rollout) {
+        this.#current = null;
+        this.#pausedUntilMs = this.#options.clock.now() + pauseMs;
+        this.#options.log.warn({ err: error, pauseMs }, 'calls that belong to no attempt are not recorded for now');
+      }
       return null;
     }
   }

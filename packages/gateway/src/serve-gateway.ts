@@ -5,6 +5,7 @@ import { createAdaptorServer, type ServerType } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { OwnConnection } from './http/call-answer.ts';
+import { isLoopback, refuseForeign } from './http/local-only.ts';
 
 /** A gateway and where it listens. */
 export interface ServeGatewayOptions extends GatewayOptions {
@@ -41,12 +42,14 @@ export interface ServedGateway extends Gateway {
  */
 export async function serveGateway(options: ServeGatewayOptions): Promise<ServedGateway> {
   const host = options.host ?? '127.0.0.1';
-  if (!isLoopback(host) && !options.apiKey && !options.adminKey && !options.attemptTokens) throw keyNeeded(host);
+  const isOpen = !options.apiKey && !options.adminKey && !options.attemptTokens;
+  if (!isLoopback(host) && isOpen) throw keyNeeded(host);
   const gateway = createGateway(options);
   await gateway.restore();
   // The global Request and Response stay as they are: the agent may run in this process.
   const server = createAdaptorServer({
     fetch: (request, { outgoing }) =>
+      (isOpen ? refuseForeign(request.headers) : null) ??
       gateway.app.fetch(request, outgoing instanceof ServerResponse ? new OwnConnection(outgoing) : {}),
     overrideGlobalObjects: false,
     serverOptions: connectionLimits(options.arrivalTimeoutMs ?? 120_000),
@@ -107,10 +110,6 @@ function closeServer(server: ServerType): Promise<void> {
     });
     letGo();
   });
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 function keyNeeded(host: string): AgentLightningError {

@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import { answer } from '@agentlightning/core/testing';
@@ -123,6 +124,26 @@ describe('the token of an attempt', () => {
     const path = `/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1`;
     expect(await statusOf({ fixture, path, apiKey: 'right' })).toBe(200);
     expect(await statusOf({ fixture, path, apiKey: 'wrong' })).toBe(401);
+  });
+});
+
+describe('a gateway without a key', () => {
+  it.each([
+    [{ origin: 'https://evil.example' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: 'http://localhost:5173' }, 200],
+    [{ host: 'rebound.example' }, 403],
+    [{ host: 'localhost' }, 200],
+    [{ host: '[::1]:4750' }, 200],
+    [{}, 200],
+  ])('answers to this machine only: %j gets %i', async (headers, status) => {
+    await using fixture = await startGateway();
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      get(`${fixture.gateway.url}/health`, { headers }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode));
+      }).on('error', reject);
+    });
+    expect(answered).toBe(status);
   });
 });
 

@@ -65,7 +65,8 @@ describe('a call that is not streamed', () => {
     const attempt = await fixture.attempt();
     const odd = { type: { toString: 1, __proto__: null } };
     const body = { ...simpleRequest, messages: [{ role: 'user', content: [odd] }] };
-    await fetch(`${fixture.baseUrl(attempt)}/chat/completions`, { method: 'POST', body: JSON.stringify(body) });
+    const url = `${fixture.baseUrl(attempt)}/chat/completions`;
+    await fetch(url, { method: 'POST', body: JSON.stringify(body) });
     await fixture.gateway.drain();
     expect(await fixture.calls(attempt)).toMatchObject([{ request: body }]);
   });

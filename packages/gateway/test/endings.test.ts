@@ -147,7 +147,7 @@ describe('a request that does not arrive', () => {
   it('is answered 408, and its connection is let go', async () => {
     await using fixture = await startGateway({ arrivalTimeoutMs: 100 });
     const { hostname, port } = new URL(fixture.gateway.url);
-    const half = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"model":';
+    const half = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"model":';
     const answered = await new Promise<string>((resolve, reject) => {
       let text = '';
       const socket = connect(Number(port), hostname, () => socket.write(half));

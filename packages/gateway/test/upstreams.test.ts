@@ -98,7 +98,7 @@ describe('upstreams that come and go', () => {
 
   it('are the only ones that a call can reach, whatever it names', async () => {
     await using elsewhere = await startUpstream(respond);
-    await using fixture = await startGateway({ script: () => answer('5') });
+    await using fixture = await startGateway({ script: () => answer('5'), apiKey: 'unused' });
     const { host } = new URL(elsewhere.baseUrl);
     const headers = { host, 'x-forwarded-host': host, forwarded: `host=${host}`, 'x-upstream': elsewhere.baseUrl };
     const client = fixture.client();

@@ -69,14 +69,14 @@ const bodies: Readonly<Record<string, JsonValue>> = {
 const raws: readonly [string, ...string[]] = [
   'GARBAGE\r\n\r\n',
   'GET /v1/models HTTP/9.9\r\n\r\n',
-  'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
-  'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
-  'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
-  `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-big: ${'y'.repeat(70_000)}\r\n\r\n`,
-  `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n',
+  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
+  `GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-big: ${'y'.repeat(70_000)}\r\n\r\n`,
+  `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
   'GET http://169.254.169.254/latest HTTP/1.1\r\nhost: 169.254.169.254\r\nconnection: close\r\n\r\n',
   'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n',
-  'GET /v1/models HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
+  'GET /v1/models HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
   '\u0016\u0003\u0001\u0002\u0000\u0001',
 ];
 

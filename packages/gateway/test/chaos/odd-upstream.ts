@@ -40,7 +40,7 @@ function answer(
   const isChat = path.endsWith('/chat/completions');
   if (dice?.happens(0.6) === true) {
     badly(response, dice);
-  } else if (!isChat && request.method === 'POST') {
+  } else if (/\/(responses|messages)$/.test(path)) {
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such route"}}');
   } else if (text.includes('"stream":true')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

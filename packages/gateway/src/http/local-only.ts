@@ -1,0 +1,34 @@
+import { GatewayError } from '../gateway-error.ts';
+
+/** Whether a name is one of this machine, seen from itself. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.endsWith('.localhost') || /^127\.[\d.]+$/.test(host);
+}
+
+/**
+ * What a gateway without a key answers to those who are not on its machine, though their request came from there: a web
+ * page of elsewhere that is read there, also one that took a name of its own for this machine. Null for all others.
+ */
+export function refuseForeign(headers: Headers): Response | null {
+  const host = headers.get('host');
+  if (host !== null && !isLoopback(nameOf(`http://${host}`)))
+    return refused(`the request was for ${host}`).toResponse();
+  const origin = headers.get('origin');
+  if (origin === null || isLoopback(nameOf(origin))) return null;
+  return refused(`the request came from a web page of ${origin}`).toResponse();
+}
+
+/** Empty for what is no address, such as `null`. */
+function nameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : '';
+}
+
+function refused(what: string): GatewayError {
+  return new GatewayError({
+    code: 'PERMISSION_DENIED',
+    httpStatus: 403,
+    type: 'permission_error',
+    message: `a gateway without a key answers to this machine only, and ${what}`,
+    remedy: 'Call it at localhost, or start it with a key.',
+  });
+}
