@@ -10,8 +10,9 @@ interface OpenPart {
   id: string;
   name: string;
   text: string;
-  /** How much of the text has been told; null before the part has begun. */
-  told: number | null;
+  /** What of the text has not been told. */
+  untold: string;
+  hasBegun: boolean;
 }
 
 /**
@@ -48,8 +49,7 @@ export class StreamedParts {
   #addText(kind: 'reasoning' | 'text' | 'refusal', text: string | null): void {
     if (text === null || text === '') return;
     const last = this.#parts.at(-1);
-    if (last?.kind === kind) last.text += text;
-    else this.#parts.push({ kind, index: 0, id: '', name: '', text, told: null });
+    extend(last?.kind === kind ? last : this.#newPart(kind, 0), text);
   }
 
   #addCall(delta: JsonObject): void {
@@ -59,14 +59,18 @@ export class StreamedParts {
     const call = this.#parts.find((part) => part.kind === 'call' && part.index === index) ?? this.#newCall(index);
     call.id ||= textOf(delta.id) ?? '';
     call.name ||= textOf(target.name) ?? '';
-    call.text += textOf(target.arguments) ?? '';
+    extend(call, textOf(target.arguments) ?? '');
   }
 
   #newCall(index: number): OpenPart {
-    const call: OpenPart = { kind: 'call', index, id: '', name: '', text: '', told: null };
-    this.#parts.push(call);
     this.#calls = Math.max(this.#calls, index + 1);
-    return call;
+    return this.#newPart('call', index);
+  }
+
+  #newPart(kind: OpenPart['kind'], index: number): OpenPart {
+    const part: OpenPart = { kind, index, id: '', name: '', text: '', untold: '', hasBegun: false };
+    this.#parts.push(part);
+    return part;
   }
 
   #tell(isEnd: boolean): readonly PartStep[] {
@@ -84,14 +88,14 @@ export class StreamedParts {
   }
 
   #tellMore(part: OpenPart, steps: PartStep[]): void {
-    if (part.told === null) steps.push({ step: 'begin', head: this.#head(part) });
-    const text = part.text.slice(part.told ?? 0);
-    if (text !== '') steps.push({ step: 'extend', text });
-    part.told = part.text.length;
+    if (!part.hasBegun) steps.push({ step: 'begin', head: this.#head(part) });
+    if (part.untold !== '') steps.push({ step: 'extend', text: part.untold });
+    part.hasBegun = true;
+    part.untold = '';
   }
 
   #isOver(part: OpenPart): boolean {
-    return this.#parts.length > 1 && (part.kind !== 'call' || parseJsonObject(part.text) !== null);
+    return this.#parts.length > 1 && (part.kind !== 'call' || isWholeObject(part.text));
   }
 
   #head(part: OpenPart): PartHead {
@@ -99,4 +103,15 @@ export class StreamedParts {
     part.id ||= this.#newCallId(part.index);
     return { kind: 'call', id: part.id, name: part.name };
   }
+}
+
+/** Both texts only grow at their end; cutting the whole one anew for each delta would copy it each time. */
+function extend(part: OpenPart, text: string): void {
+  part.text += text;
+  part.untold += text;
+}
+
+/** Parsing is worth it only where the text may be whole. */
+function isWholeObject(text: string): boolean {
+  return text.trimEnd().endsWith('}') && parseJsonObject(text) !== null;
 }

@@ -1,0 +1,89 @@
+import type { AttemptedRollout, Store } from '@agentlightning/core';
+import { answer } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, it } from 'vitest';
+import { type GatewayFixture, signalled, startGateway, storeWith } from './gateway-fixture.ts';
+
+/** An event of either protocol, as far as it matters here. */
+interface ProtocolEvent {
+  readonly type: string;
+  readonly delta?: unknown;
+}
+
+type Stream = (fixture: GatewayFixture, attempt: AttemptedRollout) => Promise<AsyncIterable<ProtocolEvent>>;
+
+const responses: Stream = (fixture, attempt) =>
+  fixture.client(attempt).responses.create({ model: 'm', input: 'Count.', stream: true });
+
+const messages: Stream = (fixture, attempt) =>
+  new Anthropic({ baseURL: fixture.client(attempt).baseURL, apiKey: 'unused', maxRetries: 0 }).messages.create({
+    model: 'm',
+    max_tokens: 20_000,
+    messages: [{ role: 'user', content: 'Count.' }],
+    stream: true,
+  });
+
+/** What each protocol calls the piece that has words, and what comes last. */
+const protocols = [
+  { name: 'Responses', open: responses, delta: 'response.output_text.delta', last: 'response.completed' },
+  { name: 'Messages', open: messages, delta: 'content_block_delta', last: 'message_stop' },
+];
+
+describe.each(protocols)('a stream of $name that is translated', ({ open, delta, last }) => {
+  it('lets the first words out while the model still makes the others', async () => {
+    const more = signalled();
+    const script = [answer('one two', { until: more.promise, pauseAfterChunks: 2 })];
+    await using fixture = await startGateway({ script });
+    const types: string[] = [];
+    for await (const { type } of await open(fixture, await fixture.attempt())) {
+      types.push(type);
+      if (type === delta) more.send();
+    }
+    expect(types.at(-1)).toBe(last);
+  });
+
+  it('says that it is whole only when its record is stored', async () => {
+    const recorded = signalled();
+    let isStored = false;
+    const inner = await openStore(':memory:');
+    const appendSpans: Store['appendSpans'] = async (spans) => {
+      await recorded.promise;
+      const stored = await inner.appendSpans(spans);
+      isStored = true;
+      return stored;
+    };
+    await using fixture = await startGateway({ store: storeWith(inner, { appendSpans }), script: [answer('one')] });
+    const types: string[] = [];
+    for await (const { type } of await open(fixture, await fixture.attempt())) {
+      types.push(type);
+      if (type === delta) recorded.send();
+      if (type === last) expect(isStored).toBe(true);
+    }
+    expect(types.at(-1)).toBe(last);
+  });
+
+  it('ends with an error when it cannot be recorded', async () => {
+    const inner = await openStore(':memory:');
+    const appendSpans = (): Promise<never> => Promise.reject(new TypeError('disk full'));
+    await using fixture = await startGateway({ store: storeWith(inner, { appendSpans }), script: [answer('one')] });
+    const types: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { type } of await open(fixture, await fixture.attempt())) types.push(type);
+    };
+    await read().catch((error: unknown) => types.push(String(error)));
+    expect(types).toContain(delta);
+    expect(types).not.toContain(last);
+    expect(types.at(-1)).toMatch(/failed|disk full/);
+  });
+
+  it('is whole and trainable however long it is', async () => {
+    const script = [answer('word '.repeat(2000))];
+    await using fixture = await startGateway({ script });
+    const attempt = await fixture.attempt();
+    let words = 0;
+    for await (const { type } of await open(fixture, attempt)) if (type === delta) words += 1;
+    expect(words).toBeGreaterThan(1000);
+    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
+  });
+});
