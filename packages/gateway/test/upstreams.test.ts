@@ -75,7 +75,7 @@ describe('upstreams that come and go', () => {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     };
-    const other = { id: 'b', baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'sk-secret', maxConcurrent: 4 };
+    const other = { id: 'b', base_url: 'http://127.0.0.1:9/v1', api_key: 'sk-secret', max_concurrent: 4 };
     expect((await admin('agents', 'POST /upstreams', other)).status).toBe(403);
     expect((await admin('admins', 'POST /upstreams', other)).status).toBe(201);
     const listed = await (await admin('admins', 'GET /upstreams')).text();
@@ -83,14 +83,30 @@ describe('upstreams that come and go', () => {
     expect(listed).not.toContain('sk-secret');
     expect((await admin('admins', 'DELETE /upstreams?id=b')).status).toBe(204);
     expect((await admin('admins', 'DELETE /upstreams?id=b')).status).toBe(404);
-    const wrong = [{}, { baseUrl: 'file:///etc/passwd' }, { baseUrl: 'http://x/v1', port: 1 }, []];
+    const wrong = [{}, { base_url: 'file:///etc/passwd' }, { base_url: 'http://x/v1', port: 1 }, []];
     for (const body of wrong) expect((await admin('admins', 'POST /upstreams', body)).status).toBe(400);
     expect(fixture.gateway.upstreams()).toHaveLength(1);
   });
 
+  it('are paused and let in again over HTTP', async () => {
+    await using fixture = await startGateway({ script: [answer('5')], adminKey: 'admins' });
+    const admin = async (method: string, path: string, body = ''): Promise<unknown> => {
+      const headers = { authorization: 'Bearer admins' };
+      const init = { method, headers, ...(body === '' ? {} : { body }) };
+      return (await fetch(`${fixture.gateway.url}/admin/${path}`, init)).json();
+    };
+    const paused = { paused: true, reason: 'new weights', in_flight: 0 };
+    expect(await admin('POST', 'pause', '{"reason":"new weights","retry_after_seconds":7}')).toEqual(paused);
+    expect(await admin('GET', 'state')).toMatchObject({ ...paused, upstreams: [{ model: 'policy', up: true }] });
+    const client = fixture.client().withOptions({ apiKey: 'admins' });
+    await expect(client.chat.completions.create(simpleRequest)).rejects.toMatchObject({ status: 429 });
+    expect(await admin('POST', 'resume')).toEqual({ paused: false, reason: null, in_flight: 0 });
+    expect((await client.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
+  });
+
   it('cannot be changed over HTTP where there is no admin key', async () => {
     await using fixture = await startGateway();
-    const body = JSON.stringify({ baseUrl: 'http://127.0.0.1:9/v1' });
+    const body = JSON.stringify({ base_url: 'http://127.0.0.1:9/v1' });
     const answered = await fetch(`${fixture.gateway.url}/admin/upstreams`, { method: 'POST', body });
     expect(answered.status).toBe(403);
     expect(await answered.text()).toContain('adminKey');

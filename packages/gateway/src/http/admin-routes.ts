@@ -1,30 +1,19 @@
 import { AgentLightningError, parse, parseJsonObject } from '@agentlightning/core';
 import type { Hono } from 'hono';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { GatewayError } from '../gateway-error.ts';
-import type { PauseOptions, Upstream, UpstreamState } from '../gateway-options.ts';
+import type { UpstreamState } from '../gateway-options.ts';
 import { assertAdmin } from './access.ts';
+import {
+  pauseFromWire,
+  stateToWire,
+  upstreamFromWire,
+  upstreamToWire,
+  wirePauseSchema,
+  wireUpstreamSchema,
+} from './admin-wire.ts';
 import { requestText } from './request-text.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
-
-const upstreamSchema: z.ZodType<Upstream> = z.strictObject({
-  baseUrl: z.string(),
-  model: z.string().nullable().exactOptional(),
-  apiKey: z.string().nullable().exactOptional(),
-  headers: z.record(z.string(), z.string()).exactOptional(),
-  capture: z.enum(['tokens', 'text']).exactOptional(),
-  apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
-  id: z.string().min(1).max(200).exactOptional(),
-  maxConcurrent: z.int().min(1).nullable().exactOptional(),
-  maxQueued: z.int().min(0).exactOptional(),
-  healthPath: z.string().exactOptional(),
-});
-
-const pauseSchema: z.ZodType<PauseOptions> = z.strictObject({
-  retryAfterSeconds: z.number().min(0).max(3600).exactOptional(),
-  reason: z.string().max(500).exactOptional(),
-  holdMs: z.number().min(0).max(600_000).exactOptional(),
-});
 
 /** Adds what those may do who run the gateway: change its upstreams, pause it, and read what it counts. */
 export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: RouteOptions): void {
@@ -33,9 +22,9 @@ export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: 
     assertAdmin(c.var.caller);
     await next();
   });
-  app.get('/admin/upstreams', (c) => c.json({ upstreams: pool.states() }));
+  app.get('/admin/upstreams', (c) => c.json({ upstreams: pool.states().map(upstreamToWire) }));
   app.post('/admin/upstreams', async (c) => {
-    const upstream = await bodyOf(c, upstreamSchema, 'upstream');
+    const upstream = upstreamFromWire(await bodyOf(c, wireUpstreamSchema, 'upstream'));
     return c.json({ id: asked(() => pool.add(upstream)).id }, 201);
   });
   app.delete('/admin/upstreams', (c) => {
@@ -43,14 +32,16 @@ export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: 
     if (!pool.remove(id)) throw noSuchUpstream(id, pool.states());
     return c.body(null, 204);
   });
-  app.get('/admin/state', (c) => c.json({ ...gate.state(), upstreams: pool.states() }));
+  app.get('/admin/state', (c) =>
+    c.json({ ...stateToWire(gate.state()), upstreams: pool.states().map(upstreamToWire) }),
+  );
   app.post('/admin/pause', async (c) => {
-    gate.pause(await bodyOf(c, pauseSchema, 'pause'));
-    return c.json(gate.state());
+    gate.pause(pauseFromWire(await bodyOf(c, wirePauseSchema, 'pause')));
+    return c.json(stateToWire(gate.state()));
   });
   app.post('/admin/resume', (c) => {
     gate.resume();
-    return c.json(gate.state());
+    return c.json(stateToWire(gate.state()));
   });
   app.get('/metrics', async (c) => {
     if (c.var.caller.kind === 'attempt') assertAdmin(c.var.caller);

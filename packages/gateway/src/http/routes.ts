@@ -2,6 +2,7 @@ import type { Hono } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
 import { addAdminRoutes } from './admin-routes.ts';
+import { stateToWire } from './admin-wire.ts';
 import { answerCall } from './answer-call.ts';
 import { roots } from './attempt-address.ts';
 import { limitedBody } from './body-limit.ts';
@@ -57,9 +58,8 @@ async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext
 
 /** Without ids and addresses: everybody may read it. */
 function healthOf({ gate, parts }: RouteOptions): object {
-  const { isPaused, reason, inFlight } = gate.state();
   const upstreams = parts.pool.states().map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
-  return { paused: isPaused, reason, in_flight: inFlight, upstreams };
+  return { ...stateToWire(gate.state()), upstreams };
 }
 
 function noSuchAddress(c: GatewayContext): GatewayError {

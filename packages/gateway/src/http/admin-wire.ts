@@ -1,0 +1,90 @@
+import type { JsonObject } from '@agentlightning/core';
+import { z } from 'zod';
+import type { GatewayState, PauseOptions, Upstream, UpstreamState } from '../gateway-options.ts';
+
+/** An upstream as it is registered over HTTP. */
+export const wireUpstreamSchema: z.ZodType<WireUpstream> = z.strictObject({
+  base_url: z.string(),
+  model: z.string().nullable().default(null),
+  api_key: z.string().nullable().default(null),
+  headers: z.record(z.string(), z.string()).default({}),
+  capture: z.enum(['tokens', 'text']).default('tokens'),
+  apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
+  id: z.string().min(1).max(200).exactOptional(),
+  max_concurrent: z.int().min(1).nullable().default(null),
+  max_queued: z.int().min(0).exactOptional(),
+  health_path: z.string().exactOptional(),
+});
+
+/** The fields of {@link wireUpstreamSchema}. */
+export interface WireUpstream {
+  readonly base_url: string;
+  readonly model: string | null;
+  readonly api_key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly capture: 'tokens' | 'text';
+  readonly apis?: readonly ('responses' | 'messages')[];
+  readonly id?: string;
+  readonly max_concurrent: number | null;
+  readonly max_queued?: number;
+  readonly health_path?: string;
+}
+
+/** A pause as it is asked for over HTTP; the wire has seconds. */
+export const wirePauseSchema: z.ZodType<WirePause> = z.strictObject({
+  retry_after_seconds: z.number().min(0).max(3600).default(5),
+  reason: z.string().max(500).exactOptional(),
+  hold_seconds: z.number().min(0).max(600).default(0),
+});
+
+/** The fields of {@link wirePauseSchema}. */
+export interface WirePause {
+  readonly retry_after_seconds: number;
+  readonly reason?: string;
+  readonly hold_seconds: number;
+}
+
+/** An upstream of the wire in our words. */
+export function upstreamFromWire(wire: WireUpstream): Upstream {
+  const { id, apis, max_queued: maxQueued, health_path: healthPath } = wire;
+  return {
+    baseUrl: wire.base_url,
+    model: wire.model,
+    apiKey: wire.api_key,
+    headers: wire.headers,
+    capture: wire.capture,
+    maxConcurrent: wire.max_concurrent,
+    ...(id === undefined ? {} : { id }),
+    ...(apis === undefined ? {} : { apis }),
+    ...(maxQueued === undefined ? {} : { maxQueued }),
+    ...(healthPath === undefined ? {} : { healthPath }),
+  };
+}
+
+/** A pause of the wire in our words. */
+export function pauseFromWire({
+  retry_after_seconds: retryAfterSeconds,
+  hold_seconds,
+  reason,
+}: WirePause): PauseOptions {
+  return { retryAfterSeconds, holdMs: hold_seconds * 1000, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** How an upstream does, for those who run the gateway; its key and headers are not among it. */
+export function upstreamToWire(upstream: UpstreamState): JsonObject {
+  return {
+    id: upstream.id,
+    base_url: upstream.baseUrl,
+    model: upstream.model,
+    up: upstream.isUp,
+    last_failure: upstream.lastFailure,
+    token_ids: upstream.tokenIds,
+    in_flight: upstream.inFlight,
+    queued: upstream.queued,
+  };
+}
+
+/** What the gateway is doing. */
+export function stateToWire({ isPaused, reason, inFlight }: GatewayState): JsonObject {
+  return { paused: isPaused, reason, in_flight: inFlight };
+}
