@@ -1,6 +1,7 @@
 /**
  * `pnpm bench quickstart --seeds 10`: trains the quick start's agent with several seeds, one after the
- * other, and reports how often, how far and how fast it learned.
+ * other, and reports how often, how far and how fast it learned. `--example langgraph-mail-room` does so with
+ * another of the examples.
  *
  * @module
  */
@@ -13,7 +14,11 @@ import { median, report, result } from '../report.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const { values: flags } = parseArgs({
-  options: { seeds: { type: 'string', default: '10' }, first: { type: 'string', default: '1' } },
+  options: {
+    seeds: { type: 'string', default: '10' },
+    first: { type: 'string', default: '1' },
+    example: { type: 'string', default: 'stock-clerk' },
+  },
 });
 
 interface Outcome {
@@ -32,7 +37,7 @@ function hasLearned(before: number, after: number): boolean {
 function trainOnce(seed: number): Outcome {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
   const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
-  const config = path.join(root, 'examples/stock-clerk/agl.config.ts');
+  const config = path.join(root, 'examples', flags.example, 'agl.config.ts');
   const args = [agl, 'train', config, '--json', '--seed', String(seed), '--data-dir', dataDir];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 2 ** 28 });
   rmSync(dataDir, { recursive: true, force: true });

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openStore } from '@agentlightning/store';
+import { type TraceStep, traceSteps } from '@agentlightning/trace';
+import { Trainer } from '@agentlightning/trainer';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import config from '../agl.config.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-example-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const taskFile = (name: string): string => path.resolve(import.meta.dirname, `../tasks/${name}.jsonl`);
+
+/** Seconds on a free machine, minutes on a busy one. */
+const patienceMs = 600_000;
+
+test(
+  'a few steps make the agent better, and its traces show how it went about its tasks',
+  async () => {
+    const trainer = new Trainer({
+      ...config,
+      tasks: { train: taskFile('train'), test: taskFile('test') },
+      steps: 8,
+      tasksPerStep: 16,
+      dataDir: folder,
+    });
+    const { before, after, storeUrl } = await trainer.train();
+    expect(before.reward).toBeLessThan(0.35);
+    expect(after.reward).toBeGreaterThan(before.reward + 0.08);
+
+    const traces = await heldOutTraces(storeUrl);
+    expect(traces).toContain(switchedBy('turn_on'));
+    expect(traces).toContain(switchedBy('turn_off'));
+  },
+  patienceMs,
+);
+
+/** The traces of all held-out rollouts, before and after, in outline. */
+async function heldOutTraces(storeUrl: string): Promise<string[]> {
+  const store = await openStore(storeUrl);
+  const traces: string[] = [];
+  const { items: rollouts } = await store.queryRollouts({ modeIn: ['test'] });
+  for (const { rolloutId } of rollouts) {
+    const { items: spans } = await store.querySpans({ rolloutId });
+    traces.push(outline(traceSteps(spans)));
+  }
+  await store.close();
+  return traces;
+}
+
+/** The steps of a trace, each on a line of its own, indented below the one it is part of. */
+function outline(steps: readonly TraceStep[], indent = ''): string {
+  return steps
+    .map(({ kind, title, children }) => `${indent}${kind} ${title}\n${outline(children, `${indent}  `)}`)
+    .join('');
+}
+
+const switchedBy = (tool: string): string => `rollout rollout
+  agent light-switch
+    step step 1
+      model-call gpt-4.1-mini
+      tool-call ${tool}
+  reward primary
+`;

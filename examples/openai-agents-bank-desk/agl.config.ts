@@ -1,0 +1,51 @@
+import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
+import { defineConfig } from '@agentlightning/trainer';
+import { MaxTurnsExceededError, ModelBehaviorError } from '@openai/agents';
+import { z } from 'zod';
+import { answerCustomer } from './agent.ts';
+
+instrumentOpenAIAgents({ api: 'chat_completions' });
+// Model calls go to the model in training, so that nobody needs a key.
+process.env['OPENAI_API_KEY'] ??= 'none';
+
+/** What a customer says, what is on the cards of the bank, and the right answer. */
+export const customerTask = z.object({
+  words: z.string(),
+  balances: z.record(z.string(), z.number()),
+  answer: z.string(),
+});
+
+export type CustomerTask = z.infer<typeof customerTask>;
+
+/**
+ * The agent as the trainer runs it: 1 for the right answer, 0 for any other. Where the model led the agent nowhere, that is
+ * a wrong answer, too. An agent that throws gets no reward at all, and nothing would be learned of it.
+ */
+async function agent(task: CustomerTask): Promise<number> {
+  try {
+    const answer = await answerCustomer(task.words, task.balances);
+    return answer.trim() === task.answer ? 1 : 0;
+  } catch (error) {
+    if (error instanceof MaxTurnsExceededError || error instanceof ModelBehaviorError) return 0;
+    throw error;
+  }
+}
+
+export default defineConfig({
+  name: 'bank-desk',
+  agent,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+  taskSchema: customerTask,
+  algorithm: {
+    type: 'grpo',
+    groupSize: 8,
+    learningRate: 2e-3,
+    optimizer: { beta2: 0.99 },
+    loss: 'importance_sampling',
+    entropyCoefficient: 0.03,
+  },
+  sampling: { temperature: 1, maxTokens: 12 },
+  steps: 30,
+  tasksPerStep: 32,
+  concurrency: 64,
+});
