@@ -32,7 +32,13 @@ const script: readonly ScriptedStep[] = [twoCalls, answer('5 and 9')];
 /** What the model was told in its second turn: the question, its own words with both calls, and their results. */
 const secondTurn = [
   { role: 'user' },
-  { role: 'assistant', content: 'Let me add.', tool_calls: [{}, {}] },
+  {
+    role: 'assistant',
+    content: 'Let me add.',
+    // The prompt goes on exactly where the answer ended, thoughts included: else there are no trajectories.
+    reasoning_content: 'Two sums.',
+    tool_calls: [{ function: { arguments: '{"a":2,"b":3}' } }, { function: { arguments: '{"a":4,"b":5}' } }],
+  },
   { role: 'tool', tool_call_id: 'call_0_0' },
   { role: 'tool', tool_call_id: 'call_0_1' },
 ];
