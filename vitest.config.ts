@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** One project per package: `pnpm vitest run --project store` runs the tests of one. */
 const config: ReturnType<typeof defineConfig> = defineConfig({
   test: {
-    projects: ['packages/*', 'apps/*', 'examples/*/'],
+    projects: ['packages/*', 'apps/*', 'examples/*/vitest.config.ts'],
     maxWorkers: 2,
   },
 });
