@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/chat-content.ts';
+import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 
 /** Fields of a Messages request that are translated, or mean nothing to a chat engine. All others go on as they are. */
@@ -47,7 +48,7 @@ export function chatRequestOf(request: JsonObject): JsonObject {
     stop: isJsonList(request.stop_sequences) && request.stop_sequences.length > 0 ? request.stop_sequences : undefined,
     user: textOf(objectOf(request.metadata).user_id) ?? undefined,
     response_format: responseFormat(output.format ?? request.output_format),
-    reasoning_effort: textOf(output.effort) ?? undefined,
+    reasoning_effort: reasoningEffort(output.effort),
     stream_options: request.stream === true ? { include_usage: true } : undefined,
   });
 }

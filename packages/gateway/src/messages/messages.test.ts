@@ -137,7 +137,7 @@ describe('a Messages request', () => {
         stream: true,
         tools: [{ name: 'add', description: 'Adds.', input_schema: schema }],
         tool_choice: { type: 'any', disable_parallel_tool_use: true },
-        output_config: { format: { type: 'json_schema', schema }, effort: 'low' },
+        output_config: { format: { type: 'json_schema', schema }, effort: 'max' },
       }),
     ).toEqual({
       model: 'claude',
@@ -156,7 +156,7 @@ describe('a Messages request', () => {
       tool_choice: 'required',
       parallel_tool_calls: false,
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
-      reasoning_effort: 'low',
+      reasoning_effort: 'high',
     });
   });
 

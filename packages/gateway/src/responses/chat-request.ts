@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
+import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages } from './chat-messages.ts';
 import type { Conversation } from './conversation-memory.ts';
 import { wantsLogprobs } from './response-body.ts';
@@ -56,7 +57,7 @@ export function chatRequestOf(request: JsonObject, conversation: Conversation): 
     ...toolFields(request),
     response_format: responseFormat(objectOf(request.text)),
     max_tokens: request.max_output_tokens ?? undefined,
-    reasoning_effort: objectOf(request.reasoning).effort ?? undefined,
+    reasoning_effort: reasoningEffort(objectOf(request.reasoning).effort),
     verbosity: objectOf(request.text).verbosity ?? undefined,
     logprobs: hasLogprobs ? true : undefined,
     top_logprobs: hasLogprobs ? (request.top_logprobs ?? undefined) : undefined,
