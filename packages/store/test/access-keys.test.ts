@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ManualClock } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';
+import { createTestDatabase } from './postgres/database.ts';
+import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 test('a key is told once: the store keeps what it is, and its digest', async () => {
@@ -54,4 +57,24 @@ test.each([
   await expect(made).rejects.toThrow(reason);
   expect(await store.listAccessKeys()).toEqual([]);
   await store.close();
+});
+
+describePostgres('on PostgreSQL', () => {
+  test('keys are the same, and of all servers of the database', async () => {
+    await using database = await createTestDatabase();
+    const clock = new ManualClock();
+    const [one, other] = await Promise.all([openStore(database.url, { clock }), openStore(database.url, { clock })]);
+    expect(await other.hasAccessKeys()).toBe(false);
+    const { key, record } = await one.createAccessKey({ name: 'Zoë', scope: 'trainer', lifetimeMs: 1000 });
+    expect(await other.hasAccessKeys()).toBe(true);
+    expect(await other.findAccessKey(record.keyId)).toEqual({
+      record,
+      digest: createHash('sha256').update(key).digest('hex'),
+    });
+    const revoked = { ...record, revokeTimeMs: clock.now() };
+    expect(await other.revokeAccessKey(record.keyId)).toEqual(revoked);
+    expect(await one.listAccessKeys()).toEqual([revoked]);
+    expect(await one.findAccessKey('000000000000')).toBeNull();
+    await Promise.all([one.close(), other.close()]);
+  });
 });

@@ -34,14 +34,21 @@ export function openApiDocument(): Part {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    security: [{}, { bearer: [] }],
+    security: [{}, { bearer: [] }, { password: [] }],
     tags: [...new Set([...protocolRouteDescriptions, ...ownRouteDescriptions].map(({ tag }) => tag))].map((name) => ({
       name,
     })),
     paths,
     components: {
       schemas: componentSchemas(),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A key of the store, or the token of an attempt.' },
+        password: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'The same as a password, for clients that know no other way.',
+        },
+      },
     },
   };
 }
