@@ -32,6 +32,9 @@ function withTable(readme: string, table: string): string {
 }
 
 function platformDocumentText(): string {
+  const limits = frameworks
+    .filter(({ age }) => age !== 'lowest')
+    .flatMap(({ name, leftOut = [] }) => leftOut.map(({ reason }) => ({ name, reason })));
   return `# Versions and platforms
 
 <!-- Made by \`pnpm platform-docs\` from tools/matrix. Do not edit. -->
@@ -46,7 +49,10 @@ ${platformTable()}
 ESM: the user's code is made of ES modules. CJS: it is CommonJS, and gets the packages, which are ES modules, and the
 framework by \`require\`. \`pnpm verify\` plays the current versions on Node 24, and \`pnpm test:matrix\` everything.
 
-On Bun, what a broken connection had brought but nobody had read yet is lost, to the agent as to its trace.
+What a framework or a runtime cannot do, with us or without:
+
+- Bun: what a broken connection had brought, but nobody had read yet, is lost to the agent, and so to its trace.
+${limits.map(({ name, reason }) => `- ${name}: ${reason}.`).join('\n')}
 `;
 }
 

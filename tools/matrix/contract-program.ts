@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { repositoryRoot } from '../repository-files.ts';
+import type { Cell } from './cell.ts';
 import type { MatrixFramework } from './frameworks.ts';
 import type { ModuleFormat } from './runtimes.ts';
 
@@ -21,17 +22,15 @@ const registeredScenes =
  * package stays an `import`, or a `require` in CommonJS. The first puts the adapter in place by its one line; in the
  * second, `import '@agentlightning/<adapter>/register'` is all there is, where an adapter has that.
  */
-export async function contractPrograms(
-  framework: MatrixFramework,
-  format: ModuleFormat,
-): Promise<readonly ContractProgram[]> {
+export async function contractPrograms({ framework, format, runtime }: Cell): Promise<readonly ContractProgram[]> {
+  const leftOut = framework.leftOut?.filter(({ on }) => on === runtime.name).map(({ scene }) => scene) ?? [];
   const name = `@agentlightning/${framework.adapter}`;
-  const byLine = await bundleTests(framework, { format, before: '', scenes: '', plugins: [] });
+  const byLine = await bundleTests(framework, { format, leftOut, before: '', scenes: '', plugins: [] });
   const programs: ContractProgram[] = [{ name: '', source: byLine }];
   if (existsSync(join(repositoryRoot, 'packages', framework.adapter, 'src/register.ts'))) {
     const before = `import '${name}/register';`;
     const plugins = [withoutTheLine];
-    const source = await bundleTests(framework, { format, before, scenes: registeredScenes, plugins });
+    const source = await bundleTests(framework, { format, leftOut, before, scenes: registeredScenes, plugins });
     programs.push({ name: `${name}/register: `, source });
   }
   return programs;
@@ -48,6 +47,8 @@ interface TestBundle {
   readonly before: string;
   /** Which scenes are played: a regular expression. */
   readonly scenes: string;
+  /** Parts of the names of those that are not, all the same. */
+  readonly leftOut: readonly string[];
   readonly plugins: readonly Plugin[];
 }
 
@@ -57,7 +58,9 @@ async function bundleTests(framework: MatrixFramework, options: TestBundle): Pro
 ${programs.map((file) => `import './${file}';`).join('\n')}
 import { writeFileSync } from 'node:fs';
 import { runCollectedTests } from 'vitest';
-runCollectedTests((name) => new RegExp(${JSON.stringify(options.scenes)}).test(name)).then((report) => {
+const scenes = new RegExp(${JSON.stringify(options.scenes)});
+const leftOut = ${JSON.stringify(options.leftOut)};
+runCollectedTests((name) => scenes.test(name) && !leftOut.some((part) => name.includes(part))).then((report) => {
   writeFileSync(process.argv[2], JSON.stringify(report));
   process.exit(0);
 });`;

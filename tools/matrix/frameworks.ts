@@ -13,6 +13,8 @@ export interface MatrixFramework {
   readonly packages: Readonly<Record<string, string>>;
   /** Test files in the adapter's `test` folder. They are played as they are, bundled into one program. */
   readonly programs: readonly string[];
+  /** Scenes that a runtime cannot keep with this version, whatever we do. `scene` is a part of its name. */
+  readonly leftOut?: readonly { readonly on: string; readonly scene: string; readonly reason: string }[];
   /** Names by which the workspace has the packages of this version, where another one has theirs. */
   readonly workspaceNames?: Readonly<Record<string, string>>;
 }
@@ -23,6 +25,13 @@ const openaiAgents14 = {
 };
 const ai6 = {
   programs: ['contract-ai-6.test.ts'],
+  leftOut: [
+    {
+      on: 'deno',
+      scene: 'a stream that is aborted stops the model',
+      reason: 'on Deno, version 6 itself now and then leaves the connection of an aborted stream open',
+    },
+  ],
   workspaceNames: {
     'ai-v6': 'ai',
     '@ai-sdk/openai-v3': '@ai-sdk/openai',

@@ -37,7 +37,7 @@ const programTimeoutMs = 240_000;
 export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult> {
   const { project, command, standIn } = stage;
   const failed = project.problems.map((reason) => ({ name: 'the installation', reason }));
-  const programs = await contractPrograms(cell.framework, cell.format);
+  const programs = await contractPrograms(cell);
   const { version } = cell.runtime.package;
   const sources = programs.map(({ source }) => source);
   const key = createHash('sha256')
@@ -50,7 +50,12 @@ export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult
   }
   await rm(memory, { force: true });
   const startedAt = performance.now();
-  const report: ContractReport = { passed: [], failed: [], skipped: [] };
+  const leftOut = cell.framework.leftOut?.filter(({ on }) => on === cell.runtime.name) ?? [];
+  const report: ContractReport = {
+    passed: [],
+    failed: [],
+    skipped: leftOut.map(({ scene, reason }) => ({ name: scene, reason })),
+  };
   for (const program of programs) {
     const played = await runProgram(cell, { folder: project.folder, command, program });
     report.passed.push(...played.passed.map((name) => program.name + name));
