@@ -78,7 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     state: () => gate.state(),
     metrics: async () => (await core.metrics.text()).body,
     close: async ({ drainMs = 0 } = {}) => {
-      gate.pause({ reason: 'it is closing' });
+      gate.close();
       // Calls that take longer are ended.
       if (drainMs > 0) await drain(drainMs).catch(() => undefined);
       clearInterval(tooOld);

@@ -14,6 +14,7 @@ interface Pause {
 export class PauseGate {
   readonly #clock: Clock;
   #pause: Pause | null = null;
+  #isClosed = false;
   #inFlight = 0;
   #emptied: (() => void)[] = [];
 
@@ -21,8 +22,15 @@ export class PauseGate {
     this.#clock = clock;
   }
 
+  /** Turns new calls away for good: nobody lets them in again. */
+  close(): void {
+    this.pause({ reason: 'it is closing' });
+    this.#isClosed = true;
+  }
+
   /** Turns new calls away from now on. Pausing again changes how. */
   pause(options: PauseOptions): void {
+    if (this.#isClosed) return;
     this.resume();
     this.#pause = {
       reason: options.reason ?? 'the model is being updated',
@@ -34,13 +42,19 @@ export class PauseGate {
 
   /** Lets calls in again. */
   resume(): void {
+    if (this.#isClosed) return;
     this.#pause?.over.abort();
     this.#pause = null;
   }
 
-  /** Lets one call in; the returned function must be called when it has left. @throws GatewayError while paused */
-  async enter(): Promise<() => void> {
-    if (this.#pause !== null) await this.#hold(this.#pause);
+  /**
+   * Lets one call in; the returned function must be called when it has left.
+   *
+   * @param signal - ends the waiting of a call that is held back
+   * @throws GatewayError while paused
+   */
+  async enter(signal: AbortSignal): Promise<() => void> {
+    if (this.#pause !== null) await this.#hold(this.#pause, signal);
     this.#inFlight += 1;
     let hasLeft = false;
     return () => {
@@ -84,9 +98,9 @@ export class PauseGate {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#emptied.push(resolve));
   }
 
-  async #hold(pause: Pause): Promise<void> {
+  async #hold(pause: Pause, signal: AbortSignal): Promise<void> {
     if (pause.holdMs > 0) {
-      const isOver = await this.#clock.sleep(pause.holdMs, pause.over.signal).then(
+      const isOver = await this.#clock.sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal])).then(
         () => false,
         () => true,
       );

@@ -61,7 +61,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
     url: `http://${hostInUrl}:${port}`,
     port,
     close: async ({ drainMs = 0 } = {}) => {
-      gateway.pause({ reason: 'it is closing' });
+      const hasEnded = gateway.close({ drainMs });
       // Whoever comes meanwhile is told when to come back, rather than that nobody listens.
       if (drainMs > 0) await gateway.drain(drainMs).catch(() => undefined);
       const isClosed = closeServer(server);
@@ -69,7 +69,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
       // Readers that do not read keep their streams open for ever.
       const cut = (): void => ('closeAllConnections' in server ? server.closeAllConnections() : undefined);
       void (options.clock ?? systemClock).sleep(closeGraceMs, isOver.signal).then(cut, () => undefined);
-      await gateway.close();
+      await hasEnded;
       await isClosed;
       isOver.abort();
     },

@@ -217,6 +217,25 @@ describe('an upstream that fails', () => {
   });
 });
 
+describe('an upstream that falls silent within a stream', () => {
+  it('ends it with an error that the client throws', async () => {
+    const chunk = { choices: [{ index: 0, delta: { content: 'one ' } }] };
+    await using upstream = await startUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(chunk)}\n\n`);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl }, upstreamTimeoutMs: 50 });
+    const attempt = await fixture.attempt();
+    const stream = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, stream: true });
+    const readAll = async (): Promise<void> => {
+      for await (const _ of stream);
+    };
+    await expect(readAll()).rejects.toThrow(/broke off its answer/);
+    await fixture.gateway.drain();
+    expect(upstream.requests).toHaveLength(1);
+    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
+  });
+});
+
 describe('several upstreams', () => {
   it('stand in for each other, and a rollout stays with one', async () => {
     await using left = await startUpstream((response) => respondJson(response, completionBody()));

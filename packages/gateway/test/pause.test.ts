@@ -68,6 +68,21 @@ describe('a gateway that is drained', () => {
 });
 
 describe('a gateway that closes', () => {
+  it('is not opened again by whoever had paused it', async () => {
+    const finish = signalled();
+    await using fixture = await startGateway({ script: [answer('5', { until: finish.promise })] });
+    const client = fixture.client(await fixture.attempt());
+    const call = client.chat.completions.create(simpleRequest);
+    while (fixture.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    fixture.gateway.pause();
+    const closed = fixture.gateway.close({ drainMs: 60_000 });
+    fixture.gateway.resume();
+    await expect(client.chat.completions.create(simpleRequest)).rejects.toMatchObject({ status: 429 });
+    finish.send();
+    expect((await call).choices).toHaveLength(1);
+    await closed;
+  });
+
   it('does not wait for retries, held calls, or readers that do not read', async () => {
     const big = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(100_000) } }] })}\n\n`;
     await using upstream = await startUpstream((response) => {

@@ -47,16 +47,15 @@ async function letIn(options: RouteOptions, { c, api, observation, onLeft }: Arr
   const attempt = named === null ? null : await storedAddress(options, named);
   observation.attempt = attempt;
   if (attempt !== null) options.watch.begin();
-  const passGate = await gate.enter();
-  let endCall: () => void = () => undefined;
+  const { signal, end } = calls.begin(attempt, c.req.raw.signal, observation.startTimeMs);
+  let passGate: () => void = () => undefined;
   const leave = (): void => {
-    endCall();
+    end();
     passGate();
     onLeft();
   };
   try {
-    const { signal, end } = calls.begin(attempt, c.req.raw.signal, observation.startTimeMs);
-    endCall = end;
+    passGate = await gate.enter(signal);
     return await api.answer(parts, {
       attempt,
       headers,
