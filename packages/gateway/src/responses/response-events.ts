@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
 import type { PartHead, PartStep } from '../answer-parts/answer-part.ts';
 import { StreamedParts } from '../answer-parts/streamed-parts.ts';
-import { isJsonList, objectOf } from '../http/json-access.ts';
+import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { itemEvents } from './item-events.ts';
 import { begunItem, outputItem } from './output-item.ts';
 import {
@@ -23,7 +23,8 @@ export class ResponseEvents {
   readonly #output: JsonObject[] = [];
   readonly #logprobs: JsonValue[] = [];
   #head: JsonObject | null = null;
-  #begun: PartHead | null = null;
+  /** The item that is going on. */
+  #open: { readonly head: PartHead; readonly id: string } | null = null;
   #sequenceNumber = 0;
 
   constructor(options: ResponseOptions) {
@@ -80,25 +81,23 @@ export class ResponseEvents {
   }
 
   #tellStep(step: PartStep): readonly JsonObject[] {
-    const place = { ...outputOptionsOf(this.#options), index: this.#output.length };
-    if (step.step === 'begin') {
-      this.#begun = step.head;
-      const item = begunItem(step.head, place);
-      return [
-        { type: 'response.output_item.added', output_index: place.index, item },
-        ...placed(itemEvents.begun(step.head), item, place.index),
-      ];
-    }
+    const index = this.#output.length;
     if (step.step === 'extend') {
-      const item = begunItem(this.#begun ?? { kind: 'text' }, place);
-      return placed(itemEvents.extended(this.#begun ?? { kind: 'text' }, step.text), item, place.index);
+      return this.#open === null ? [] : placed(itemEvents.extended(this.#open.head, step.text), this.#open.id, index);
     }
-    const item = outputItem(step.part, { ...place, isCut: isCut(this.#end), logprobs: this.#logprobs });
+    const options = { ...outputOptionsOf(this.#options), index };
+    if (step.step === 'begin') {
+      const item = begunItem(step.head, options);
+      const id = textOf(item.id) ?? '';
+      this.#open = { head: step.head, id };
+      const added = { type: 'response.output_item.added', output_index: index, item };
+      return [added, ...placed(itemEvents.begun(step.head), id, index)];
+    }
+    const item = outputItem(step.part, { ...options, isCut: isCut(this.#end), logprobs: this.#logprobs });
     this.#output.push(item);
-    return [
-      ...placed(itemEvents.ended(step.part, this.#logprobs), item, place.index),
-      { type: 'response.output_item.done', output_index: place.index, item },
-    ];
+    this.#open = null;
+    const done = { type: 'response.output_item.done', output_index: index, item };
+    return [...placed(itemEvents.ended(step.part, this.#logprobs), textOf(item.id) ?? '', index), done];
   }
 
   #addLogprobs(choice: JsonObject): void {
@@ -107,11 +106,9 @@ export class ResponseEvents {
   }
 
   #numbered(events: readonly JsonObject[]): readonly JsonObject[] {
-    return events.map(({ type, ...event }) => {
-      const sequenceNumber = this.#sequenceNumber;
-      this.#sequenceNumber += 1;
-      return { type: type ?? '', sequence_number: sequenceNumber, ...event };
-    });
+    const first = this.#sequenceNumber;
+    this.#sequenceNumber += events.length;
+    return events.map((event, index) => ({ ...event, sequence_number: first + index }));
   }
 }
 
@@ -120,6 +117,6 @@ const emptyMessage: readonly PartStep[] = [
   { step: 'end', part: { kind: 'text', text: '' } },
 ];
 
-function placed(events: readonly JsonObject[], item: JsonObject, index: number): readonly JsonObject[] {
-  return events.map((event) => ({ ...event, item_id: item.id ?? '', output_index: index }));
+function placed(events: readonly JsonObject[], id: string, index: number): readonly JsonObject[] {
+  return events.map((event) => ({ ...event, item_id: id, output_index: index }));
 }
