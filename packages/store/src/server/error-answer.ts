@@ -3,13 +3,13 @@ import { errorToWire, httpStatusOf } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { RequestLimitError } from './limits/request-limit-error.ts';
 import { MalformedRequestError } from './malformed-request-error.ts';
-import { note } from './observation/request-notes.ts';
+import { note, requestIdOf } from './observation/request-notes.ts';
 
 /** Answers with what went wrong and what to do about it. What is no error of ours is not shown to the client. */
 export function answerError(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
   if (!AgentLightningError.isInstance(error)) {
     onFault(error);
-    return errorResponse(context, new AgentLightningError({ code: 'INTERNAL', message: 'Internal server error' }));
+    return errorResponse(context, hiddenFault(requestIdOf(context)));
   }
   if (error.code === 'INTERNAL') onFault(error);
   return errorResponse(context, error);
@@ -23,6 +23,14 @@ function errorResponse(context: Context, error: AgentLightningError): Response {
   if (status === 429) context.header('retry-after', '1');
   context.header('content-type', 'application/json');
   return context.body(JSON.stringify(errorToWire(error)));
+}
+
+/** What a client is told of a fault: where those who run the server find it, and nothing of its inside. */
+function hiddenFault(requestId: string | null): AgentLightningError {
+  const message = 'Internal server error';
+  if (requestId === null) return new AgentLightningError({ code: 'INTERNAL', message });
+  const remedy = `Please report it with the lines of request ${requestId} in the server's log.`;
+  return new AgentLightningError({ code: 'INTERNAL', message, remedy, details: { requestId } });
 }
 
 function statusOf(error: AgentLightningError): number {

@@ -32,6 +32,12 @@ export function note(context: Context, found: Partial<Omit<RequestNotes, 'reques
   if (known !== undefined) Object.assign(known, found);
 }
 
+/** The id that a request goes by; null for one that did not come over the network. */
+export function requestIdOf(context: Context): string | null {
+  const request = incomingOf(context);
+  return (request === undefined ? undefined : notes.get(request)?.requestId) ?? null;
+}
+
 /** The request as Node has it; undefined for one that did not come over the network. */
 export function incomingOf(context: Context): IncomingMessage | undefined {
   const bindings = context.env as Partial<HttpBindings> | undefined;
