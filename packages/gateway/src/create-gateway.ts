@@ -85,11 +85,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       core.closing.abort();
       core.calls.endAll(cutByClosing());
       await parts.caller.client.close();
-      await drain();
+      // A store that hangs must not keep the process for ever.
+      await drain(recordGraceMs).catch((error: unknown) => core.log.error({ err: error }, 'calls are not recorded'));
       await core.plainCalls.close();
     },
   };
 }
+
+/** How long the records of calls may take when a gateway closes, in milliseconds. */
+const recordGraceMs = 30_000;
 
 /** Nothing may take for ever, whatever its upstream and its reader do. */
 function endOldCalls({ calls, clock }: GatewayCore, maxCallMs: number): void {

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { answer } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -123,6 +124,35 @@ describe('upstreams that come and go', () => {
     }
     expect(elsewhere.requests).toEqual([]);
     expect(fixture.model.requests).toHaveLength(4);
+  });
+});
+
+describe('addresses of an upstream', () => {
+  it('are those of its API alone, whatever the name of a model is', async () => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url);
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await using fixture = await startGateway({ upstream: { baseUrl: `http://127.0.0.1:${port}/api/v1` } });
+    for (const name of ['tiny', '..', '%2e%2e', '%2e', '..%2f..%2fadmin', '%3Fkey=1', '%00']) {
+      await new Promise<void>((resolve, reject) => {
+        const socket = connect(fixture.gateway.port, '127.0.0.1', () =>
+          socket.end(`GET /v1/models/${name} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`),
+        );
+        socket.resume().on('error', reject).on('close', resolve);
+      });
+    }
+    expect(asked).toEqual([
+      '/api/v1/models/tiny',
+      '/api/v1/models/..%2F..%2Fadmin',
+      '/api/v1/models/%3Fkey%3D1',
+      '/api/v1/models/%00',
+    ]);
+    await fixture.gateway.close();
+    await new Promise((resolve) => server.close(resolve));
   });
 });
 

@@ -31,8 +31,8 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
   for (const root of roots) {
     for (const { path, handle } of modelCalls) app.post(root + path, handle);
-    app.get(`${root}/models`, (c) => models(options, c, ''));
-    app.get(`${root}/models/:model`, (c) => models(options, c, `/${encodeURIComponent(c.req.param('model'))}`));
+    app.get(`${root}/models`, (c) => models(options, c, null));
+    app.get(`${root}/models/:model`, (c) => models(options, c, c.req.param('model')));
   }
   addAdminRoutes(app, options);
   app.notFound((c) => noSuchAddress(c).toResponse());
@@ -43,9 +43,16 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
 }
 
-async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext, model: string): Promise<Response> {
-  const { answer, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
-    path: `/models${model}`,
+/** The list of models, or one of them. */
+async function models(
+  { parts, forwardedNames }: RouteOptions,
+  c: GatewayContext,
+  model: string | null,
+): Promise<Response> {
+  // Such a name would be a step up in the upstream's addresses.
+  if (model === '.' || model === '..') throw noSuchAddress(c);
+  const { upstream, answer, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
+    path: model === null ? '/models' : `/models/${encodeURIComponent(model)}`,
     method: 'GET',
     headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
     body: null,
@@ -53,7 +60,7 @@ async function models({ parts, forwardedNames }: RouteOptions, c: GatewayContext
     signal: c.req.raw.signal,
     observation: null,
   });
-  return new Response(text, { status: answer.status, headers: answer.headers });
+  return new Response(upstream.withoutSecrets(text ?? ''), { status: answer.status, headers: answer.headers });
 }
 
 /** Without ids and addresses: everybody may read it. */
