@@ -46,6 +46,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
     expect(message).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', stop_sequence: null });
     expect(message.content.map(({ type }) => type)).toEqual(['thinking', 'text']);
     expect(message.usage.output_tokens).toBe('It is 5.'.length + 1);
+    expect(message._request_id).toMatch(/^req-/);
     const [call] = await fixture.calls(attempt);
     expect(call).toMatchObject({
       responseId: message.id,

@@ -5,7 +5,7 @@ import { attemptAddressOf } from './attempt-address.ts';
 import { type CallAnswer, OwnConnection, respond } from './call-answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ModelApi } from './model-apis.ts';
-import { requestIdHeader } from './request-id.ts';
+import { anthropicRequestIdHeader, requestIdHeader } from './request-id.ts';
 import { requestText } from './request-text.ts';
 import type { GatewayContext, RouteOptions } from './route-options.ts';
 
@@ -18,7 +18,8 @@ export function answerCall(options: RouteOptions, api: ModelApi): (c: GatewayCon
     try {
       const answer = await letIn(options, { c, api, observation, onLeft: report.left });
       report.answered(answer.status);
-      const headers = { ...answer.headers, [requestIdHeader]: observation.requestId };
+      const { requestId } = observation;
+      const headers = { [anthropicRequestIdHeader]: requestId, ...answer.headers, [requestIdHeader]: requestId };
       return respond({ ...answer, headers }, OwnConnection.of(c.env));
     } catch (error) {
       report.left();
