@@ -25,6 +25,8 @@ type Told<TEvent> = (event: TEvent) => void;
 export class AiSdkTelemetry {
   readonly #options: TelemetryOptions;
   #newest: AiSdk6Call;
+  /** Whether the callbacks are being asked for by version 7. */
+  #isVersion7 = false;
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
@@ -34,6 +36,8 @@ export class AiSdkTelemetry {
   get onStart(): Told<SdkStart> {
     const call = new AiSdk6Call(this.#options);
     this.#newest = call;
+    // Version 6 asks for this one first.
+    this.#isVersion7 = false;
     return (event) => {
       if (event.callId === undefined) call.start(event);
       else beginOperation(this.#options, event.callId, event);
@@ -60,12 +64,10 @@ export class AiSdkTelemetry {
     return (event) => call.endTool(event);
   }
 
-  /** Version 6 only; version 7 still calls it, beside its successor. */
-  get onStepFinish(): Told<SdkAnswerEvent> {
+  /** Version 6 only; version 7 asks for it right after its successor, and would make an event for it. */
+  get onStepFinish(): Told<SdkAnswerEvent> | undefined {
     const call = this.#newest;
-    return (event) => {
-      if (event.callId === undefined) call.endStep(event);
-    };
+    return this.#isVersion7 ? undefined : (event) => call.endStep(event);
   }
 
   /** Version 6 only. */
@@ -90,8 +92,10 @@ export class AiSdkTelemetry {
     this.#operations.get(callId)?.endTool(toolCall.toolCallId, toolOutput ?? {});
   }
 
-  onStepEnd({ callId }: SdkAnswerEvent): void {
-    this.#operations.get(callId)?.endStep();
+  /** Version 7 only. */
+  get onStepEnd(): Told<SdkAnswerEvent> {
+    this.#isVersion7 = true;
+    return ({ callId }) => this.#operations.get(callId)?.endStep();
   }
 
   onStepError({ callId, error }: SdkFailure): void {

@@ -1,10 +1,4 @@
-import {
-  type Attributes,
-  genAiAttributes,
-  isJsonObject,
-  type JsonObject,
-  modelCallAttributes,
-} from '@agentlightning/core';
+import { type Attributes, genAiAttributes, type JsonObject, modelCallAttributes } from '@agentlightning/core';
 import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
 import { jsonOf, known, textOf } from './framework-value.ts';
@@ -31,11 +25,9 @@ export function modelNameOf(parameters: unknown, metadata: RunMetadata): string 
 
 /** What is asked of a model. */
 export function requestAttributes(parameters: unknown, messages: readonly MessageLike[]): Attributes {
-  const request = jsonOf(parameters);
-  return modelRequestAttributes({
-    ...(isJsonObject(request) ? known(request) : {}),
-    messages: messages.map(toChatMessage),
-  });
+  // Only tools are written as they are, and must have a JSON form; of all else, what is no text or number is passed over.
+  const request = fieldsOf(parameters) as JsonObject;
+  return modelRequestAttributes({ ...request, tools: jsonOf(request.tools), messages: messages.map(toChatMessage) });
 }
 
 /** What a model answered, whole. */

@@ -123,4 +123,20 @@ describe('the one line', () => {
     expect(String(thrown)).toMatch(/generateText.*@langchain\/core 0\.3\.80/);
     expect([CallbackManager._configureSync, globalThis.fetch, OpenAI.prototype.fetchWithTimeout]).toEqual(before);
   });
+
+  test('with another version of LangChain installed says which it is, and leaves nothing behind', () => {
+    // Versions before 0.3 configure their callbacks by another method.
+    const configure = Object.getOwnPropertyDescriptor(CallbackManager, '_configureSync') ?? {};
+    const { fetch } = globalThis;
+    Reflect.deleteProperty(CallbackManager, '_configureSync');
+    try {
+      expect(() => instrumentLangChain()).toThrow(
+        /Runs cannot be traced of @langchain\/core 1\.\d+\.\d+\. Supported are @langchain\/core 0\.3\.80/,
+      );
+      expect(globalThis.fetch).toBe(fetch);
+    } finally {
+      Object.defineProperty(CallbackManager, '_configureSync', configure);
+    }
+    instrumentLangChain()();
+  });
 });

@@ -11,21 +11,26 @@ const maxTraces = 4096;
  */
 export class RolloutUploads {
   readonly #traceIds: Set<string> = new Set();
+  readonly #ring: string[] = [];
+  #remembered = 0;
   /** Weakly: what the exporter has sent is of no interest. */
   #waiting: WeakRef<object>[] = [];
   #added = 0;
 
   /** Notes a trace or a span of a rollout. */
   add(item: { readonly traceId: string }): void {
-    this.#traceIds.add(item.traceId);
-    if (this.#traceIds.size > maxTraces) this.#forgetOldest();
+    if (!this.#traceIds.has(item.traceId)) this.#remember(item.traceId);
     this.#waiting[this.#added % maxItems] = new WeakRef(item);
     this.#added += 1;
   }
 
-  #forgetOldest(): void {
-    const [oldest] = this.#traceIds;
-    if (oldest !== undefined) this.#traceIds.delete(oldest);
+  /** In a ring: to look for the oldest in a set takes longer the more was deleted from it. */
+  #remember(traceId: string): void {
+    const place = this.#remembered % maxTraces;
+    this.#remembered += 1;
+    this.#traceIds.delete(this.#ring[place] ?? '');
+    this.#traceIds.add(traceId);
+    this.#ring[place] = traceId;
   }
 
   /** A fetch that leaves traces of rollouts out of what the exporter sends. */
