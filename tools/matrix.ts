@@ -13,16 +13,16 @@ import { failuresOf, jsonOf, nameOf, skipsOf, tableOf } from './matrix/matrix-re
 import type { CellResult } from './matrix/play-cell.ts';
 import { playMatrix } from './matrix/play-matrix.ts';
 
+const options = {
+  only: { type: 'string', multiple: true, default: [] as string[] },
+  on: { type: 'string', multiple: true, default: [] as string[] },
+  json: { type: 'boolean', default: false },
+  fresh: { type: 'boolean', default: false },
+} as const;
+
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: 'string', multiple: true, default: [] },
-      on: { type: 'string', multiple: true, default: [] },
-      json: { type: 'boolean', default: false },
-      fresh: { type: 'boolean', default: false },
-    },
-  });
+  const values = valuesOf(args);
+  if (values === null) return 2;
   const filter: CellFilter = { only: values.only, on: values.on };
   const unknown = unknownNames(filter);
   if (unknown.length > 0) {
@@ -51,6 +51,20 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`${results.length - failed.length} passed, ${failed.length} failed`);
   }
   return failed.length === 0 ? 0 : 1;
+}
+
+function valuesOf(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}`);
+    console.error(
+      `Flags: ${Object.keys(options)
+        .map((name) => `--${name}`)
+        .join(', ')}.`,
+    );
+    return null;
+  }
 }
 
 function lineOf(result: CellResult): string {

@@ -42,5 +42,27 @@ function lowestVersions(range: string): readonly string[] {
   });
 }
 
+const currentIsInstalled: HouseRule = {
+  name: 'what the matrix calls current is what the workspace tests',
+  findProblems: () =>
+    frameworks
+      .filter(({ age }) => age === 'current')
+      .flatMap(({ adapter, packages }) =>
+        Object.entries(packages).flatMap(([name, version]) => {
+          const installed = installedVersion(adapter, name);
+          if (installed === version) return [];
+          return [
+            `tools/matrix/frameworks.ts: ${name} ${version}, and packages/${adapter} is tested with ${installed}`,
+          ];
+        }),
+      ),
+};
+
+function installedVersion(adapter: string, name: string): string {
+  const path = `packages/${adapter}/node_modules/${name}/package.json`;
+  if (!existsSync(join(repositoryRoot, path))) return 'none';
+  return (JSON.parse(readText(path)) as { readonly version: string }).version;
+}
+
 /** Rules about what the matrix plays. */
-export const matrixRules: readonly HouseRule[] = [platformsAreListed, peersArePlayed];
+export const matrixRules: readonly HouseRule[] = [platformsAreListed, peersArePlayed, currentIsInstalled];
