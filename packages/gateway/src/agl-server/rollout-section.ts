@@ -76,7 +76,8 @@ export function eventAttemptName(rollout: Rollout): string {
 export function rolloutToWire(rollout: Rollout): WireRollout {
   const section = sectionOf(rollout);
   const { [sectionKey]: _, ...metadata } = rollout.metadata ?? {};
-  const updateTimeMs = Math.max(section.updateTimeMs, rollout.endTimeMs ?? 0, runnerTimeMs(rollout, section));
+  const latestMs = Math.max(rollout.startTimeMs, rollout.endTimeMs ?? 0, runnerTimeMs(rollout, section));
+  const updateTimeMs = Math.max(section.updateTimeMs, latestMs);
   return {
     rollout_id: rollout.rolloutId,
     input: rollout.input,
