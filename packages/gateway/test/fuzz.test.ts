@@ -7,9 +7,9 @@ describe('requests that make little sense', () => {
     ['a model that works', false],
     ['a model that is broken', true],
   ])('cause no fault, no hang and no leak in front of %s', async (_, isUpstreamOdd) => {
-    const { findings, openSockets, statuses } = await runFuzz({ requests: 400, seed: 1, isUpstreamOdd });
+    const { findings, openSockets, statuses } = await runFuzz({ requests: 250, seed: 1, isUpstreamOdd });
     expect(findings).toEqual([]);
     expect(openSockets).toBe(0);
-    expect(statuses[200]).toBeGreaterThan(20);
+    expect(statuses[200]).toBeGreaterThan(10);
   });
 });
