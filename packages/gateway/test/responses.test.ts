@@ -72,6 +72,24 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(right?.choices).toEqual(left?.choices);
   });
 
+  it('streams the very events of a server that has Responses itself', async () => {
+    await using fixture = await startGateway({ script: () => twoCalls });
+    const { responses } = fixture.client(await fixture.attempt());
+    const { baseUrl } = fixture.model;
+    const sides: object[][] = [];
+    for (const apis of [[], ['responses' as const]]) {
+      fixture.gateway.setUpstream({ baseUrl, model: 'policy', apis });
+      const events: object[] = [];
+      for await (const event of await responses.create({ ...request, tools: [addTool], stream: true })) {
+        const { type, sequence_number } = event;
+        events.push({ type, sequence_number, ...('output_index' in event ? { index: event.output_index } : {}) });
+      }
+      sides.push(events);
+    }
+    expect(sides[0]).toEqual(sides[1]);
+    expect(sides[0]).toHaveLength(25);
+  });
+
   it('goes on with results of tools, by its items or by the id of the answer before', async () => {
     const script = [twoCalls, answer('5 and 9'), answer('5 and 9')];
     await using fixture = await startGateway({ script });
