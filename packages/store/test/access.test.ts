@@ -289,6 +289,8 @@ describe('the token of an attempt', () => {
       status: 403,
       text: expect.stringContaining('AGL_TOKEN_SECRET'),
     });
+    const unchecked = await call(`${silent.url}/v1/agl/rollouts/${own.rolloutId}`, { key: token });
+    expect(unchecked).toMatchObject({ status: 401, text: expect.stringContaining('no secret to check it with') });
     await silent.close();
   });
 });

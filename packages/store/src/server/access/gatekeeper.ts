@@ -56,11 +56,11 @@ export class Gatekeeper {
   async bearerOf(authorization: string | undefined): Promise<Bearer> {
     const key = keyIn(authorization ?? '');
     const { attemptTokens } = this.#options;
-    if (key !== undefined && attemptTokens !== null && AttemptTokens.isAttemptToken(key)) {
-      return { kind: 'agent', claims: await attemptTokens.verify(key) };
-    }
+    const isToken = key !== undefined && AttemptTokens.isAttemptToken(key);
+    if (isToken && attemptTokens !== null) return { kind: 'agent', claims: await attemptTokens.verify(key) };
     if (!(await this.isLocked())) return { kind: 'anyone' };
     if (key === undefined) throw unauthenticated('The request carries no key');
+    if (isToken) throw unknownSecret();
     const digest = digestOf(key);
     if (this.#apiKeyDigest !== null && isSame(digest, this.#apiKeyDigest)) {
       return { kind: 'key', keyId: 'AGL_STORE_KEY', scope: 'admin' };
@@ -114,6 +114,14 @@ function keyIn(authorization: string): string | undefined {
 /** Both are hex digits of SHA-256, and so of one length. */
 function isSame(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(left), Buffer.from(right));
+}
+
+function unknownSecret(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'UNAUTHENTICATED',
+    message: 'The request carries the token of an attempt, and this store has no secret to check it with',
+    remedy: 'Start the store with the AGL_TOKEN_SECRET that the token was signed with.',
+  });
 }
 
 function unauthenticated(message: string): AgentLightningError {
