@@ -22,6 +22,8 @@ export class HttpExchange {
   #requestText: string | null = null;
   #request: JsonObject | null = null;
   #chunks: Uint8Array[] = [];
+  /** An answer that came in one piece. */
+  #text: string | null = null;
   #bytes = 0;
   #isEnded = false;
 
@@ -36,6 +38,7 @@ export class HttpExchange {
     if (typeof body === 'string') this.#requestText = body;
     this.#request = null;
     this.#chunks = [];
+    this.#text = null;
     this.#bytes = 0;
     this.#isEnded = false;
   }
@@ -46,6 +49,12 @@ export class HttpExchange {
     if (this.#bytes <= maxKeptBytes) this.#chunks.push(chunk);
   }
 
+  /** The answer has come in one piece. */
+  takeWhole(text: string): void {
+    if (text.length <= maxKeptBytes) this.#text = text;
+    this.#isEnded = true;
+  }
+
   /** The answer's bytes have ended by themselves. */
   ended(): void {
     this.#isEnded = true;
@@ -54,7 +63,7 @@ export class HttpExchange {
   /** The answer so far; null when nothing of one has come. */
   readAnswer(): ReadAnswer | null {
     const decoder = new TextDecoder();
-    const text = this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
+    const text = this.#text ?? this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
     if (text === '') return null;
     const plain = parseJsonObject(text);
     if (plain !== null) return { body: plain, isWhole: this.#isEnded, failure: null };

@@ -45,16 +45,36 @@ export function tracedModelFetch(
 /** Answers that are noted already: a client's own fetch and the global one may both be ours. */
 const notedResponses = new WeakSet<Response>();
 
-/** The same response, whose bytes are noted as they pass by. */
+/** The same response, whose answer is noted when it is read. */
 function noted(response: Response, exchange: HttpExchange): Response {
   if (response.body === null || notedResponses.has(response)) return response;
+  const isStreamed = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
+  const same = isStreamed ? notedStream(response, exchange) : notedText(response, exchange);
+  notedResponses.add(same);
+  return same;
+}
+
+function notedStream(response: Response, exchange: HttpExchange): Response {
   const ignore = (): void => {};
-  const same = readThroughResponse(response, {
-    take: (chunk: Uint8Array) => exchange.take(chunk),
+  return readThroughResponse(response, {
+    take: (chunk) => exchange.take(chunk),
     ended: () => exchange.ended(),
     failed: ignore,
     cancelled: ignore,
   });
-  notedResponses.add(same);
-  return same;
+}
+
+/** An answer in one piece says nothing before it is whole, so there is no need of a stream of ours in between. */
+function notedText(response: Response, exchange: HttpExchange): Response {
+  const read = response.text.bind(response);
+  const text = async (): Promise<string> => {
+    const answer = await read();
+    exchange.takeWhole(answer);
+    return answer;
+  };
+  const json = async (): Promise<unknown> => JSON.parse(await text());
+  return Object.defineProperties(response, {
+    text: { value: text, configurable: true },
+    json: { value: json, configurable: true },
+  });
 }
