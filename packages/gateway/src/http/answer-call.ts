@@ -28,7 +28,8 @@ export function answerCall(options: RouteOptions, api: ModelApi): (c: GatewayCon
         report.answered(499);
         return new Response(null, { status: 499 });
       }
-      report.answered(GatewayError.from(error).httpStatus);
+      const known = GatewayError.from(error);
+      report.answered(known.httpStatus, known);
       throw error;
     }
   };
