@@ -56,6 +56,19 @@ const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store 
 const bad = new AgentLightningError({ code: 'VALIDATION', message: 'the span is bad' });
 
 describe('SpanWriter', () => {
+  it('waits with a transaction while each turn of the loop brings more', async () => {
+    const sizes: number[] = [];
+    const { writer, span } = await startWriter((spans) => sizes.push(spans.length));
+    const later = new Promise<void>((resolve, reject) => {
+      setImmediate(() => {
+        setImmediate(() => writer.write(span('third')).then(resolve, reject));
+        void writer.write(span('second'));
+      });
+    });
+    await Promise.all([writer.write(span('first')), later]);
+    expect(sizes).toEqual([3]);
+  });
+
   it('writes what comes at the same time in one transaction', async () => {
     const sizes: number[] = [];
     const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length));

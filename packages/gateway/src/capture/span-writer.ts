@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
 import type { GatewayLog } from '../gateway-options.ts';
 
@@ -9,6 +10,9 @@ interface PendingSpan {
 
 /** How many spans one transaction takes at most. */
 const maxBatchSize = 256;
+
+/** How many turns of the event loop a transaction is waited with while more spans come. */
+const maxTurns = 6;
 
 /** How often a span is tried again that nobody waits for. */
 const maxBackgroundRetries = 5;
@@ -37,7 +41,7 @@ export class SpanWriter {
       this.#pending.push({ span, resolve, reject });
       if (this.#isRunning) return;
       this.#isRunning = true;
-      setImmediate(() => void this.#run());
+      void this.#run();
     });
   }
 
@@ -68,8 +72,19 @@ export class SpanWriter {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0) await this.#writeBatch(this.#pending.splice(0, maxBatchSize));
+    while (this.#pending.length > 0) {
+      await this.#gather();
+      await this.#writeBatch(this.#pending.splice(0, maxBatchSize));
+    }
     this.#isRunning = false;
+  }
+
+  /** Waits while each turn of the loop brings more: to commit costs as much for one as for a hundred. */
+  async #gather(): Promise<void> {
+    for (let turn = 0, known = 0; turn < maxTurns && this.#pending.length > known; turn += 1) {
+      known = this.#pending.length;
+      await setImmediate();
+    }
   }
 
   async #writeBatch(batch: readonly PendingSpan[]): Promise<void> {
