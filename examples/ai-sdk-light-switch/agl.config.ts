@@ -1,26 +1,25 @@
 import { instrumentAiSdk } from '@agentlightning/ai-sdk';
 import { defineConfig } from '@agentlightning/trainer';
 import { z } from 'zod';
-import { switchLamps } from './agent.ts';
+import { tendLamps } from './agent.ts';
 
 instrumentAiSdk();
 // Model calls go to the model in training, so that nobody needs a key.
 process.env['OPENAI_API_KEY'] ??= 'none';
 
-/** What somebody asks for, the lamps of the house, and which of them should be on in the end. */
+/** What somebody asks for, the lamps of the house, and the right answer. */
 export const lampTask = z.object({
   request: z.string(),
   lamps: z.record(z.string(), z.boolean()),
-  wanted: z.record(z.string(), z.boolean()),
+  answer: z.string(),
 });
 
 export type LampTask = z.infer<typeof lampTask>;
 
-/** The agent as the trainer runs it: 1 when every lamp is as it should be, else 0. */
+/** The agent as the trainer runs it: 1 for the right answer, 0 for any other. */
 async function agent(task: LampTask): Promise<number> {
-  const house = new Map(Object.entries(task.lamps));
-  await switchLamps(task.request, house);
-  return Object.entries(task.wanted).every(([lamp, isOn]) => house.get(lamp) === isOn) ? 1 : 0;
+  const answer = await tendLamps(task.request, new Map(Object.entries(task.lamps)));
+  return answer === task.answer ? 1 : 0;
 }
 
 export default defineConfig({
@@ -31,13 +30,13 @@ export default defineConfig({
   algorithm: {
     type: 'grpo',
     groupSize: 8,
-    learningRate: 2e-3,
+    learningRate: 3e-3,
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
-    entropyCoefficient: 0.03,
+    entropyCoefficient: 0.02,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 30,
-  tasksPerStep: 32,
+  steps: 24,
+  tasksPerStep: 24,
   concurrency: 64,
 });

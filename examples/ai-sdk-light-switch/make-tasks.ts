@@ -1,6 +1,6 @@
 /**
- * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: requests about one lamp of a house. The lamp is always the other
- * way round before, so that doing nothing is wrong. Run it with another seed for other tasks: `node make-tasks.ts 7`.
+ * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: requests about one lamp of a house, half of which ask and half of
+ * which order. Run it with another seed for other tasks: `node make-tasks.ts 7`.
  *
  * @module
  */
@@ -25,10 +25,12 @@ function drawTask(): LampTask {
   const names = new Set<string>();
   while (names.size < 4) names.add(drawLamp());
   const [lamp = ''] = names;
-  const isOn = draw(2) === 1;
-  const lamps = Object.fromEntries([...names].sort().map((name) => [name, name === lamp ? !isOn : draw(2) === 1]));
-  const wish = ['Turn lamp', 'Please turn', 'Switch'][draw(3)];
-  return { request: `${wish} ${lamp} ${isOn ? 'on' : 'off'}`, lamps, wanted: { ...lamps, [lamp]: isOn } };
+  const lamps = Object.fromEntries([...names].sort().map((name) => [name, draw(2) === 1]));
+  const questions = [`Is lamp ${lamp} on?`, `Is ${lamp} lit?`];
+  const orders = [`Switch lamp ${lamp} on.`, `Light ${lamp}, please.`];
+  return draw(2) === 1
+    ? { request: questions[draw(2)] ?? '', lamps, answer: `${lamp} is ${lamps[lamp] === true ? 'on' : 'off'}.` }
+    : { request: orders[draw(2)] ?? '', lamps, answer: `Switched ${lamp} on.` };
 }
 
 function writeTasks(file: string, count: number): void {

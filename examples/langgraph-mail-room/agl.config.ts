@@ -33,10 +33,10 @@ export default defineConfig({
     learningRate: 3e-3,
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
-    entropyCoefficient: 0.03,
+    entropyCoefficient: 0.01,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 32,
+  steps: 28,
   tasksPerStep: 24,
   concurrency: 64,
 });

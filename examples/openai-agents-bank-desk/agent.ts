@@ -46,8 +46,14 @@ const helpDesk = new Agent<Balances>({
   handoffs: [handoff(security, { inputType: card, onHandoff: () => undefined, inputFilter: removeAllTools })],
 });
 
+/** What the bank says, and which agent says it. */
+export interface Answer {
+  readonly text: string;
+  readonly agent: string | undefined;
+}
+
 /** Answers what a customer says. */
-export async function answerCustomer(words: string, balances: Balances): Promise<string> {
-  const { finalOutput } = await run(helpDesk, words, { context: balances, maxTurns: 3 });
-  return finalOutput ?? '';
+export async function answerCustomer(words: string, balances: Balances): Promise<Answer> {
+  const { finalOutput, lastAgent } = await run(helpDesk, words, { context: balances, maxTurns: 3 });
+  return { text: finalOutput ?? '', agent: lastAgent?.name };
 }

@@ -18,13 +18,15 @@ export const customerTask = z.object({
 export type CustomerTask = z.infer<typeof customerTask>;
 
 /**
- * The agent as the trainer runs it: 1 for the right answer, 0 for any other. Where the model led the agent nowhere, that is
- * a wrong answer, too. An agent that throws gets no reward at all, and nothing would be learned of it.
+ * The agent as the trainer runs it: 1 for the right answer; 0.3 when a lost card came to security at least, which is the
+ * first half of the way there; else 0. Where the model led the agent nowhere, that is a wrong answer, too: an agent that
+ * throws gets no reward at all, and nothing would be learned of it.
  */
-async function agent(task: CustomerTask): Promise<number> {
+async function agent({ words, balances, answer }: CustomerTask): Promise<number> {
   try {
-    const answer = await answerCustomer(task.words, task.balances);
-    return answer.trim() === task.answer ? 1 : 0;
+    const { text, agent: speaker } = await answerCustomer(words, balances);
+    if (text.trim() === answer) return 1;
+    return speaker === 'Security' && answer.endsWith('is blocked.') ? 0.3 : 0;
   } catch (error) {
     if (error instanceof MaxTurnsExceededError || error instanceof ModelBehaviorError) return 0;
     throw error;
@@ -39,13 +41,13 @@ export default defineConfig({
   algorithm: {
     type: 'grpo',
     groupSize: 8,
-    learningRate: 2e-3,
+    learningRate: 3e-3,
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
-    entropyCoefficient: 0.03,
+    entropyCoefficient: 0.02,
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 30,
-  tasksPerStep: 32,
+  tasksPerStep: 24,
   concurrency: 64,
 });

@@ -28,7 +28,7 @@ function drawTask(): CustomerTask {
   const [card = ''] = cards;
   const balances = Object.fromEntries([...cards].sort().map((name) => [name, 10 + draw(90)]));
   const questions = [`What is on ${card}?`, `How much is on ${card}?`];
-  const alarms = [`Block card ${card}!`, `I lost ${card}!`];
+  const alarms = [`Block card ${card}.`, `I lost ${card}.`];
   return draw(2) === 1
     ? { words: questions[draw(2)] ?? '', balances, answer: String(balances[card]) }
     : { words: alarms[draw(2)] ?? '', balances, answer: `${card} is blocked.` };

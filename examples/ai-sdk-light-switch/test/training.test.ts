@@ -33,8 +33,8 @@ test(
     expect(after.reward).toBeGreaterThan(before.reward + 0.08);
 
     const traces = await heldOutTraces(storeUrl);
-    expect(traces).toContain(switchedBy('turn_on'));
-    expect(traces).toContain(switchedBy('turn_off'));
+    expect(traces).toContain(answeredBy('check'));
+    expect(traces).toContain(answeredBy('switch_on'));
   },
   patienceMs,
 );
@@ -59,7 +59,7 @@ function outline(steps: readonly TraceStep[], indent = ''): string {
     .join('');
 }
 
-const switchedBy = (tool: string): string => `rollout rollout
+const answeredBy = (tool: string): string => `rollout rollout
   agent light-switch
     step step 1
       model-call gpt-4.1-mini
