@@ -3,7 +3,15 @@ import { answer } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
-import { type GatewayFixture, signalled, startGateway, storeWith } from './gateway-fixture.ts';
+import {
+  completionBody,
+  type GatewayFixture,
+  respondJson,
+  signalled,
+  startGateway,
+  startUpstream,
+  storeWith,
+} from './gateway-fixture.ts';
 
 /** An event of either protocol, as far as it matters here. */
 interface ProtocolEvent {
@@ -75,6 +83,17 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(types).toContain(delta);
     expect(types).not.toContain(last);
     expect(types.at(-1)).toMatch(/failed|disk full/);
+  });
+
+  it('comes all the same where the upstream does not stream', async () => {
+    await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const types: string[] = [];
+    for await (const { type } of await open(fixture, attempt)) types.push(type);
+    expect(types).toContain(delta);
+    expect(types.at(-1)).toBe(last);
+    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
   });
 
   it('is whole and trainable however long it is', async () => {

@@ -10,7 +10,7 @@ import { endWith } from '../http/pulled-stream.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { CapturedStream } from './captured-stream.ts';
-import { TranslatedAnswerStream } from './translated-answer-stream.ts';
+import { streamOfWhole, TranslatedAnswerStream } from './translated-answer-stream.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
@@ -91,9 +91,14 @@ export class CallPassage {
     const visible = api.visible(body, prepared.added);
     const visibleText = visible === body ? result.text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
-    const answerText = translated === null ? visibleText : JSON.stringify(translated.call.whole(body));
+    const answer = translated === null ? { headers, body: visibleText } : this.#translated(translated.call, body);
     call.leave();
-    return { status, headers: this.#headers(headers), body: answerText };
+    return { status, headers: this.#headers({ ...headers, ...answer.headers }), body: answer.body };
+  }
+
+  #translated(call: TranslatedCall, body: JsonObject): Pick<CallAnswer, 'headers'> & { readonly body: string } {
+    if (!this.#options.prepared.isStreamed) return { headers: {}, body: JSON.stringify(call.whole(body)) };
+    return { headers: { 'content-type': 'text/event-stream' }, body: streamOfWhole(call.stream(), body) };
   }
 
   async #record(

@@ -8,7 +8,7 @@ import {
 import { visibleAnswer } from '../chat-completions/visible-answer.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { textOf } from '../http/json-access.ts';
+import { objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import type { AnswerStream } from './answer-stream.ts';
 import type { TranslatedStream } from './translation.ts';
 
@@ -66,6 +66,18 @@ export class TranslatedAnswerStream implements AnswerStream {
   recorded(): JsonObject {
     return this.#message.toBody();
   }
+}
+
+/** The whole of an answer as the stream that its client asked for, where the upstream does not stream. */
+export function streamOfWhole(translated: TranslatedStream, body: JsonObject): string {
+  const choices = objectsOf(body.choices).map(({ message, ...choice }) => ({ ...choice, delta: deltaOf(message) }));
+  return written([...translated.take({ ...body, choices }), ...translated.ending()]);
+}
+
+/** In a stream, calls have their places with them. */
+function deltaOf(message: JsonObject[string] | undefined): JsonObject {
+  const { tool_calls: calls, ...rest } = objectOf(message);
+  return { ...rest, tool_calls: objectsOf(calls).map((call, index) => ({ ...call, index })) };
 }
 
 /** Events whose type stands beside their data as well, as OpenAI's and Anthropic's have it. */
