@@ -26,7 +26,7 @@ function adapter(folder, framework) {
   const name = `@agentlightning/${folder}`;
   return [
     entry(name, { path, limit: 6 * kilobyte, ignore: [core, ...framework] }),
-    entry(`${name} with core`, { path, limit: 15 * kilobyte, ignore: framework }),
+    entry(`${name} with core`, { path, limit: 16 * kilobyte, ignore: framework }),
   ];
 }
 

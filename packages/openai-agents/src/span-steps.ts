@@ -16,6 +16,8 @@ interface OpenSpan {
   readonly agentId: string | null;
   readonly trace: FrameworkTrace | null;
   hasBegun: boolean;
+  /** Whether the framework has told of its end. */
+  hasEnded: boolean;
 }
 
 const kinds: Readonly<Record<string, AgentStepKind>> = {
@@ -72,7 +74,7 @@ export class SpanSteps implements SpanListener {
     this.#onItem(span);
     // A run that is resumed goes on in a trace that the framework copied by itself.
     if (trace !== null && span.parentId === null) this.#onItem(trace);
-    const open: OpenSpan = { span, kind, exchange, agentId, trace, hasBegun: false };
+    const open: OpenSpan = { span, kind, exchange, agentId, trace, hasBegun: false, hasEnded: false };
     this.#open.set(span.spanId, open);
     if (!namedLater.includes(kind)) this.#begin(open);
   }
@@ -120,13 +122,15 @@ export class SpanSteps implements SpanListener {
       attributes: kind === 'agent' && trace !== null ? traceAttributes(trace) : {},
       gathered: () => {
         this.#forget(open);
-        return exchange === null ? {} : modelCallEnd(span.spanData, exchange).attributes;
+        return exchange === null || open.hasEnded ? {} : modelCallEnd(span.spanData, exchange).attributes;
       },
     });
   }
 
-  #endModelCall({ span, agentId }: OpenSpan, exchange: HttpExchange): void {
+  #endModelCall(open: OpenSpan, exchange: HttpExchange): void {
+    const { span, agentId } = open;
     const { attributes, answer, isPartial, failure } = modelCallEnd(span.spanData, exchange);
+    open.hasEnded = true;
     if (agentId !== null && answer !== null) this.#toolCalls.add(agentId, answer);
     const error = span.error === null ? failure : messageOf(span.error);
     this.#steps.end(span.spanId, {

@@ -85,7 +85,7 @@ export function hasHeader(headers: HeadersInput, name: string): boolean {
 /** Names and values as they were given: frameworks have classes of their own for it, which can be iterated. */
 function headerEntries(headers: HeadersInput): Header[] {
   return Symbol.iterator in headers
-    ? Array.from(headers, ([name, value]) => [name, value])
+    ? [...headers]
     : Object.entries(headers).map(([name, value]) => [name, String(value)]);
 }
 

@@ -17,7 +17,7 @@ export function modelRequestAttributes(request: JsonObject): Attributes {
   const { messages, input, tools } = request;
   const inputMessages = messages === undefined ? toGenAiResponseInput(request) : toGenAiMessages(messages);
   return known({
-    ...samplingAttributes(request),
+    ...samplingOf(request),
     [genAiAttributes.requestModel]: textOf(request.model),
     [genAiAttributes.inputMessages]:
       messages === undefined && input === undefined ? null : JSON.stringify(inputMessages),
@@ -27,7 +27,11 @@ export function modelRequestAttributes(request: JsonObject): Attributes {
 
 /** How a request asks to be sampled, as far as it says so. */
 export function samplingAttributes(request: JsonObject): Attributes {
-  return known({
+  return known(samplingOf(request));
+}
+
+function samplingOf(request: JsonObject): MaybeAttributes {
+  return {
     [genAiAttributes.requestTemperature]: numberOf(request.temperature),
     [genAiAttributes.requestTopP]: numberOf(request.top_p),
     [genAiAttributes.requestMaxTokens]: firstNumber(
@@ -36,7 +40,7 @@ export function samplingAttributes(request: JsonObject): Attributes {
       request.max_output_tokens,
     ),
     [genAiAttributes.requestSeed]: numberOf(request.seed),
-  });
+  };
 }
 
 /** How many tokens an answer's `usage` counts, as any of the APIs names them. */
@@ -73,7 +77,8 @@ export function withoutAttributes(attributes: Attributes, hidden: readonly strin
 }
 
 function firstNumber(...values: readonly (JsonValue | undefined)[]): number | null {
-  return values.map(numberOf).find((value) => value !== null) ?? null;
+  for (const value of values) if (typeof value === 'number') return value;
+  return null;
 }
 
 function known(attributes: MaybeAttributes): Attributes {
