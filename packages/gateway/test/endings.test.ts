@@ -69,6 +69,25 @@ describe('a call whose attempt ends', () => {
     expect(await fixture.calls(attempted)).toMatchObject([{ isTrainable: false }]);
   });
 
+  it('once the model has said why its answer ended is whole: every token has come', async () => {
+    const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
+    const [{ message, ...choice }] = body.choices;
+    const chunk = { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
+    await using upstream = await startUpstream((response) => {
+      // The end mark never comes.
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(chunk)}\n\n`);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempted = await fixture.attempt();
+    const { rolloutId, attempt } = attempted;
+    const stream = await fixture.client(attempted).chat.completions.create({ ...simpleRequest, stream: true });
+    const parts = stream[Symbol.asyncIterator]();
+    expect((await parts.next()).value?.choices[0]?.finish_reason).toBe('stop');
+    await fixture.store.updateAttempt(rolloutId, attempt.attemptId, { status: 'succeeded' });
+    await fixture.gateway.drain(20_000);
+    expect(await fixture.calls(attempted)).toMatchObject([{ isTrainable: true, untrainableReason: null }]);
+  });
+
   it('leaves the calls of other attempts alone', async () => {
     const finish = signalled();
     await using upstream = await startUpstream(async (response) => {
@@ -96,8 +115,10 @@ describe('limits on calls', () => {
       status: 504,
       code: 'TIMEOUT',
     });
-    const stream = await fixture.client(attempted).chat.completions.create({ ...simpleRequest, stream: true });
-    expect(String(await endOf(readAll(stream)))).toContain('took longer than 100 ms');
+    const streamed = async (): Promise<void> => {
+      await readAll(await fixture.client(attempted).chat.completions.create({ ...simpleRequest, stream: true }));
+    };
+    expect(String(await endOf(streamed()))).toContain('took longer than 100 ms');
     expect(fixture.gateway.state().inFlight).toBe(0);
   });
 

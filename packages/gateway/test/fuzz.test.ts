@@ -6,10 +6,14 @@ describe('requests that make little sense', () => {
   it.each([
     ['a model that works', false],
     ['a model that is broken', true],
-  ])('cause no fault, no hang and no leak in front of %s', async (_, isUpstreamOdd) => {
-    const { findings, openSockets, statuses } = await runFuzz({ requests: 250, seed: 1, isUpstreamOdd });
-    expect(findings).toEqual([]);
-    expect(openSockets).toBe(0);
-    expect(statuses[200]).toBeGreaterThan(10);
-  });
+  ])(
+    'cause no fault, no hang and no leak in front of %s',
+    async (_, isUpstreamOdd) => {
+      const { findings, openSockets, statuses } = await runFuzz({ requests: 250, seed: 1, isUpstreamOdd });
+      expect(findings).toEqual([]);
+      expect(openSockets).toBe(0);
+      expect(statuses[200]).toBeGreaterThan(10);
+    },
+    120_000,
+  );
 });

@@ -13,7 +13,8 @@ import {
 /** Makes calls one after another until told to stop, as agents do; the official client tries again by itself. */
 async function callOnAndOn(fixture: GatewayFixture, calls: { isOver: boolean; made: number }): Promise<number> {
   const attempted = await fixture.attempt('train');
-  const client = new OpenAI({ baseURL: fixture.baseUrl(attempted), apiKey: 'unused' });
+  // Twice by default, which a busy machine may need longer than.
+  const client = new OpenAI({ baseURL: fixture.baseUrl(attempted), apiKey: 'unused', maxRetries: 20 });
   let made = 0;
   while (!calls.isOver) {
     if (made % 2 === 0) await client.chat.completions.create(simpleRequest);

@@ -64,7 +64,8 @@ export class CapturedStream implements CutSource {
   cut(error: GatewayError): void {
     if (this.#isOver) return;
     this.#parting = this.#stream.broken(error);
-    this.#markBroken(error.text);
+    // An agent may be done, and its attempt over, as soon as it has read why the answer ended.
+    this.#markBroken(this.#stream.isFinished ? null : error.text);
   }
 
   #takeParting(): string | null {
