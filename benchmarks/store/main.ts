@@ -47,8 +47,9 @@ try {
       compare: (round) => measureBare(folder, round),
       claimsTarget: 2000,
     });
-    results.push(...sqlite.results, ...(await measurePython(flags.python, sqlite.throughput)));
-    results.push(...(await measureCalls(path.join(folder, 'calls.db'))));
+    add(sqlite.results);
+    add(await measurePython(flags.python, sqlite.throughput));
+    add(await measureCalls(path.join(folder, 'calls.db')));
   }
   if ((flags.postgres || flags.full) && !flags['only-sizes']) {
     await using postgres = await startPostgres({ isDurable: true });
@@ -57,10 +58,19 @@ try {
       locationOf: () => postgres.createDatabase(),
       claimsTarget: null,
     });
-    results.push(...measured.results);
+    add(measured.results);
   }
-  results.push(...(await measureSizes(folder, sizes)));
+  add(await measureSizes(folder, sizes));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 report('store', results);
+
+/** Keeps results for the table at the end, and tells them at once: a run takes minutes. */
+function add(measured: readonly BenchmarkResult[]): void {
+  results.push(...measured);
+  for (const { name, value, unit, target, met } of measured) {
+    const verdict = target === null ? '' : met ? ` (${target}: met)` : ` (${target}: NOT met)`;
+    console.log(`  ${name}: ${Number(value.toPrecision(4))} ${unit}${verdict}`);
+  }
+}
