@@ -33,10 +33,10 @@ export default defineConfig({
     learningRate: 3e-3,
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
-    entropyCoefficient: 0.02,
+    entropyCoefficient: 0.1,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 24,
+  steps: 26,
   tasksPerStep: 24,
   concurrency: 64,
 });
