@@ -5,11 +5,19 @@ import { timeAndRetention } from './migrations/0002-time-and-retention.ts';
 import { longLists } from './migrations/0003-long-lists.ts';
 import { accessKeys } from './migrations/0004-access-keys.ts';
 import { moreOrders } from './migrations/0005-more-orders.ts';
+import { resourcesOfAStatus } from './migrations/0006-resources-of-a-status.ts';
 import { readInteger, readText } from './row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [firstSchema, timeAndRetention, longLists, accessKeys, moreOrders];
+export const migrations: readonly Migration[] = [
+  firstSchema,
+  timeAndRetention,
+  longLists,
+  accessKeys,
+  moreOrders,
+  resourcesOfAStatus,
+];
 
 /** What a migration needs to know besides the driver. */
 export interface MigrateOptions {

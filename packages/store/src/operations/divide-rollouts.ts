@@ -30,9 +30,9 @@ interface RolloutCount {
 /** The orders that there is an index of for each way of choosing rollouts; the default order is ''. */
 const indices: Readonly<Record<string, readonly string[]>> = {
   '': ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
-  status: ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode'],
+  status: ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
   mode: ['', 'mode'],
-  runId: ['', 'startTimeMs', 'endTimeMs', 'mode'],
+  runId: ['', 'startTimeMs', 'endTimeMs', 'mode', 'status'],
   'runId mode': ['', 'mode'],
   'runId status': ['', 'status'],
 };
