@@ -36,7 +36,7 @@ export default defineConfig({
     entropyCoefficient: 0.1,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 26,
+  steps: 32,
   tasksPerStep: 24,
   concurrency: 64,
 });

@@ -32,18 +32,18 @@ test(
     expect(before.reward).toBeLessThan(0.35);
     expect(after.reward).toBeGreaterThan(before.reward + 0.08);
 
-    const traces = await heldOutTraces(storeUrl);
+    const traces = await allTraces(storeUrl);
     expect(traces).toContain(answeredBy('check'));
     expect(traces).toContain(answeredBy('switch_on'));
   },
   patienceMs,
 );
 
-/** The traces of all held-out rollouts, before and after, in outline. */
-async function heldOutTraces(storeUrl: string): Promise<string[]> {
+/** The traces of all rollouts, in outline. */
+async function allTraces(storeUrl: string): Promise<string[]> {
   const store = await openStore(storeUrl);
   const traces: string[] = [];
-  const { items: rollouts } = await store.queryRollouts({ modeIn: ['test'] });
+  const { items: rollouts } = await store.queryRollouts();
   for (const { rolloutId } of rollouts) {
     const { items: spans } = await store.querySpans({ rolloutId });
     traces.push(outline(traceSteps(spans)));
@@ -64,5 +64,5 @@ const answeredBy = (tool: string): string => `rollout rollout
     step step 1
       model-call gpt-4.1-mini
       tool-call ${tool}
-  reward primary
+  reward reward
 `;

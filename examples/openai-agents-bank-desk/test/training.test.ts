@@ -32,18 +32,18 @@ test(
     expect(before.reward).toBeLessThan(0.35);
     expect(after.reward).toBeGreaterThan(before.reward + 0.08);
 
-    const traces = await heldOutTraces(storeUrl);
+    const traces = await allTraces(storeUrl);
     expect(traces).toContain(toldBalance);
     expect(traces).toContain(blockedBySecurity);
   },
   patienceMs,
 );
 
-/** The traces of all held-out rollouts, before and after, in outline. */
-async function heldOutTraces(storeUrl: string): Promise<string[]> {
+/** The traces of all rollouts, in outline. */
+async function allTraces(storeUrl: string): Promise<string[]> {
   const store = await openStore(storeUrl);
   const traces: string[] = [];
-  const { items: rollouts } = await store.queryRollouts({ modeIn: ['test'] });
+  const { items: rollouts } = await store.queryRollouts();
   for (const { rolloutId } of rollouts) {
     const { items: spans } = await store.querySpans({ rolloutId });
     traces.push(outline(traceSteps(spans)));
@@ -66,7 +66,7 @@ const toldBalance = `rollout rollout
       tool-call read_balance
     step turn 2
       model-call gpt-4.1-mini
-  reward primary
+  reward reward
 `;
 
 const blockedBySecurity = `rollout rollout
@@ -78,5 +78,5 @@ const blockedBySecurity = `rollout rollout
     step turn 2
       model-call gpt-4.1-mini
       tool-call block_card
-  reward primary
+  reward reward
 `;
