@@ -45,6 +45,7 @@ export default defineConfig({
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
     entropyCoefficient: 0.02,
+    dropConstantGroups: true,
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 30,
