@@ -42,7 +42,8 @@ function withAdvantages(change: (estimate: AdvantageEstimate) => readonly number
     },
   };
   if (algorithm?.type !== 'grpo') throw new Error('the example is trained by grpo');
-  return { algorithm: { ...algorithm, advantage }, steps: 8 };
+  // Measured often enough that chance alone does not look like learning.
+  return { algorithm: { ...algorithm, advantage }, steps: 8, evaluation: { tasks: 64, rolloutsPerTask: 4 } };
 }
 
 const { algorithm } = config;

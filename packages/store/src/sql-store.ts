@@ -35,7 +35,7 @@ import { assertMayBeDeleted, deletePartOfRun } from './operations/delete-run.ts'
 import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
 import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
-import { isStoreTimeOld, noteStoreTime, readStoreTime } from './operations/store-time.ts';
+import { isStoreTimeOld, noteStoreTime, readStoreTime, type StoreTime } from './operations/store-time.ts';
 import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
 import type { SpanRow } from './span-row.ts';
 import type { SqlDriver } from './sql-driver.ts';
@@ -214,22 +214,23 @@ export class SqlStore extends SqlStoreOperations implements Store {
       const known = await readStoreTime(context);
       return { time: known, isOld: isStoreTimeOld(context, known) };
     });
-    const { resumedMs } = time === null || isOld ? await this.runner.write(noteStoreTime) : time;
-    const expired = await this.runner.read((context) => findExpiredAttempts(context, resumedMs));
-    const rules = { resumedMs, maxLostClaims: this.#maxLostClaims };
+    const seen = time === null || isOld ? await this.runner.write(noteStoreTime) : time;
+    const expired = await this.runner.read((context) => findExpiredAttempts(context, seen.resumedMs));
+    const rules = { seen, maxLostClaims: this.#maxLostClaims };
     if (expired.length > 0) await this.runner.write((context) => expireAttempts(context, rules));
     await this.#claimLine.lookAgain(() => this.runner.read(isAnythingQueued));
-    this.#retain(resumedMs);
+    this.#retain(seen);
     if (this.#clock.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;
     await this.runner.write((context) => forgetOldAnswers(context));
   }
 
   /** Deletes what the store's policy gives up, beside the watchdog, who need not wait for it. */
-  #retain(resumedMs: number | null): void {
+  #retain(seen: StoreTime): void {
     const policy = this.#retention;
     const nowMs = this.#clock.now();
-    if (policy === null || this.#isRetaining || nowMs < this.#retainAtMs) return;
+    if (policy === null || this.#isRetaining || nowMs < this.#retainAtMs || isStoreTimeOld({ nowMs }, seen)) return;
+    const { resumedMs } = seen;
     const graceMs = Math.min(policy.olderThanMs ?? 0, retentionGraceMs);
     if (resumedMs !== null && nowMs - resumedMs < graceMs) return;
     this.#retainAtMs = nowMs + retentionIntervalMs;

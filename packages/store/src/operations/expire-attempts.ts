@@ -6,7 +6,7 @@ import type { SqlCondition } from '../sql-dialect.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
-import { largestClockDifferenceMs } from './store-time.ts';
+import { isStoreTimeOld, largestClockDifferenceMs, type StoreTime } from './store-time.ts';
 import { updateAttempt } from './update-attempt.ts';
 import { updateRollout } from './update-rollout.ts';
 
@@ -14,8 +14,8 @@ import { updateRollout } from './update-rollout.ts';
 export interface ExpiryRules {
   /** How many of a rollout's claims may be lost before it fails. */
   readonly maxLostClaims: number;
-  /** From when on silence counts, in Unix milliseconds; null when the store was watched all the time. */
-  readonly resumedMs: number | null;
+  /** What was known of time when the attempts were looked for. */
+  readonly seen: StoreTime;
 }
 
 /** An attempt whose time is up. */
@@ -61,13 +61,14 @@ export async function findExpiredAttempts(
 
 /** Ends the attempts whose time is up, and gives back how many there were. */
 export async function expireAttempts(context: OperationContext, rules: ExpiryRules): Promise<number> {
+  const { resumedMs } = rules.seen;
+  // A clock that has jumped since says nothing of anybody's silence: the next round notes it first.
+  if (isStoreTimeOld(context, rules.seen)) return 0;
   // Found, held, and looked at again: somebody may have ended one, or said that it is alive, in between.
-  const found = await findExpiredAttempts(context, rules.resumedMs);
+  const found = await findExpiredAttempts(context, resumedMs);
   const suspects = new Set(found.map((attempt) => attempt.rolloutId));
   await lockRows(context, 'rollouts', [...suspects]);
-  const expired = (await findExpiredAttempts(context, rules.resumedMs)).filter((attempt) =>
-    suspects.has(attempt.rolloutId),
-  );
+  const expired = (await findExpiredAttempts(context, resumedMs)).filter((attempt) => suspects.has(attempt.rolloutId));
   for (const { rolloutId, attemptId, reason } of expired) {
     const record = await loadRollout(context, rolloutId);
     if (reason === 'lease') {

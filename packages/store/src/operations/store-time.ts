@@ -32,8 +32,8 @@ export async function readStoreTime(context: OperationContext): Promise<StoreTim
 }
 
 /** Whether the time is to be noted again. */
-export function isStoreTimeOld(context: OperationContext, time: StoreTime | null): boolean {
-  return time === null || Math.abs(context.nowMs - time.seenMs) >= noteEveryMs;
+export function isStoreTimeOld({ nowMs }: Pick<OperationContext, 'nowMs'>, time: StoreTime | null): boolean {
+  return time === null || Math.abs(nowMs - time.seenMs) >= noteEveryMs;
 }
 
 /** Notes the time, and that the store was not watched for a while if it was not. */

@@ -128,7 +128,10 @@ export const storeCommands: readonly fc.Arbitrary<StoreCommand>[] = [
       async ({ clock, runner }) => {
         await clock.advance(ms);
         await runner.write((context) =>
-          expireAttempts(context, { maxLostClaims: modelMaxLostClaims, resumedMs: null }),
+          expireAttempts(context, {
+            maxLostClaims: modelMaxLostClaims,
+            seen: { seenMs: context.nowMs, resumedMs: null },
+          }),
         );
       },
     ),
