@@ -37,7 +37,8 @@ export default defineConfig({
     dropConstantGroups: true,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 32,
+  steps: 56,
+  stopAtReward: 0.95,
   tasksPerStep: 24,
   concurrency: 64,
 });

@@ -37,7 +37,8 @@ export default defineConfig({
     dropConstantGroups: true,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 30,
+  steps: 40,
+  stopAtReward: 0.95,
   tasksPerStep: 24,
   concurrency: 64,
 });

@@ -48,7 +48,8 @@ export default defineConfig({
     dropConstantGroups: true,
   },
   sampling: { temperature: 1, maxTokens: 12 },
-  steps: 30,
+  steps: 50,
+  stopAtReward: 0.95,
   tasksPerStep: 24,
   concurrency: 64,
 });
