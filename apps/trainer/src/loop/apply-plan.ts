@@ -76,8 +76,6 @@ function assertAligned(first: BatchResult | undefined, maxLogprobGap: number): v
 }
 
 async function withReference(batch: TrainingBatch, { reference }: ApplyPlanOptions): Promise<TrainingBatch> {
-  // An algorithm that scored the sequences itself has them already.
-  if (batch.data.every(({ referenceLogprobs }) => referenceLogprobs !== undefined)) return batch;
   const model = await reference();
   return withReferenceLogprobs(batch, await model.logprobs(batch));
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, ModelCall } from '@agentlightning/core';
+import { isJsonObject, type JsonObject, type JsonValue, type ModelCall } from '@agentlightning/core';
 
 /** A message of a chat completion, as the request or the answer has it. */
 export type ChatMessage = JsonObject;
@@ -6,7 +6,7 @@ export type ChatMessage = JsonObject;
 /** The messages that a chat completion was asked with; null when the call is no chat completion, or no body was recorded. */
 export function askedMessages({ request }: ModelCall): readonly ChatMessage[] | null {
   const messages = request?.['messages'];
-  return isList(messages) && messages.every(isObject) ? messages : null;
+  return isList(messages) && messages.every(isJsonObject) ? messages : null;
 }
 
 /**
@@ -16,8 +16,8 @@ export function askedMessages({ request }: ModelCall): readonly ChatMessage[] | 
 export function answeredMessage({ response, choices }: ModelCall): ChatMessage | null {
   const answered = response?.['choices'];
   const choice = isList(answered) ? answered[0] : undefined;
-  const message = isObject(choice) ? choice['message'] : undefined;
-  if (!isObject(message) || choices[0]?.finishReason === null) return null;
+  const message = isJsonObject(choice) ? choice['message'] : undefined;
+  if (!isJsonObject(message) || choices[0]?.finishReason === null) return null;
   const { content = null, tool_calls: toolCalls } = message;
   const hasToolCalls = isList(toolCalls) && toolCalls.length > 0;
   if (!hasToolCalls && (typeof content !== 'string' || content === '')) return null;
@@ -32,16 +32,12 @@ export function isSameMessage(one: ChatMessage, other: ChatMessage): boolean {
 /** What a message says, as one text. Arguments of tools are JSON in JSON, so only their writing may differ. */
 function essence({ role, content, tool_calls: toolCalls, tool_call_id: toolCallId }: ChatMessage): string {
   const calls = isList(toolCalls)
-    ? toolCalls.filter(isObject).map((call) => {
+    ? toolCalls.filter(isJsonObject).map((call) => {
         const called = call['function'];
-        return isObject(called) ? [call['id'], called['name'], called['arguments']] : call;
+        return isJsonObject(called) ? [call['id'], called['name'], called['arguments']] : call;
       })
     : [];
   return JSON.stringify([role, content === '' ? null : (content ?? null), calls, toolCallId ?? null]);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value);
 }
 
 function isList(value: JsonValue | undefined): value is readonly JsonValue[] {

@@ -12,7 +12,7 @@ export interface ToolChoice {
  * Automatic intermediate rewarding: rules that reward steps on the way, for tasks whose outcome says too little of what
  * went well. A rule speaks of the turn that a step belongs to, so take per-turn credit with them.
  *
- * LightningRL, arXiv 2508.03680, section 3.4. The rewards of a rule are as visible in a trace as any other, and add to
+ * LightningRL, arXiv 2508.03680. The rewards of a rule are as visible in a trace as any other, and add to
  * what the agent itself emitted for the turn.
  *
  * @example

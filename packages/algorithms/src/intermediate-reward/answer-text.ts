@@ -1,4 +1,4 @@
-import type { JsonValue, ModelCall } from '@agentlightning/core';
+import { isJsonObject, type JsonValue, type ModelCall } from '@agentlightning/core';
 
 /** The text of a model call's first answer; null when it has none, or the body was not recorded. */
 export function answerText({ response }: ModelCall): string | null {
@@ -12,6 +12,5 @@ function first(value: JsonValue | undefined): JsonValue | undefined {
 }
 
 function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  const hasFields = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return hasFields ? (value as Readonly<Record<string, JsonValue>>)[name] : undefined;
+  return isJsonObject(value) ? value[name] : undefined;
 }

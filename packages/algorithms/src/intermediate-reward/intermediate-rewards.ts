@@ -20,7 +20,7 @@ export interface IntermediateReward {
 }
 
 /**
- * Applies rules to the spans of an attempt: automatic intermediate rewarding (LightningRL, arXiv 2508.03680, section 3.4).
+ * Applies rules to the spans of an attempt: automatic intermediate rewarding (LightningRL, arXiv 2508.03680).
  *
  * @throws AgentLightningError with code `INVALID_REWARD` when a rule gives a value that is not finite, or judges a span that
  * is not of the attempt

@@ -25,7 +25,7 @@ import { lossSpec } from './loss-options.ts';
 import { withOverlongPenalty } from './overlong-penalty.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 import { sampleTurns } from './sample-turns.ts';
-import { columnsFromScores, samplerMetrics } from './sampler-columns.ts';
+import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
 
 /**
  * The algorithm that all policy-gradient recipes are settings of: rollouts become trajectories, credit assignment and
@@ -90,10 +90,6 @@ class PolicyGradientPlan {
     const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
     const optimizer = adamOf(settings, context);
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
-    const columnsOf = columnsFromScores(scores, {
-      correction: samplerCorrection,
-      isReferenceInLoss: klOf(settings).inLoss > 0,
-    });
     const updates = minibatches(trained, { epochs, minibatches: parts, seed: context.seed }).map(
       (part): ModelUpdate => ({
         batches: trainingBatches(part, {
@@ -101,7 +97,7 @@ class PolicyGradientPlan {
           keepZeroAdvantages: (settings.entropyCoefficient ?? 0) > 0 || klOf(settings).inLoss > 0,
           currentPolicyVersion: context.policyVersion,
           maxBatchTokens: batchLimit(settings, context),
-          columnsOf,
+          ...(samplerCorrection === null ? {} : { columnsOf: correctedColumns(scores, samplerCorrection) }),
         }),
         loss: lossSpec({ ...settings, klCoefficient: klOf(settings).inLoss }),
         optimizer,

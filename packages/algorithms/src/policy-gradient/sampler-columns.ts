@@ -4,31 +4,20 @@ import { boundsOf, correctionFactors, type SamplerCorrection, samplerRatios } fr
 import type { RowColumns } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 
-/** What the scores of a step's rows are used for. */
-export interface ScoreUse {
-  readonly correction: SamplerCorrection | null;
-  /** Whether the loss compares with the reference policy. */
-  readonly isReferenceInLoss: boolean;
-}
-
 /**
- * The columns that scores add to a row: with a correction, the probability ratio of the loss is relative to the weights
+ * The columns that a correction adds to a row: the probability ratio of the loss is relative to the weights
  * in training, and what lies between these and the sampler is in the weights. So it is never corrected for twice.
  */
-export function columnsFromScores(scores: ScoresByRow, use: ScoreUse): (row: TrajectoryRow) => RowColumns {
+export function correctedColumns(
+  scores: ScoresByRow,
+  correction: SamplerCorrection,
+): (row: TrajectoryRow) => RowColumns {
   return (row) => {
-    const { current, reference } = scores.get(row) ?? { current: null, reference: null };
-    const { correction } = use;
-    return {
-      ...(correction === null || current === null ? {} : correctedColumns(row, current, correction)),
-      ...(use.isReferenceInLoss && reference !== null ? { referenceLogprobs: reference } : {}),
-    };
+    const current = scores.get(row)?.current ?? null;
+    if (current === null) return {};
+    const ratios = samplerRatios(current, row.samplingLogprobs, correction.level);
+    return { oldLogprobs: current, weightFactors: correctionFactors(ratios, correction) };
   };
-}
-
-function correctedColumns(row: TrajectoryRow, current: Float32Array, correction: SamplerCorrection): RowColumns {
-  const ratios = samplerRatios(current, row.samplingLogprobs, correction.level);
-  return { oldLogprobs: current, weightFactors: correctionFactors(ratios, correction) };
 }
 
 /**

@@ -88,7 +88,7 @@ class Gepa {
     while (this.#budget.hasRoomFor(this.#costOfIteration())) {
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
       if (crossing === null) await this.#reflect();
-      else await this.#tryCrossing(crossing);
+      else await this.#join(crossing, crossing.floor);
       this.#iteration += 1;
       await this.#save();
     }
@@ -147,11 +147,7 @@ class Gepa {
     return null;
   }
 
-  /** A crossing stays when it is no worse than the better of the two it was made of. */
-  async #tryCrossing(crossing: Pick<Member, 'prompts' | 'parents'> & { readonly floor: number }): Promise<void> {
-    await this.#join(crossing, crossing.floor);
-  }
-
+  /** Tries a version on all validation tasks; it stays when it is no worse than the floor, as that of what it was crossed of. */
   async #join({ prompts, parents }: Pick<Member, 'prompts' | 'parents'>, floor: number = -Infinity): Promise<void> {
     if (this.#isKnown(prompts)) return;
     const tasks = Array.from({ length: this.#context.validationTasks }, (_, task) => task);
@@ -187,7 +183,6 @@ class Gepa {
     );
   }
 
-  /** Before the first reflection, the beginning must have been tried: the search never does less than that. */
   #costOfIteration(): number {
     const { proposals, reflectionTasks } = this.#settings;
     const { trainTasks, validationTasks } = this.#context;

@@ -18,7 +18,6 @@ export interface DatumInput {
 export interface RowColumns {
   /** Take the place of the sampler's, as what the probability ratio is relative to. */
   readonly oldLogprobs?: Float32Array;
-  readonly referenceLogprobs?: Float32Array;
   /** The weight of each token is multiplied by it. */
   readonly weightFactors?: Float32Array;
 }
@@ -44,7 +43,7 @@ export function trainingDatum(input: DatumInput): TrainingDatum | null {
     next += end - start;
   }
   const versions = turns.map(({ policyVersion }) => policyVersion ?? currentPolicyVersion);
-  const { oldLogprobs, referenceLogprobs, weightFactors } = columns;
+  const { oldLogprobs, weightFactors } = columns;
   return {
     tokenIds: Int32Array.from(row.tokenIds),
     trained: turns.map(({ start, end }) => ({ start, end })),
@@ -54,7 +53,6 @@ export function trainingDatum(input: DatumInput): TrainingDatum | null {
       weightFactors === undefined
         ? new Float32Array(trainedTokens).fill(weight)
         : ofTurns(turns, trainedTokens, weightFactors).map((factor) => factor * weight),
-    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: ofTurns(turns, trainedTokens, referenceLogprobs) }),
     temperature: row.temperature,
     rolloutId: trajectory.rolloutId,
     groupId: trajectory.groupId,
