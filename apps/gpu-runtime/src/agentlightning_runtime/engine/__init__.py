@@ -1,0 +1,1 @@
+"""What does the arithmetic: models, losses, optimiser, checkpoints."""

@@ -1,0 +1,1 @@
+"""The gRPC service: sessions, order, resending, validation, results."""
