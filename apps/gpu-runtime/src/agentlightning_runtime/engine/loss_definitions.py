@@ -1,0 +1,37 @@
+"""The losses this runtime knows, as it announces them. Formulas: packages/runtime/LOSSES.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: Parameters that every loss has, with their defaults.
+COMMON_DEFAULTS: Mapping[str, float] = {
+    "entropy_coefficient": 0.0,
+    "kl_coefficient": 0.0,
+    "kl_estimator": 3.0,
+}
+
+
+@dataclass(frozen=True)
+class LossDefinition:
+    """A loss by name, the version of its formula, and every parameter with its default."""
+
+    name: str
+    version: int
+    defaults: Mapping[str, float]
+
+
+def _define(name: str, **defaults: float) -> LossDefinition:
+    return LossDefinition(name=name, version=1, defaults={**COMMON_DEFAULTS, **defaults})
+
+
+#: In the order in which the capabilities list them.
+LOSS_DEFINITIONS: tuple[LossDefinition, ...] = (
+    _define("cross_entropy"),
+    _define("importance_sampling"),
+    _define("ppo", clip_low=0.2, clip_high=0.2, dual_clip=3.0),
+    _define("cispo", clip_low=1.0, clip_high=3.0),
+    _define("gspo", clip_low=3e-4, clip_high=4e-4),
+    _define("dro", beta=0.05),
+)
