@@ -8,7 +8,7 @@ file with these two classes and a `create_engine(settings)`; name it in the entr
 Rules of the interface:
 
 - Every method is synchronous and may block. The service calls the operations (`create_model`,
-  `forward_backward` to `load_checkpoint`, `export_checkpoint`, `unload`) one at a time in the whole engine, in one
+  `forward_backward` to `load_checkpoint`, `export_weights`, `unload`) one at a time in the whole engine, in one
   thread that never changes, in each model's order, with data that was validated.
 - The others (`state`, `list_checkpoints`, `delete_checkpoint`, `endpoint`, `pause`, `resume`) may be called from other
   threads while an operation runs.
@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
     from agentlightning_runtime.engine.results import (
         BatchResult,
         Checkpoint,
         Endpoint,
-        Export,
         ExportFormat,
         ForwardResult,
         InferenceState,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     )
     from agentlightning_runtime.engine.settings import EngineCapabilities, EngineSettings, ModelRequest
 
-Progress = Callable[[float], None]
-"""Called by an engine with how much of the running operation is done, from 0 to 1."""
+Progress = Callable[[int, int], None]
+"""Called by an engine with how much of the running operation is done, and how much there is: tokens for batches."""
 
 
 class EngineModel(Protocol):
@@ -57,8 +57,14 @@ class EngineModel(Protocol):
         """
         ...
 
-    def forward(self, batch: Batch, progress: Progress) -> ForwardResult:
-        """Log-probabilities (and values) of the trained tokens; touches no gradient."""
+    def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
+        """Log-probabilities (and values) of the trained tokens; touches no gradient.
+
+        Args:
+            batch: The sequences.
+            use_reference: Use the weights the model began with: LoRA off. No values then.
+            progress: Told how far it is.
+        """
         ...
 
     def optim_step(self, adam: AdamParameters) -> StepResult:
@@ -100,8 +106,20 @@ class EngineModel(Protocol):
         """
         ...
 
-    def export_checkpoint(self, uri: str, export_format: ExportFormat, progress: Progress) -> Export:
-        """Writes a checkpoint for use elsewhere, as safetensors; made before, it is found again."""
+    def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
+        """Writes a checkpoint, or the weights as they are when `uri` is empty, for other programs to read.
+
+        Args:
+            uri: Of one of this model's checkpoints, or empty.
+            export_format: In what form.
+            directory: Empty; the service reads it when this returns, and removes it some time later.
+
+        Returns:
+            Optimizer steps in the weights.
+
+        Raises:
+            EngineError: NOT_FOUND when this model has no such checkpoint, INVALID when it has no LoRA for `peft`.
+        """
         ...
 
     def endpoint(self) -> Endpoint:
@@ -133,7 +151,7 @@ class RuntimeEngine(Protocol):
         ...
 
     def gauges(self) -> Mapping[str, float]:
-        """Figures of the moment for the metrics stream, such as `device/memory_bytes`; cheap, from any thread."""
+        """Figures of the moment for the metrics stream, such as `memory/used_bytes`; cheap, from any thread."""
         ...
 
     def close(self) -> None:

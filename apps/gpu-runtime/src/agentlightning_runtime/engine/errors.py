@@ -15,6 +15,8 @@ class EngineErrorReason(StrEnum):
     TOO_LARGE = "TOO_LARGE"
     OUT_OF_MEMORY = "OUT_OF_MEMORY"
     NON_FINITE = "NON_FINITE"
+    DATA_LOSS = "DATA_LOSS"
+    ENGINE_UNAVAILABLE = "ENGINE_UNAVAILABLE"
 
 
 class EngineError(Exception):
@@ -26,8 +28,10 @@ class EngineError(Exception):
         field: Path of the wrong field, when there is one to blame.
         datum_index: Index of the wrong datum in the batch, from 0.
         gradients_discarded: True when the accumulated gradients were dropped because of this.
-        remedy: What to do about it. Appended to the message.
-        numbers: Figures that help, such as `allocated_bytes` or `max_seen_ok_tokens` of OUT_OF_MEMORY.
+        remedy: What to do about it; for people.
+        num_tokens: With OUT_OF_MEMORY: how many tokens were in hand when memory ran out.
+        max_tokens_seen_ok: With OUT_OF_MEMORY: the most that have fitted so far.
+        retry_after_ms: With ENGINE_UNAVAILABLE: when the same request may be good.
     """
 
     def __init__(
@@ -39,7 +43,9 @@ class EngineError(Exception):
         datum_index: int | None = None,
         gradients_discarded: bool = False,
         remedy: str = "",
-        numbers: dict[str, float] | None = None,
+        num_tokens: int | None = None,
+        max_tokens_seen_ok: int | None = None,
+        retry_after_ms: int | None = None,
     ) -> None:
         super().__init__(f"{message}. {remedy}" if remedy else message)
         self.reason = reason
@@ -48,4 +54,6 @@ class EngineError(Exception):
         self.datum_index = datum_index
         self.gradients_discarded = gradients_discarded
         self.remedy = remedy
-        self.numbers = numbers or {}
+        self.num_tokens = num_tokens
+        self.max_tokens_seen_ok = max_tokens_seen_ok
+        self.retry_after_ms = retry_after_ms

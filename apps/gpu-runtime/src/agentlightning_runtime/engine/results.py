@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from agentlightning_runtime.engine.settings import LoraSettings
+
 PauseMode = Literal["drain", "abort"]
 """`drain`: requests in flight finish, new ones are answered 503 with Retry-After. `abort`: those in flight end too."""
 
-ExportFormat = Literal["adapter", "merged"]
-"""`adapter`: PEFT's own files of a LoRA. `merged`: a whole model that Transformers and vLLM load."""
+ExportFormat = Literal["safetensors", "peft"]
+"""`safetensors`: a whole model as Transformers and vLLM load it, LoRA merged. `peft`: the files of the LoRA alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,15 @@ class ModelState:
         step: Optimizer steps taken.
         policy_version: What the endpoint serves.
         is_corrupted: True when weights or optimizer state are lost or half-changed, until a checkpoint is loaded.
+        trainable_parameter_count: Number of weights that are trained; 0 when it is not told.
+        lora: What is trained beside frozen weights, with every default filled in; None: all weights.
     """
 
     step: int
     policy_version: int
     is_corrupted: bool = False
+    trainable_parameter_count: int = 0
+    lora: LoraSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +83,6 @@ class Checkpoint:
     size_bytes: int
     client_state: bytes
     created_at_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
-    """A file of an export: its name within it, and where it lies on this machine."""
-
-    name: str
-    path: Path
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A model written for use elsewhere."""
-
-    directory: Path
-    files: Sequence[ExportedFile]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class BaseModelInfo:
         tokenizer_sha256: Of the tokenizer's own serialisation, hexadecimal; empty when there is none.
         chat_template_sha256: Of the chat template's text, hexadecimal; empty when there is none.
         max_lora_rank: 0 when it can only be trained in full.
+        parameter_count: Number of weights; 0 when it is not told.
+        lora_target_modules: Names of the layers LoRA can be at.
     """
 
     name: str
@@ -58,6 +60,8 @@ class BaseModelInfo:
     tokenizer_sha256: str = ""
     chat_template_sha256: str = ""
     max_lora_rank: int = 0
+    parameter_count: int = 0
+    lora_target_modules: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,10 @@ class EngineCapabilities:
 
     Attributes:
         device: `cpu`, `cuda:0 NVIDIA H100`.
-        features: Names of the contract's optional features, such as `lora` and `value_head`.
+        features: Names of the contract's optional features: `lora`, `value_head`, `reference_logprobs`, `export`,
+            `export_peft`, `progress`, `pause`.
+        dtype: What the weights are computed in: `float32`, `bfloat16`.
+        max_models: Most models that may be there at a time; 0: as many as fit.
     """
 
     device: str
@@ -83,6 +90,8 @@ class EngineCapabilities:
     losses: Sequence[LossInfo]
     max_batch_tokens: int
     features: Sequence[str] = ()
+    dtype: str = ""
+    max_models: int = 0
 
 
 @dataclass(frozen=True, slots=True)
