@@ -17,19 +17,20 @@ export function markLayer(own: typeof fetch, layer: FetchLayer): typeof fetch {
   return Object.defineProperty(own, layerKey, { value: layer, configurable: true });
 }
 
+/** All that lie beneath a fetch of ours, from the outermost on; nothing when it is none of ours. */
+export function layersOf(candidate: typeof fetch): readonly (typeof fetch)[] {
+  const inner = (candidate as Layered)[layerKey]?.inner;
+  return inner === undefined ? [] : [inner, ...layersOf(inner)];
+}
+
 /** The fetch beneath all of ours. */
 export function bareFetch(candidate: typeof fetch): typeof fetch {
-  let current: Layered = candidate;
-  for (let layer = current[layerKey]; layer !== undefined; layer = current[layerKey]) current = layer.inner;
-  return current;
+  return layersOf(candidate).at(-1) ?? candidate;
 }
 
 /** Whether `own` is the candidate, or lies beneath it. */
 export function liesBeneath(own: typeof fetch, candidate: typeof fetch): boolean {
-  let current: Layered = candidate;
-  for (let layer = current[layerKey]; current !== own && layer !== undefined; layer = current[layerKey])
-    current = layer.inner;
-  return current === own;
+  return own === candidate || layersOf(candidate).includes(own);
 }
 
 /** Where a call belongs, by the outermost of our fetches that knows; null when none does. */

@@ -1,3 +1,4 @@
+import { layersOf, markLayer } from './fetch-layer.ts';
 import { fieldsOf } from './foreign-value.ts';
 import type { FetchLayerMaker } from './global-fetch.ts';
 import { hasMethod, type Method, patchMethod } from './patch-method.ts';
@@ -8,6 +9,31 @@ const sender = 'fetchWithTimeout';
 /** What all clients of one copy of `openai` have in common. */
 export type OpenAiPrototype = Record<typeof sender, Method>;
 
+/** What of a client is needed: the fetch that it was made with. */
+interface Client {
+  fetch: typeof fetch;
+}
+
+/** A client with a fetch of ours, and the one it had. */
+interface LayeredClient {
+  readonly reference: WeakRef<Client>;
+  readonly own: typeof fetch;
+  readonly layered: typeof fetch;
+}
+
+/** What is laid over the clients of one copy of `openai`. */
+interface Installation {
+  layers: readonly FetchLayerMaker[];
+  readonly clients: Set<LayeredClient>;
+  /** Forgets clients that are gone: some programs make one for every request. */
+  readonly gone: FinalizationRegistry<LayeredClient>;
+  readonly fetches: WeakSet<typeof fetch>;
+  /** Puts the method back. */
+  readonly undo: () => void;
+}
+
+const installations: WeakMap<OpenAiPrototype, Installation> = new WeakMap();
+
 /**
  * What all clients of one copy of `openai` have in common.
  *
@@ -16,18 +42,23 @@ export type OpenAiPrototype = Record<typeof sender, Method>;
  */
 export function openAiPrototype(value: unknown): OpenAiPrototype | null {
   const { OpenAI, prototype } = fieldsOf(value);
-  let candidate: unknown = prototype ?? fieldsOf(OpenAI).prototype ?? value;
-  // Azure's class, and those that users derive, inherit the method.
-  while (hasMethod(candidate, sender) && !Object.hasOwn(candidate, sender))
-    candidate = Object.getPrototypeOf(candidate);
-  return hasMethod(candidate, sender) ? candidate : null;
+  // What `require('openai')` of version 6 gives has a prototype that means nothing, and the class as a property.
+  const holder = [fieldsOf(OpenAI).prototype, prototype, value].find((candidate) => hasMethod(candidate, sender));
+  return holder === undefined ? null : ownerOf(holder);
+}
+
+/** Azure's class, and those that users derive, inherit the method. */
+function ownerOf(holder: unknown): OpenAiPrototype | null {
+  if (!hasMethod(holder, sender)) return null;
+  return Object.hasOwn(holder, sender) ? holder : ownerOf(Object.getPrototypeOf(holder));
 }
 
 /**
- * Lays a fetch over what all clients of a copy of `openai` send with, also of those that were made before: a client keeps
- * the global fetch that it found when it was made.
+ * Lays a fetch over what all clients of a copy of `openai` send with, also those that were made before: a client keeps
+ * the global fetch that it found when it was made. It goes into the client itself, and not over its method, so that the
+ * client does not see our signals: what it does about a signal costs more than all that we do.
  *
- * @returns undoes it
+ * @returns undoes it, and gives the clients back what they had; safe in any order, and more than once
  *
  * @example
  * ```ts
@@ -36,11 +67,53 @@ export function openAiPrototype(value: unknown): OpenAiPrototype | null {
  * ```
  */
 export function layOverOpenAi(prototype: OpenAiPrototype, layer: FetchLayerMaker): () => void {
-  return patchMethod(prototype, sender, (original) => {
+  const installation = installations.get(prototype) ?? install(prototype);
+  // A function of its own, so that the same layer can be laid, and taken away, twice.
+  const own: FetchLayerMaker = (inner) => layer(inner);
+  installation.layers = [...installation.layers, own];
+  return () => {
+    installation.layers = installation.layers.filter((other) => other !== own);
+    if (installation.layers.length > 0 || installations.get(prototype) !== installation) return;
+    installations.delete(prototype);
+    installation.undo();
+    for (const { reference, own: before, layered } of installation.clients) {
+      const client = reference.deref();
+      if (client?.fetch === layered) client.fetch = before;
+    }
+  };
+}
+
+function install(prototype: OpenAiPrototype): Installation {
+  const clients: Installation['clients'] = new Set();
+  const gone = new FinalizationRegistry<LayeredClient>((client) => clients.delete(client));
+  const undo = patchMethod(prototype, sender, (original) => {
     return function (this: unknown, ...args): unknown {
-      const [input, init, ...rest] = args;
-      const send: typeof fetch = (...request) => original.call(this, ...request, ...rest) as Promise<Response>;
-      return layer(send)(input as string, init as RequestInit | undefined);
+      layClientFetch(this as Client, installation);
+      return original.apply(this, args);
     };
   });
+  const installation: Installation = { layers: [], clients, gone, fetches: new WeakSet(), undo };
+  installations.set(prototype, installation);
+  return installation;
+}
+
+/** Puts a fetch of ours in the place of a client's own, once. */
+function layClientFetch(client: Client, installation: Installation): void {
+  const { clients, gone, fetches } = installation;
+  const own = client.fetch;
+  if (fetches.has(own) || layersOf(own).some((layer) => fetches.has(layer))) return;
+  let layers: Installation['layers'] = [];
+  let current = own;
+  const layered: typeof fetch = (input, init) => {
+    if (layers !== installation.layers) {
+      layers = installation.layers;
+      current = layers.reduce((inner, layer) => layer(inner), own);
+    }
+    return current(input, init);
+  };
+  fetches.add(markLayer(layered, { inner: own }));
+  const entry: LayeredClient = { reference: new WeakRef(client), own, layered };
+  clients.add(entry);
+  gone.register(client, entry);
+  client.fetch = layered;
 }
