@@ -1,0 +1,1 @@
+"""Generated from packages/runtime/proto: do not edit."""
