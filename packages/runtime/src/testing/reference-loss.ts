@@ -11,6 +11,12 @@ export interface ScoredToken {
   readonly meanLogRatio?: number | undefined;
   /** Entropy of the distribution it was scored under, in nats. */
   readonly entropy: number;
+  /** What the value head says before the token; needed when `value_coefficient` is not 0, as is the next. */
+  readonly value?: number | undefined;
+  /** The return that the value head is to say. */
+  readonly valueTarget?: number | undefined;
+  /** What the value head said when the batch was planned; needed when `value_clip` is not 0. */
+  readonly samplingValue?: number | undefined;
 }
 
 /** The loss of one token before weighting, and its derivatives. */
@@ -20,6 +26,8 @@ export interface TokenLoss {
   readonly logprobSlope: number;
   /** Derivative by the entropy. */
   readonly entropySlope: number;
+  /** Derivative by the value head's answer. */
+  readonly valueSlope: number;
 }
 
 /** A loss with a value for every parameter. */
@@ -40,11 +48,15 @@ export function referenceTokenLoss(loss: ReferenceLoss, token: ScoredToken): Tok
   const policy = policyTerm(loss, token);
   const kl = klTerm(loss, token);
   const klCoefficient = parameter(loss, 'kl_coefficient');
+  const critic = criticTerm(loss, token);
   const entropyCoefficient = parameter(loss, 'entropy_coefficient');
+  const valueCoefficient = parameter(loss, 'value_coefficient');
   return {
-    value: policy.value + klCoefficient * kl.value - entropyCoefficient * token.entropy,
+    value:
+      policy.value + klCoefficient * kl.value - entropyCoefficient * token.entropy + valueCoefficient * critic.value,
     logprobSlope: policy.slope + klCoefficient * kl.slope,
     entropySlope: -entropyCoefficient,
+    valueSlope: valueCoefficient * critic.slope,
   };
 }
 
@@ -103,6 +115,18 @@ function klTerm(loss: ReferenceLoss, { logprob, referenceLogprob }: ScoredToken)
       return { value: Math.exp(-bounded) + bounded - 1, slope };
     }
   }
+}
+
+/** Half the squared error; of the value held near what it was, where that is worse. */
+function criticTerm(loss: ReferenceLoss, { value, valueTarget, samplingValue }: ScoredToken): Term {
+  if (value === undefined || valueTarget === undefined) return { value: 0, slope: 0 };
+  const plain: Term = { value: (value - valueTarget) ** 2 / 2, slope: value - valueTarget };
+  const clip = parameter(loss, 'value_clip');
+  if (clip === 0 || samplingValue === undefined) return plain;
+  const held = clamp(value, samplingValue - clip, samplingValue + clip);
+  const clipped = (held - valueTarget) ** 2 / 2;
+  // Where the value is held, nothing pulls at it.
+  return clipped > plain.value ? { value: clipped, slope: held === value ? plain.slope : 0 } : plain;
 }
 
 function clipRange(loss: ReferenceLoss): [low: number, high: number] {
