@@ -6,6 +6,7 @@ import type { CheckpointAnswer, CheckpointRequest, CheckpointWorkerData } from '
 const { path, synchronous } = workerData as CheckpointWorkerData;
 const database = new DatabaseSync(path, { timeout: 0 });
 database.exec(`PRAGMA synchronous = ${synchronous}`);
+const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 
 parentPort?.on('message', (request: CheckpointRequest) => {
   if (request === 'close') {
@@ -13,15 +14,15 @@ parentPort?.on('message', (request: CheckpointRequest) => {
     parentPort?.close();
     return;
   }
-  parentPort?.postMessage(checkpoint());
+  parentPort?.postMessage(answer());
 });
 
-function checkpoint(): CheckpointAnswer {
+function answer(): CheckpointAnswer {
   try {
-    database.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    return 'done';
+    const { log, checkpointed } = checkpoint.get() ?? {};
+    return { logPages: Number(log), movedPages: Number(checkpointed) };
   } catch {
     // A full disk, or somebody in the way: the next one makes up for it, and the log has it all meanwhile.
-    return 'failed';
+    return null;
   }
 }

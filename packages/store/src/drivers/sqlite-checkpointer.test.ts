@@ -9,16 +9,38 @@ import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
 test('what was written gets into the file while the store stays open', async () => {
   await using open = await openLogged();
   const before = await bytesOf(open.path);
-  const checkpointer = new SqliteCheckpointer({ path: open.path, synchronous: 'NORMAL', rowsPerCheckpoint: 100 });
+  const checkpointer = new SqliteCheckpointer({ path: open.path, synchronous: 'NORMAL', pagesPerCheckpoint: 100 });
   open.insert(500);
-  checkpointer.committed(50);
+  checkpointer.committed(100_000);
   expect(checkpointer.isRunning).toBe(false);
-  checkpointer.committed(50);
+  checkpointer.committed(400_000);
   expect(checkpointer.isRunning).toBe(true);
   await checkpointer.close();
   expect(checkpointer.isRunning).toBe(false);
   expect(await bytesOf(open.path)).toBeGreaterThan(before + 100_000);
   expect(open.count()).toBe(500);
+});
+
+test('a log that has become long begins anew before the next write, unless somebody reads what is in it', async () => {
+  await using open = await openLogged();
+  const options = { path: open.path, synchronous: 'NORMAL', pagesPerCheckpoint: 1, longestLogPages: 50 } as const;
+  const checkpointer = new SqliteCheckpointer(options);
+  open.insert(500);
+  expect(await checkpointer.makeRoom()).toBe(false);
+  const stopReading = open.read();
+  open.insert(1);
+  const makesRoom = async (): Promise<boolean> => {
+    checkpointer.committed(500_000);
+    return checkpointer.makeRoom();
+  };
+  for (let round = 0; round < 20; round += 1) expect(await makesRoom()).toBe(false);
+  stopReading();
+  await expect.poll(makesRoom, { timeout: 20_000 }).toBe(true);
+  const before = await bytesOf(`${open.path}-wal`);
+  open.insert(200);
+  expect(await bytesOf(`${open.path}-wal`)).toBe(before);
+  await checkpointer.close();
+  expect(open.count()).toBe(701);
 });
 
 test('does without another thread where it cannot run', async () => {
@@ -27,13 +49,13 @@ test('does without another thread where it cannot run', async () => {
   const checkpointer = new SqliteCheckpointer({
     path: open.path,
     synchronous: 'NORMAL',
-    rowsPerCheckpoint: 1,
+    pagesPerCheckpoint: 1,
     program,
   });
   open.insert(10);
-  checkpointer.committed(10);
+  checkpointer.committed(10_000);
   await expect.poll(() => checkpointer.isRunning, { timeout: 20_000 }).toBe(false);
-  checkpointer.committed(10);
+  checkpointer.committed(10_000);
   expect(checkpointer.isRunning).toBe(false);
   await checkpointer.close();
   expect(open.count()).toBe(10);
@@ -50,6 +72,13 @@ async function openLogged() {
     insert: (rows: number): void => {
       const statement = database.prepare('INSERT INTO rows (text) VALUES (?)');
       for (let row = 0; row < rows; row += 1) statement.run('x'.repeat(1000));
+    },
+    /** Reads as another process does, which holds on to what the log has now. */
+    read: (): (() => void) => {
+      const reader = new DatabaseSync(path);
+      reader.exec('BEGIN');
+      reader.prepare('SELECT count(*) FROM rows').get();
+      return () => reader.close();
     },
     count: (): unknown => database.prepare('SELECT count(*) AS count FROM rows').get()?.['count'],
     [Symbol.asyncDispose]: async () => {

@@ -11,16 +11,21 @@ export interface CheckpointWorkerData {
 /** What the thread is asked. */
 export type CheckpointRequest = 'checkpoint' | 'close';
 
-/** How a checkpoint went. */
-export type CheckpointAnswer = 'done' | 'failed';
+/** How a checkpoint went: how many pages the log holds, and how many of them are in the file. Null when it failed. */
+export type CheckpointAnswer = { readonly logPages: number; readonly movedPages: number } | null;
 
 /** How often the thread is asked. */
 export interface SqliteCheckpointerOptions extends CheckpointWorkerData {
-  /** After how many rows. @default 8000 about 12 MiB of small spans with their indices */
-  readonly rowsPerCheckpoint?: number;
+  /** After how many pages that were added to the log, about. @default 2048 which are 8 MiB */
+  readonly pagesPerCheckpoint?: number;
+  /** How many pages the log holds before it is begun anew. @default 16384 which are 64 MiB */
+  readonly longestLogPages?: number;
   /** The program of the thread. @default the one beside this file */
   readonly program?: URL;
 }
+
+/** Bytes of a page of SQLite's files. */
+const pageBytes = 4096;
 
 /**
  * Moves what was written from SQLite's log into its file by another thread, so that the one that serves everybody
@@ -29,15 +34,24 @@ export interface SqliteCheckpointerOptions extends CheckpointWorkerData {
  */
 export class SqliteCheckpointer {
   readonly #options: SqliteCheckpointerOptions;
-  readonly #rowsPerCheckpoint: number;
+  readonly #pagesPerCheckpoint: number;
+  readonly #longestLogPages: number;
+  readonly #answers: ((answer: CheckpointAnswer) => void)[] = [];
   #worker: Worker | null = null;
   #isUsable = true;
   #isBusy = false;
-  #rows = 0;
+  /** Bytes that were committed since the thread was asked, and what they came to in pages of the log so far. */
+  #bytes = 0;
+  #pagesPerByte = 2 / pageBytes;
+  #logPages = 0;
+  /** From how many pages of the log on writes wait until it can begin anew. */
+  #roomFromPages: number;
 
   constructor(options: SqliteCheckpointerOptions) {
     this.#options = options;
-    this.#rowsPerCheckpoint = options.rowsPerCheckpoint ?? 8000;
+    this.#pagesPerCheckpoint = options.pagesPerCheckpoint ?? 2048;
+    this.#longestLogPages = options.longestLogPages ?? 16_384;
+    this.#roomFromPages = this.#longestLogPages;
   }
 
   /** Whether the thread is at work, and the log may grow meanwhile. */
@@ -45,14 +59,32 @@ export class SqliteCheckpointer {
     return this.#worker !== null && this.#isUsable;
   }
 
-  /** Notes that rows were committed, and has them moved when there are many. */
-  committed(rows: number): void {
-    this.#rows += rows;
-    if (!this.#isUsable || this.#isBusy || this.#rows < this.#rowsPerCheckpoint) return;
-    this.#rows = 0;
+  /** Notes that about so many bytes were committed, and has them moved when there are many. */
+  committed(bytes: number): void {
+    this.#bytes += bytes;
+    if (!this.#isUsable || this.#isBusy || this.#bytes * this.#pagesPerByte < this.#pagesPerCheckpoint) return;
+    const asked = this.#bytes;
+    this.#bytes = 0;
     this.#isBusy = true;
-    this.#worker ??= this.#start();
-    this.#worker.postMessage('checkpoint' satisfies CheckpointRequest);
+    void this.#checkpoint().then((answer) => {
+      this.#isBusy = false;
+      if (answer !== null) this.#learn(asked, answer.logPages);
+    });
+  }
+
+  /**
+   * To be waited for before a transaction that writes. The log begins anew only when all of it is in the file, which
+   * never comes about while writes keep coming: when it has become long, writes wait for the little that is left. Says
+   * whether it begins anew now.
+   */
+  async makeRoom(): Promise<boolean> {
+    if (this.#logPages < this.#roomFromPages || !this.isRunning) return false;
+    const answer = await this.#checkpoint();
+    const isAllMoved = answer !== null && answer.movedPages === answer.logPages;
+    this.#logPages = isAllMoved ? 0 : (answer?.logPages ?? this.#logPages);
+    // Somebody else reads what is in the log, or writes to it: there is no use in waiting before every write.
+    this.#roomFromPages = isAllMoved ? this.#longestLogPages : this.#logPages + this.#pagesPerCheckpoint;
+    return isAllMoved;
   }
 
   /** Ends the thread, when it has done what it is at. */
@@ -66,17 +98,31 @@ export class SqliteCheckpointer {
     await ended;
   }
 
+  /** Notes how long the log is, and how many pages the bytes were: rows of a kind are written in the same way again. */
+  #learn(bytes: number, logPages: number): void {
+    const added = logPages - this.#logPages;
+    this.#logPages = logPages;
+    if (added > 0) this.#pagesPerByte = Math.min(20, Math.max(0.5, (added * pageBytes) / bytes)) / pageBytes;
+  }
+
+  #checkpoint(): Promise<CheckpointAnswer> {
+    return new Promise((resolve) => {
+      this.#answers.push(resolve);
+      this.#worker ??= this.#start();
+      this.#worker.postMessage('checkpoint' satisfies CheckpointRequest);
+    });
+  }
+
   #start(): Worker {
     const { path, synchronous, program = programBeside(import.meta.url) } = this.#options;
     const worker = new Worker(program, { workerData: { path, synchronous } satisfies CheckpointWorkerData });
-    worker.on('message', () => {
-      this.#isBusy = false;
-    });
+    worker.on('message', (answer: CheckpointAnswer) => this.#answers.shift()?.(answer));
     worker.on('error', () => {
       this.#isUsable = false;
     });
     worker.on('exit', () => {
       this.#worker = null;
+      for (const answer of this.#answers.splice(0)) answer(null);
     });
     worker.unref();
     return worker;

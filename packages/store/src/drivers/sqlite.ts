@@ -27,11 +27,12 @@ const busyRetryMs = 2;
 /** How many rows go into a table with one statement: calls cost, and more rows than these save nothing more. */
 const rowsPerInsert = 16;
 /**
- * How long the write-ahead log grows before a commit copies it into the file: to 32 MiB, or to 64 MiB while another
- * thread copies it meanwhile. The log begins anew only when all of it is copied, which that thread alone never comes
- * to while writes keep coming.
+ * How long the write-ahead log grows before a commit copies it into the file: to 32 MiB, or to 256 MiB while another
+ * thread copies it meanwhile. It grows that long only when a reader in another process keeps it from beginning anew.
  */
-const pagesPerCheckpoint = { alone: 8192, helped: 16_384 } as const;
+const pagesPerCheckpoint = { alone: 8192, helped: 65_536 } as const;
+/** Bytes that a row adds to the log beside its text: numbers, and its places in indexes. About: the log is measured, too. */
+const bytesPerRow = 400;
 /** How much of the file is kept in memory, in KiB. */
 const cacheKibibytes = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
@@ -52,7 +53,8 @@ export class SqliteDriver implements SqlDriver {
   readonly #checkpointer: SqliteCheckpointer | null;
   #isLogHelped = false;
   #writeCount = 0;
-  #committedCount = 0;
+  /** About how many bytes were written since the last commit. */
+  #bytesWritten = 0;
 
   private constructor(options: SqliteDriverOptions) {
     this.#options = options;
@@ -63,18 +65,21 @@ export class SqliteDriver implements SqlDriver {
         : new SqliteCheckpointer({ path: options.path, synchronous: synchronousOf(options) });
     this.#connection = {
       all: async (sql, parameters = []) => {
-        if (!isSelect(sql)) this.#writeCount += 1;
+        if (!isSelect(sql)) this.#noteWrite(parameters);
         return this.#statement(sql).all(...parameters);
       },
       run: async (sql, parameters = []) => {
-        this.#writeCount += 1;
+        this.#noteWrite(parameters);
         return Number(this.#statement(sql).run(...parameters).changes);
       },
       insert: async (insert) => this.#insert(insert),
     };
     this.#groups = new GroupCommit({
       connection: this.#connection,
-      begin: (kind) => this.#whenFree(() => this.#statement(beginStatements[kind]).run()),
+      begin: async (kind) => {
+        if (kind === 'write') await this.#checkpointer?.makeRoom();
+        await this.#whenFree(() => this.#statement(beginStatements[kind]).run());
+      },
       control: (statement) => {
         this.#statement(statement).run();
         if (statement === 'COMMIT') this.#afterCommit();
@@ -149,8 +154,8 @@ export class SqliteDriver implements SqlDriver {
   #afterCommit(): void {
     const checkpointer = this.#checkpointer;
     if (checkpointer === null) return;
-    checkpointer.committed(this.#writeCount - this.#committedCount);
-    this.#committedCount = this.#writeCount;
+    checkpointer.committed(this.#bytesWritten);
+    this.#bytesWritten = 0;
     if (checkpointer.isRunning === this.#isLogHelped) return;
     this.#isLogHelped = checkpointer.isRunning;
     this.#limitLog(this.#isLogHelped ? pagesPerCheckpoint.helped : pagesPerCheckpoint.alone);
@@ -188,9 +193,15 @@ export class SqliteDriver implements SqlDriver {
     }
   }
 
+  #noteWrite(values: readonly SqlValue[]): void {
+    this.#writeCount += 1;
+    this.#bytesWritten += bytesPerRow;
+    for (const value of values) if (typeof value === 'string') this.#bytesWritten += value.length;
+  }
+
   #insert(insert: SqlInsert): void {
     const { rows } = insert;
-    this.#writeCount += rows.length;
+    for (const row of rows) this.#noteWrite(row);
     const inBlocks = rows.length - (rows.length % rowsPerInsert);
     const block = inBlocks === 0 ? null : this.#statement(insertStatement(insert, rowsPerInsert));
     for (let index = 0; index < inBlocks; index += rowsPerInsert) {
