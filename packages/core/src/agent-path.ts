@@ -21,3 +21,15 @@ export function agentPathFromText(text: string): readonly string[] {
   if (text === '') return [];
   return text.split('>').map((name) => name.replaceAll('%3E', '>').replaceAll('%25', '%'));
 }
+
+/**
+ * Whether an agent is one of these, each said by its name or by its whole path as {@link agentPathText} writes it. An agent
+ * that nobody knows is none of them.
+ */
+export function isAgentAmong(
+  agents: readonly string[],
+  { agentName, agentPath }: { readonly agentName: string | null; readonly agentPath: readonly string[] | null },
+): boolean {
+  if (agentName !== null && agents.includes(agentName)) return true;
+  return agentPath !== null && agents.includes(agentPathText(agentPath));
+}

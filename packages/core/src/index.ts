@@ -1,5 +1,5 @@
 export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
-export { agentPathFromText, agentPathOf, agentPathText } from './agent-path.ts';
+export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from './agent-path.ts';
 export type {
   Algorithm,
   CollectedGroup,

@@ -33,6 +33,8 @@ export interface Trajectory {
   readonly groupId: string;
   /** The reward of the whole rollout; null when it has none, which is not zero. */
   readonly reward: number | null;
+  /** The sum of the rewards that were meant for each agent, by its name. @default none */
+  readonly agentRewards?: Readonly<Record<string, number>>;
   /** One row when the prefix never broke; more when a prompt did not continue the tokens before it. */
   readonly rows: readonly TrajectoryRow[];
 }

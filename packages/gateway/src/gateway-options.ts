@@ -7,6 +7,15 @@ export interface Upstream {
   readonly baseUrl: string;
   /** The model name to send, whatever the agent asked for. @default null the agent's own */
   readonly model?: string | null;
+  /** Other names that agents may ask for it by, such as the name of the policy that it serves. @default none */
+  readonly names?: readonly string[];
+  /**
+   * Whose calls go here, by the agent's name or its path from the outermost on: `boss>expert`. A call that asks for a
+   * model that an upstream has by name goes there, whoever makes it.
+   *
+   * @default nobody's in particular
+   */
+  readonly agents?: readonly string[];
   /** Sent as `Authorization: Bearer`; never recorded. @default null none */
   readonly apiKey?: string | null;
   /** Sent with every call; never recorded. @default none */
@@ -114,7 +123,7 @@ export interface GatewayOptions {
   readonly store: Store;
   /**
    * Where calls go, and nowhere else. With several, a call goes to those that serve the model it asks for, else to
-   * those that serve the first one's model; among equals a rollout always gets the same one, the others are fallback.
+   * those whose `agents` have the one that makes it, else to those that serve the first one's model; among equals a rollout always gets the same one, the others are fallback.
    */
   readonly upstream: Upstream | readonly Upstream[];
   /**

@@ -266,6 +266,29 @@ describe('several upstreams', () => {
     expect([policy.requests.length, judge.requests.length]).toEqual([1, 1]);
   });
 
+  it('get the calls of their own agents, unless these name a model that another has', async () => {
+    await using policy = await startUpstream((response) => respondJson(response, completionBody()));
+    await using critic = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway({
+      upstream: [
+        { baseUrl: policy.baseUrl, model: 'run-1-writer', names: ['writer'] },
+        { baseUrl: critic.baseUrl, model: 'run-1-critic', agents: ['critic', 'boss>expert'] },
+      ],
+    });
+    const client = fixture.client(await fixture.attempt());
+    const asked = async (model: string, headers: Record<string, string>): Promise<readonly number[]> => {
+      await client.chat.completions.create({ ...simpleRequest, model }, { headers });
+      return [policy.requests.length, critic.requests.length];
+    };
+    expect(await asked('any', { 'x-agl-agent-name': 'critic' })).toEqual([0, 1]);
+    expect(await asked('any', { 'x-agl-agent-name': 'expert', 'x-agl-agent-path': 'boss>expert' })).toEqual([0, 2]);
+    expect(await asked('any', { 'x-agl-agent-name': 'expert', 'x-agl-agent-path': 'expert' })).toEqual([1, 2]);
+    expect(await asked('writer', { 'x-agl-agent-name': 'critic' })).toEqual([2, 2]);
+    expect(await asked('run-1-critic', {})).toEqual([2, 3]);
+    expect(await asked('any', {})).toEqual([3, 3]);
+    expect(JSON.parse(policy.requests[1]?.body ?? '')).toMatchObject({ model: 'run-1-writer' });
+  });
+
   it('can be replaced while the gateway runs', async () => {
     await using next = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway();

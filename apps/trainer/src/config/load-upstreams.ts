@@ -7,6 +7,8 @@ import { z } from 'zod';
 const entrySchema = z.strictObject({
   baseUrl: z.string(),
   model: z.string().exactOptional(),
+  names: z.array(z.string()).exactOptional(),
+  agents: z.array(z.string()).exactOptional(),
   id: z.string().exactOptional(),
   apiKeyEnv: z.string().exactOptional(),
   headersEnv: z.record(z.string(), z.string()).exactOptional(),

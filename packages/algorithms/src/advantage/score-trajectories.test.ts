@@ -1,6 +1,7 @@
-import type { AdvantageEstimator, RolloutReturn, Trajectory } from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment, RolloutReturn, Trajectory } from '@agentlightning/core';
 import { type ATurn, aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
+import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
 import { perTurnCredit } from '../credit-assignment/per-turn-credit.ts';
 import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
@@ -84,5 +85,24 @@ test('the estimator is told how many tokens each rollout or turn has', () => {
     ['gr-1', 7],
     ['gr-1/turn-1', 3],
     ['gr-1/turn-2', 4],
+  ]);
+});
+
+test('agents are compared with themselves: once for each rollout, or turn by turn', () => {
+  const turn = (sequenceId: number, agentName: string, reward: number): ATurn => ({ sequenceId, agentName, reward });
+  const trajectories = [
+    { ...rollout('ro-1', 0, [[turn(1, 'a', 1), turn(3, 'a', 5)], [turn(2, 'b', 10)]]), agentRewards: { a: 6, b: 10 } },
+    { ...rollout('ro-2', 0, [[turn(2, 'a', 3)], [turn(1, 'b', 30)]]), agentRewards: { a: 4, b: 20 } },
+  ];
+  const advantagesWith = (credit: CreditAssignment): unknown =>
+    scoreTrajectories(trajectories, credit, meanCentredAdvantage()).scored.map(({ advantages }) => advantages);
+  expect(advantagesWith(byAgentCredit())).toEqual([
+    [[1, 1], [-5]],
+    [[-1], [5]],
+  ]);
+  // The second turn of `a` has nothing to be compared with.
+  expect(advantagesWith(perTurnCredit())).toEqual([
+    [[-1, 0], [-10]],
+    [[1], [10]],
   ]);
 });

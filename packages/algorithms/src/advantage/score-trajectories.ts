@@ -1,4 +1,10 @@
-import type { AdvantageEstimator, CreditAssignment, RolloutReturn, Trajectory } from '@agentlightning/core';
+import type {
+  AdvantageEstimator,
+  CreditAssignment,
+  RolloutReturn,
+  TrainedInterval,
+  Trajectory,
+} from '@agentlightning/core';
 
 /** A trajectory and how much better than expected each of its turns was. */
 export interface ScoredTrajectory {
@@ -23,8 +29,9 @@ export interface ScoredTrajectories {
  * Gives every turn its advantage: credit assignment makes returns, the estimator compares them.
  *
  * With credit of scope `rollout` each rollout is compared once, whatever its number of rows and turns, and all
- * its tokens get the result. With scope `turn` the n-th turn of a rollout is compared with the n-th turns of
- * the others of its group, since turns at the same place saw the most similar states.
+ * its tokens get the result; with scope `agent` each agent of it is, with the same agent of the group's other rollouts.
+ * With scope `turn` the n-th turn of an agent is compared with its n-th turns in the others, since turns at the same place
+ * saw the most similar states.
  */
 export function scoreTrajectories(
   trajectories: readonly Trajectory[],
@@ -33,19 +40,18 @@ export function scoreTrajectories(
 ): ScoredTrajectories {
   const credited = trajectories.flatMap((trajectory): readonly CreditedTrajectory[] => {
     const returns = credit.assign(trajectory);
-    return returns === null ? [] : [{ trajectory, returns }];
+    return returns === null ? [] : [{ trajectory, returns, placeOf: placesOf(trajectory, credit.scope) }];
   });
-  const comparisons = credited.map(credit.scope === 'rollout' ? compareRollout : compareTurns);
-  const estimate = estimator.estimate(comparisons.flat());
+  const comparisons = credited.map(credit.scope === 'rollout' ? compareRollout : compareParts);
+  const estimate = estimator.estimate(comparisons.flatMap((parts) => [...parts.values()]));
   let next = 0;
-  const scored = credited.map(({ trajectory, returns }, index) => {
-    const count = comparisons[index]?.length ?? 0;
-    const own = estimate.advantages.slice(next, next + count);
-    next += count;
-    const rankOf = credit.scope === 'rollout' ? () => 0 : turnRanks(trajectory);
+  const scored = credited.map(({ trajectory, returns, placeOf }, index) => {
+    const places = [...(comparisons[index]?.keys() ?? [])];
+    const advantageAt = new Map(places.map((place, rank) => [place, estimate.advantages[next + rank] ?? 0]));
+    next += places.length;
     const advantages = trajectory.rows.map((row, rowIndex) =>
-      row.trained.map(({ sequenceId }, turn) =>
-        (returns[rowIndex]?.[turn] ?? null) === null ? null : (own[rankOf(sequenceId)] ?? 0),
+      row.trained.map((turn, turnIndex) =>
+        (returns[rowIndex]?.[turnIndex] ?? null) === null ? null : (advantageAt.get(placeOf(turn)) ?? 0),
       ),
     );
     return { trajectory, advantages };
@@ -61,33 +67,50 @@ export function scoreTrajectories(
 interface CreditedTrajectory {
   readonly trajectory: Trajectory;
   readonly returns: readonly (readonly (number | null)[])[];
+  /** What a turn is compared as: the same text as the turns that it is compared with. */
+  readonly placeOf: (turn: TrainedInterval) => string;
 }
 
+/** The returns that are compared, by their place in the rollout. */
+type Comparisons = ReadonlyMap<string, RolloutReturn>;
+
 /** A rollout of which nothing can be trained still tells how good the policy is: its reward counts in the mean. */
-function compareRollout({ trajectory, returns }: CreditedTrajectory): readonly RolloutReturn[] {
+function compareRollout({ trajectory, returns }: CreditedTrajectory): Comparisons {
   const { rolloutId, groupId, reward, rows } = trajectory;
   const trainedTokens = rows.reduce((sum, row) => sum + row.samplingLogprobs.length, 0);
   const value = returns.flat().find((turn) => turn !== null) ?? reward;
-  return [{ rolloutId, groupId, value, trainedTokens }];
+  return new Map([[wholeRollout, { rolloutId, groupId, value, trainedTokens }]]);
 }
 
-function compareTurns({ trajectory, returns }: CreditedTrajectory): readonly RolloutReturn[] {
+function compareParts({ trajectory, returns, placeOf }: CreditedTrajectory): Comparisons {
   const { rolloutId, groupId, rows } = trajectory;
-  const turns = new Map<number, { value: number | null; trainedTokens: number }>();
-  for (const [rowIndex, row] of rows.entries()) {
-    for (const [turn, { sequenceId, start, end }] of row.trained.entries()) {
-      const earlier = turns.get(sequenceId)?.trainedTokens ?? 0;
-      turns.set(sequenceId, { value: returns[rowIndex]?.[turn] ?? null, trainedTokens: earlier + end - start });
-    }
+  const turns = rows.flatMap((row, rowIndex) =>
+    row.trained.map((turn, index) => ({ turn, value: returns[rowIndex]?.[index] ?? null })),
+  );
+  const parts = new Map<string, RolloutReturn>();
+  for (const { turn, value } of turns.toSorted((one, other) => one.turn.sequenceId - other.turn.sequenceId)) {
+    const place = placeOf(turn);
+    const earlier = parts.get(place);
+    const trainedTokens = (earlier?.trainedTokens ?? 0) + turn.end - turn.start;
+    parts.set(place, { rolloutId, groupId: `${groupId}/${place}`, value: earlier?.value ?? value, trainedTokens });
   }
-  return [...turns]
-    .sort(([one], [other]) => one - other)
-    .map(([, turn], rank) => ({ rolloutId, groupId: `${groupId}/turn-${rank + 1}`, ...turn }));
+  return parts;
 }
 
-/** From a turn's sequence id to its number within the rollout, from 0. */
-function turnRanks({ rows }: Trajectory): (sequenceId: number) => number {
-  const ids = new Set(rows.flatMap((row) => row.trained.map(({ sequenceId }) => sequenceId)));
-  const ranks = new Map([...ids].sort((one, other) => one - other).map((sequenceId, rank) => [sequenceId, rank]));
-  return (sequenceId) => ranks.get(sequenceId) ?? 0;
+const wholeRollout = 'rollout';
+
+function placesOf({ rows }: Trajectory, scope: CreditAssignment['scope']): CreditedTrajectory['placeOf'] {
+  if (scope === 'rollout') return () => wholeRollout;
+  if (scope === 'agent') return ({ agentName }) => `agent-${agentName ?? ''}`;
+  const callsByAgent = new Map<string | null, Set<number>>();
+  for (const { agentName, sequenceId } of rows.flatMap((row) => row.trained)) {
+    callsByAgent.set(agentName, (callsByAgent.get(agentName) ?? new Set()).add(sequenceId));
+  }
+  const ranks = new Map(
+    [...callsByAgent.values()].flatMap((calls) =>
+      [...calls].sort((one, other) => one - other).map((sequenceId, rank) => [sequenceId, rank + 1] as const),
+    ),
+  );
+  return ({ agentName, sequenceId }) =>
+    `${agentName === null ? '' : `agent-${agentName}/`}turn-${ranks.get(sequenceId) ?? 0}`;
 }

@@ -2,13 +2,18 @@ import { describeCreditAssignmentContract } from '@agentlightning/core/contracts
 import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { byAgentCredit } from './by-agent-credit.ts';
 import { creditAssignment } from './credit-assignment-options.ts';
+import { lastTurnCredit } from './last-turn-credit.ts';
 import { perTurnCredit } from './per-turn-credit.ts';
 import { terminalCredit } from './terminal-credit.ts';
 
 describeCreditAssignmentContract({ name: 'terminal', create: terminalCredit });
 describeCreditAssignmentContract({ name: 'per-turn', create: perTurnCredit });
 describeCreditAssignmentContract({ name: 'per-turn, discounted', create: () => perTurnCredit({ discount: 0.9 }) });
+describeCreditAssignmentContract({ name: 'last-turn', create: lastTurnCredit });
+describeCreditAssignmentContract({ name: 'by-agent', create: byAgentCredit });
+describeCreditAssignmentContract({ name: 'by-agent, as a team', create: () => byAgentCredit({ team: 0.5 }) });
 
 const turns = (rewards: readonly (number | null)[]): ReturnType<typeof aTrajectoryRow> =>
   aTrajectoryRow(rewards.map((reward, index) => ({ sequenceId: index + 1, reward })));
@@ -93,7 +98,52 @@ test.each([-0.1, 1.1, Number.NaN])('a discount of %s is refused', (discount) => 
 
 test('options name the assignment', () => {
   expect(creditAssignment({ type: 'terminal' }).name).toBe('terminal');
+  expect(creditAssignment({ type: 'last-turn' }).name).toBe('last-turn');
+  expect(creditAssignment({ type: 'by-agent', team: 1 }).assign(teamwork)?.[0]).toEqual([0.75, 0.75]);
   expect(creditAssignment({ type: 'per-turn', discount: 1 }).assign(aTrajectory({ rows: [turns([1, 2])] }))).toEqual([
     [3, 2],
   ]);
+});
+
+const teamwork = aTrajectory({
+  reward: 0.5,
+  agentRewards: { writer: 0.25, critic: -1 },
+  rows: [
+    aTrajectoryRow([
+      { sequenceId: 1, agentName: 'writer' },
+      { sequenceId: 4, agentName: 'writer' },
+    ]),
+    aTrajectoryRow([
+      { sequenceId: 2, agentName: 'critic' },
+      { sequenceId: 3, agentName: 'boss' },
+    ]),
+  ],
+});
+
+test('by-agent gives every turn of an agent the rewards that were meant for it, and the others that of the rollout', () => {
+  expect(byAgentCredit().assign(teamwork)).toEqual([
+    [0.25, 0.25],
+    [-1, 0.5],
+  ]);
+  expect(byAgentCredit({ team: 2 }).assign(teamwork)).toEqual([
+    [1.25, 1.25],
+    [0, 0.5],
+  ]);
+});
+
+test('by-agent leaves an agent out that no reward speaks of', () => {
+  expect(byAgentCredit().assign({ ...teamwork, reward: null })).toEqual([
+    [0.25, 0.25],
+    [-1, null],
+  ]);
+  expect(byAgentCredit().assign({ ...teamwork, reward: null, agentRewards: {} })).toBeNull();
+});
+
+test.each([-1, Number.NaN, Infinity])('a team share of %s is refused', (team) => {
+  expect(() => byAgentCredit({ team })).toThrow(/team: must be a number of 0 or more, not/);
+});
+
+test('last-turn gives the last turn of all rows the reward, and trains no other', () => {
+  const rows = [aTrajectoryRow([{ sequenceId: 1 }, { sequenceId: 9 }]), aTrajectoryRow([{ sequenceId: 4 }])];
+  expect(lastTurnCredit().assign(aTrajectory({ reward: 0.5, rows }))).toEqual([[null, 0.5], [null]]);
 });

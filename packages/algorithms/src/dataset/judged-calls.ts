@@ -1,7 +1,7 @@
 import type { CollectedGroup, ModelCall } from '@agentlightning/core';
 import type { CollectOptions } from '../trajectory/collect-trajectories.ts';
+import { CallChooser } from '../transition/call-choice.ts';
 import { capturedCalls } from '../transition/captured-calls.ts';
-import { isOneOf } from '../transition/exclusion-reason.ts';
 import { transitionsFromSpans } from '../transition/transitions-from-spans.ts';
 
 /** What of the rollouts goes into a data set. */
@@ -24,13 +24,13 @@ export function judgedCalls(groups: readonly CollectedGroup[], options: DatasetO
       .filter(({ rollout }) => rollout.status === 'succeeded')
       .map(({ rollout, attemptId, spans }) => {
         const own = spans.filter((span) => span.attemptId === attemptId);
-        const { agents } = options;
         const { calls } = capturedCalls(own);
+        const chooser = new CallChooser(own, calls, options);
         return {
           rolloutId: rollout.rolloutId,
           groupId,
           reward: transitionsFromSpans(own, options).finalReward,
-          calls: agents === undefined ? calls : calls.filter((call) => isOneOf(agents, call)),
+          calls: calls.filter((call) => chooser.reasonAgainst(call) === null),
         };
       }),
   );

@@ -49,7 +49,8 @@ const optionsObject = z.strictObject({
   ...stepOptionsShape,
   creditAssignment: z
     .union([z.custom<CreditAssignment>(hasMethod('assign')), creditAssignmentOptionsSchema], {
-      error: 'must be { type: "terminal" }, { type: "per-turn", discount } or an object with a method `assign`',
+      error:
+        'must be { type: "terminal" }, { type: "last-turn" }, { type: "per-turn", discount }, { type: "by-agent", team } or an object with a method `assign`',
     })
     .exactOptional(),
   advantage: z

@@ -48,6 +48,7 @@ export interface StepOptions extends TransitionOptions {
 const positive = z.number().positive();
 const fromZero = z.number().min(0).exactOptional();
 const count = z.int().min(1).exactOptional();
+const names = z.array(z.string().min(1)).min(1).exactOptional();
 
 /** What is checked of each of the {@link StepOptions}, for the schema of an algorithm's options. */
 export const stepOptionsShape: {
@@ -71,7 +72,15 @@ export const stepOptionsShape: {
   maxTokens: z.int().min(2).exactOptional(),
   tooLong: z.enum(['drop', 'truncate']).exactOptional(),
   maxBatchTokens: z.int().min(2).exactOptional(),
-  agents: z.array(z.string()).min(1).exactOptional(),
+  agents: names,
+  nodes: names,
+  tags: names,
+  models: names,
+  onlyCalls: z
+    .custom<NonNullable<StepOptions['onlyCalls']>>((value) => typeof value === 'function', {
+      error: 'must be a function (call, trace) => boolean',
+    })
+    .exactOptional(),
   rewardName: z.string().min(1).exactOptional(),
   rewardWeights: z.record(z.string().min(1), z.number()).exactOptional(),
   missingReward: z.number().exactOptional(),

@@ -22,6 +22,8 @@ export interface TrajectoryInput {
   readonly groupId: string;
   /** The reward of the whole rollout; null when it has none. */
   readonly reward: number | null;
+  /** The sum of the rewards that were meant for each agent, by its name. @default none */
+  readonly agentRewards?: Readonly<Record<string, number>>;
   /** Of this attempt, in any order. */
   readonly transitions: readonly Transition[];
 }

@@ -3,20 +3,14 @@ import { ValidationError } from '@agentlightning/core';
 import { intermediateRewards } from '../intermediate-reward/intermediate-rewards.ts';
 import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
 import { type Tally, tallyOf } from '../tally.ts';
+import { type CallChoice, CallChooser } from './call-choice.ts';
 import { capturedCalls } from './captured-calls.ts';
 import { exclusionReason } from './exclusion-reason.ts';
 import { type RewardChoice, turnRewards } from './turn-rewards.ts';
 import { Turns } from './turns.ts';
 
 /** What of an attempt's spans becomes transitions. */
-export interface TransitionOptions extends RewardChoice {
-  /**
-   * Only calls of these agents are trained on, by name or by the path from the outermost agent on: `boss>expert`.
-   * A call whose agent is not known is then left out.
-   *
-   * @default all
-   */
-  readonly agents?: readonly string[];
+export interface TransitionOptions extends RewardChoice, CallChoice {
   /**
    * What a rollout without a reward counts as. Missing is not 0: an evaluation that failed says nothing of the agent.
    *
@@ -33,6 +27,8 @@ export interface CollectedTransitions {
   readonly transitions: readonly Transition[];
   /** The reward of the whole attempt; null when there was none, which is not zero. */
   readonly finalReward: number | null;
+  /** The sum of the rewards that were meant for each agent, by its name; see {@link byAgentCredit}. */
+  readonly agentRewards: Readonly<Record<string, number>>;
   /** How many model calls were captured, those that were left out included. */
   readonly modelCalls: number;
   /** Choices of calls that are not trained on, by reason, such as `partial` or `empty_response`. */
@@ -44,8 +40,8 @@ export interface CollectedTransitions {
 /**
  * Turns the spans of one attempt into transitions: one for each answer that the policy sampled.
  *
- * Rewards are matched by their links and by sequence id: one that comes after a call and before the next is the reward
- * of that turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
+ * Rewards are matched by their links, by the agent that they were emitted in, and by sequence id: one that comes after a
+ * call and before the next is the reward of that turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
  * transition of its own, with the reward of the turn.
  *
  * @param spans - the spans of one attempt, in any order
@@ -62,14 +58,21 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
   const turns = new Turns(spans, calls);
   const rewards = turnRewards(spans, turns, options);
   const byCall = new Map(rewards.byCall);
+  const byAgent = new Map(rewards.byAgent);
+  const agentBySequence = new Map(calls.map(({ sequenceId, agentName }) => [sequenceId, agentName]));
   for (const { sequenceId, value } of intermediateRewards(spans, { calls, turns }, options.intermediateRewards ?? [])) {
-    if (sequenceId !== null) byCall.set(sequenceId, (byCall.get(sequenceId) ?? 0) + value);
+    if (sequenceId === null) continue;
+    byCall.set(sequenceId, (byCall.get(sequenceId) ?? 0) + value);
+    const agent = agentBySequence.get(sequenceId) ?? null;
+    if (agent !== null) byAgent.set(agent, (byAgent.get(agent) ?? 0) + value);
   }
   const transitions: Transition[] = [];
   const reasons: string[] = Array.from({ length: duplicates }, () => 'duplicate');
+  const chooser = new CallChooser(spans, calls, options);
   for (const call of calls) {
+    const notChosen = chooser.reasonAgainst(call);
     for (const choice of call.choices) {
-      const reason = exclusionReason(call, choice, options.agents ?? null);
+      const reason = notChosen ?? exclusionReason(call, choice);
       if (reason !== null) reasons.push(reason);
       else transitions.push(transition(call, choice, byCall.get(call.sequenceId) ?? null));
     }
@@ -78,6 +81,7 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
   return {
     transitions,
     finalReward: rewards.final ?? options.missingReward ?? null,
+    agentRewards: Object.fromEntries(byAgent),
     modelCalls: calls.length,
     excluded: tallyOf(reasons),
     unassignedRewards: rewards.beforeFirstCall + [...byCall.keys()].filter((call) => !rewarded.has(call)).length,

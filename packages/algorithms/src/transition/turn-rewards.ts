@@ -1,5 +1,6 @@
 import type { EmittedReward, Span } from '@agentlightning/core';
-import { findLinkedSpans, findRewards, linksFromSpan } from '@agentlightning/core';
+import { findLinkedSpans, findRewards, genAiAttributes, linksFromSpan } from '@agentlightning/core';
+import { SpanTree } from './span-tree.ts';
 import type { Turns } from './turns.ts';
 
 /** Which number of a reward with several dimensions is learnt from. */
@@ -19,6 +20,8 @@ export interface RewardChoice {
 export interface TurnRewards {
   /** The reward of each model call that was given one, by the call's sequence id. */
   readonly byCall: ReadonlyMap<number, number>;
+  /** The sum of the rewards that were meant for each agent, by its name: of its turns, or emitted while it was at work. */
+  readonly byAgent: ReadonlyMap<string, number>;
   /** The reward of the whole attempt; null when it has none. */
   readonly final: number | null;
   /** How many rewards came before the first model call, so that they belong to no turn. */
@@ -26,10 +29,11 @@ export interface TurnRewards {
 }
 
 /**
- * Matches rewards with model calls, never by clock. A reward that is linked to a span belongs to that span's turn, any
- * other to the last call before it by sequence id; several that belong to one call are added up. The last reward of all
- * is the reward of the attempt. It is that of its turn as well, unless the turn was given one before: then the last one,
- * often what the agent returned, judges the attempt only.
+ * Matches rewards with model calls, never by clock. A reward that is linked to a span belongs to that span's turn; one that
+ * was emitted while an agent was at work, to the agent's last call before it by sequence id; any other, to the last call of
+ * all before it. Several that belong to one call are added up. The last reward of all is the reward of the attempt. It is
+ * that of its turn as well, unless the turn was given one before: then the last one, often what the agent returned, judges
+ * the attempt only.
  *
  * @param spans - the spans of one attempt, in any order
  * @param turns - the turns of the same spans
@@ -40,13 +44,16 @@ export function turnRewards(spans: readonly Span[], turns: Turns, choice: Reward
     const value = chosenValue(emitted, choice);
     return value === null ? [] : [{ emitted, value }];
   });
-  const bySpanId = new Map(spans.map((span) => [span.spanId, span]));
+  const tree = new SpanTree(rewards.length === 0 ? [] : spans);
   const byCall = new Map<number, number>();
+  const byAgent = new Map<string, number>();
   let beforeFirstCall = 0;
   for (const [index, { emitted, value }] of rewards.entries()) {
-    const span = bySpanId.get(emitted.spanId);
-    const linked = span === undefined ? null : turnOfLink(span, spans, turns);
-    const call = linked ?? turns.before(emitted.sequenceId);
+    const span = tree.get(emitted.spanId);
+    const linked = span === null ? null : turnOfLink(span, spans, turns);
+    const agent = linked === null ? agentAround(emitted.spanId, tree, turns) : turns.agentOf(linked);
+    if (agent !== null) byAgent.set(agent, (byAgent.get(agent) ?? 0) + value);
+    const call = linked ?? turns.before(emitted.sequenceId, agent) ?? turns.before(emitted.sequenceId);
     if (call === null) {
       beforeFirstCall += 1;
       continue;
@@ -55,12 +62,21 @@ export function turnRewards(spans: readonly Span[], turns: Turns, choice: Reward
     const isOfAttemptOnly = index === rewards.length - 1 && earlier !== undefined;
     if (!isOfAttemptOnly) byCall.set(call, (earlier ?? 0) + value);
   }
-  return { byCall, final: rewards.at(-1)?.value ?? null, beforeFirstCall };
+  return { byCall, byAgent, final: rewards.at(-1)?.value ?? null, beforeFirstCall };
 }
 
 function turnOfLink(reward: Span, spans: readonly Span[], turns: Turns): number | null {
   for (const span of findLinkedSpans(spans, linksFromSpan(reward))) {
     if (span !== reward) return turns.ofSpan(span);
+  }
+  return null;
+}
+
+/** The innermost agent that a reward was emitted in, of those that called a model; null for none of them. */
+function agentAround(spanId: string, tree: SpanTree, turns: Turns): string | null {
+  for (const { attributes } of tree.around(spanId)) {
+    const name = attributes[genAiAttributes.agentName];
+    if (typeof name === 'string' && turns.hasAgent(name)) return name;
   }
   return null;
 }

@@ -6,6 +6,7 @@ import { genAiAttributes, joinModelCalls, type ModelCall, type Span } from '@age
  */
 export class Turns {
   readonly #calls: readonly ModelCall[];
+  readonly #agents: ReadonlySet<string | null>;
   readonly #sequenceIdBySpan: ReadonlyMap<string, number>;
   #answers: ReadonlyMap<ModelCall, string> | null = null;
 
@@ -15,6 +16,7 @@ export class Turns {
    */
   constructor(spans: readonly Span[], calls: readonly ModelCall[]) {
     this.#calls = calls;
+    this.#agents = new Set(calls.map(({ agentName }) => agentName));
     const joined = joinModelCalls(spans).flatMap(({ captured, step }) =>
       captured === null || step === null ? [] : [[step.spanId, captured.sequenceId] as const],
     );
@@ -31,9 +33,25 @@ export class Turns {
     return this.#sequenceIdBySpan.get(span.spanId) ?? this.#thatAskedFor(span) ?? this.before(span.sequenceId);
   }
 
-  /** The last model call before a place in the sequence; null when there is none. */
-  before(sequenceId: number): number | null {
-    return this.#calls.findLast((call) => call.sequenceId < sequenceId)?.sequenceId ?? null;
+  /**
+   * The last model call before a place in the sequence; null when there is none.
+   *
+   * @param agent - only calls of this agent. @default of all
+   */
+  before(sequenceId: number, agent: string | null = null): number | null {
+    const isMeant = (call: ModelCall): boolean =>
+      call.sequenceId < sequenceId && (agent === null || call.agentName === agent);
+    return this.#calls.findLast(isMeant)?.sequenceId ?? null;
+  }
+
+  /** The agent that made a model call; null when it is not known. */
+  agentOf(sequenceId: number): string | null {
+    return this.#calls.find((call) => call.sequenceId === sequenceId)?.agentName ?? null;
+  }
+
+  /** Whether an agent of this name called a model. */
+  hasAgent(name: string): boolean {
+    return this.#agents.has(name);
   }
 
   #thatAskedFor(span: Span): number | null {

@@ -91,8 +91,15 @@ export function startCall(
   const parentId = headers.get(callHeaders.parentSpanId);
   return {
     ...call,
+    ...callingAgent(headers),
     traceId: traceId !== null && /^[0-9a-f]{32}$/.test(traceId) ? traceId : call.attempt.traceId,
     parentId: parentId !== null && /^[0-9a-f]{16}$/.test(parentId) ? parentId : null,
+  };
+}
+
+/** The agent that makes a call, as its headers tell. */
+export function callingAgent(headers: Headers): Pick<StartedCall, 'agentName' | 'agentPath'> {
+  return {
     agentName: decoded(headers.get(callHeaders.agentName)),
     agentPath: agentPathOf(headers.get(callHeaders.agentPath)),
   };

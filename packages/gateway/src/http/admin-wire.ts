@@ -6,6 +6,8 @@ import type { GatewayState, PauseOptions, Upstream, UpstreamState } from '../gat
 export const wireUpstreamSchema: z.ZodType<WireUpstream> = z.strictObject({
   base_url: z.string(),
   model: z.string().nullable().default(null),
+  names: z.array(z.string()).exactOptional(),
+  agents: z.array(z.string()).exactOptional(),
   api_key: z.string().nullable().default(null),
   headers: z.record(z.string(), z.string()).default({}),
   capture: z.enum(['tokens', 'text']).default('tokens'),
@@ -20,6 +22,8 @@ export const wireUpstreamSchema: z.ZodType<WireUpstream> = z.strictObject({
 export interface WireUpstream {
   readonly base_url: string;
   readonly model: string | null;
+  readonly names?: readonly string[];
+  readonly agents?: readonly string[];
   readonly api_key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly capture: 'tokens' | 'text';
@@ -46,7 +50,7 @@ export interface WirePause {
 
 /** An upstream of the wire in our words. */
 export function upstreamFromWire(wire: WireUpstream): Upstream {
-  const { id, apis, max_queued: maxQueued, health_path: healthPath } = wire;
+  const { id, names, agents, apis, max_queued: maxQueued, health_path: healthPath } = wire;
   return {
     baseUrl: wire.base_url,
     model: wire.model,
@@ -55,6 +59,8 @@ export function upstreamFromWire(wire: WireUpstream): Upstream {
     capture: wire.capture,
     maxConcurrent: wire.max_concurrent,
     ...(id === undefined ? {} : { id }),
+    ...(names === undefined ? {} : { names }),
+    ...(agents === undefined ? {} : { agents }),
     ...(apis === undefined ? {} : { apis }),
     ...(maxQueued === undefined ? {} : { maxQueued }),
     ...(healthPath === undefined ? {} : { healthPath }),

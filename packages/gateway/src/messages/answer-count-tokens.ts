@@ -1,4 +1,5 @@
 import { type JsonObject, parseJsonObject } from '@agentlightning/core';
+import { callingAgent } from '../capture/call-recorder.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallAnswer } from '../http/call-answer.ts';
@@ -17,7 +18,7 @@ export async function answerCountTokens(parts: GatewayParts, call: IncomingCall)
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const asked = textOf(request.model);
-  const [upstream] = parts.pool.choose(asked, call.attempt?.rolloutId ?? null);
+  const [upstream] = parts.pool.choose(asked, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
   const model = upstream?.model ?? asked;
   call.observation.model = model;
   if (upstream !== undefined && !translates(upstream, 'messages')) {

@@ -1,6 +1,6 @@
 import { type Attributes, type JsonObject, newSpanId, parseJsonObject } from '@agentlightning/core';
 import type { CallingAttempt } from '../calling-attempt.ts';
-import { startCall } from '../capture/call-recorder.ts';
+import { callingAgent, startCall } from '../capture/call-recorder.ts';
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallAnswer } from '../http/call-answer.ts';
@@ -43,7 +43,7 @@ export async function answerModelCall(api: ClientApi, parts: GatewayParts, call:
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const attempt = await parts.directory.find(call.attempt);
-  const all = parts.pool.choose(textOf(request.model), attempt?.rolloutId ?? null);
+  const all = parts.pool.choose(textOf(request.model), attempt?.rolloutId ?? null, callingAgent(call.headers));
   const [first] = all;
   const { translation } = api;
   const read = { parts, call, attempt, request, startTimeMs };

@@ -1,3 +1,4 @@
+import { callingAgent } from '../capture/call-recorder.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallAnswer } from '../http/call-answer.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
@@ -23,7 +24,8 @@ export async function passThrough(
 
 /** Sends a request on. @throws GatewayError when the upstream cannot be reached */
 export function passOn(parts: GatewayParts, call: IncomingCall, request: PassedRequest): Promise<UpstreamResult> {
-  return callUpstream(parts.caller, parts.pool.choose(request.model, call.attempt?.rolloutId ?? null), {
+  const upstreams = parts.pool.choose(request.model, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
+  return callUpstream(parts.caller, upstreams, {
     path: request.path,
     method: 'POST',
     headers: call.forwardedHeaders,

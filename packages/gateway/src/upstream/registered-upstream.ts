@@ -11,6 +11,8 @@ export class RegisteredUpstream implements Upstream {
   readonly id: string;
   readonly baseUrl: string;
   readonly model: string | null;
+  readonly names: readonly string[];
+  readonly agents: readonly string[];
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly healthPath: string;
@@ -31,6 +33,8 @@ export class RegisteredUpstream implements Upstream {
     this.#given = upstream;
     this.baseUrl = upstream.baseUrl;
     this.model = upstream.model ?? null;
+    this.names = upstream.names ?? [];
+    this.agents = upstream.agents ?? [];
     this.id = upstream.id ?? (this.model === null ? this.baseUrl : `${this.model}@${this.baseUrl}`);
     this.apiKey = upstream.apiKey ?? null;
     this.headers = upstream.headers ?? {};

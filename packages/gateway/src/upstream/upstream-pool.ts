@@ -1,8 +1,13 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, isAgentAmong, type ModelCall } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { Upstream, UpstreamState } from '../gateway-options.ts';
 import { RegisteredUpstream } from './registered-upstream.ts';
 import { rankFor } from './rendezvous.ts';
+
+/** Who makes a call, as far as it is known. */
+export type CallingAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
+
+const nobody: CallingAgent = { agentName: null, agentPath: null };
 
 /** What a pool begins with. */
 export interface UpstreamPoolOptions {
@@ -73,17 +78,36 @@ export class UpstreamPool {
    *
    * @param model - what the call asks for; null when it does not say
    * @param stickyKey - calls with the same key prefer the same upstream: its cache knows their prompts
+   * @param agent - who makes the call
    * @throws GatewayError 503 when none is registered
    */
-  choose(model: string | null, stickyKey: string | null): readonly RegisteredUpstream[] {
+  choose(model: string | null, stickyKey: string | null, agent: CallingAgent = nobody): readonly RegisteredUpstream[] {
     const [first] = this.#upstreams;
     if (first === undefined) throw noUpstream();
     if (this.#upstreams.length === 1) return this.#upstreams;
-    const exact = this.#upstreams.filter((upstream) => upstream.model === model && model !== null);
-    const equals = exact.length > 0 ? exact : this.#upstreams.filter((entry) => entry.model === first.model);
+    const equals = this.#serving(model) ?? this.#ofAgent(agent) ?? this.#like(first);
     const ranked = stickyKey === null ? leastBusyFirst(equals) : rankFor(stickyKey, equals);
     if (ranked.every(({ health }) => health.isUp)) return ranked;
     return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
+  }
+
+  /** Those that have a model by this name; null when none has. */
+  #serving(model: string | null): readonly RegisteredUpstream[] | null {
+    if (model === null) return null;
+    const exact = this.#upstreams.filter((upstream) => upstream.model === model);
+    if (exact.length > 0) return exact;
+    const named = this.#upstreams.find(({ names }) => names.includes(model));
+    return named === undefined ? null : this.#like(named);
+  }
+
+  /** Those that serve what this agent is to be answered by; null when it is none in particular. */
+  #ofAgent(agent: CallingAgent): readonly RegisteredUpstream[] | null {
+    const chosen = this.#upstreams.find(({ agents }) => isAgentAmong(agents, agent));
+    return chosen === undefined ? null : this.#like(chosen);
+  }
+
+  #like({ model }: RegisteredUpstream): readonly RegisteredUpstream[] {
+    return this.#upstreams.filter((other) => other.model === model);
   }
 
   /** What is known of an upstream is kept when it is registered again as it was. */

@@ -1,0 +1,102 @@
+import {
+  type AttributeValue,
+  isAgentAmong,
+  joinModelCalls,
+  type ModelCall,
+  type Span,
+  tagsFromSpan,
+} from '@agentlightning/core';
+import type { JudgedTrace } from '../intermediate-reward/reward-rule.ts';
+import { SpanTree } from './span-tree.ts';
+
+/**
+ * Which model calls are trained on: selective optimisation. A call must be what every one of these says that is given;
+ * the others stay as context, and are counted by why they were left out.
+ */
+export interface CallChoice {
+  /**
+   * Only calls of these agents, by name or by the path from the outermost agent on: `boss>expert`. A call whose agent is
+   * not known is then left out.
+   *
+   * @default all
+   */
+  readonly agents?: readonly string[];
+  /** Only calls that were made in one of these nodes of a graph, such as LangGraph's, at whatever depth. @default all */
+  readonly nodes?: readonly string[];
+  /** Only calls of which the span, or one that it lies in, has one of these tags. @default all */
+  readonly tags?: readonly string[];
+  /**
+   * Only calls that one of these models answered, by the name that its endpoint knows it under. Where several policies
+   * are trained at once, the trainer says here which calls are whose.
+   *
+   * @default all
+   */
+  readonly models?: readonly string[];
+  /** Only calls of which this is true. The same call must get the same answer every time. @default all */
+  readonly onlyCalls?: (call: ModelCall, trace: Pick<JudgedTrace, 'spans' | 'modelCalls'>) => boolean;
+}
+
+/** Why a call was not chosen. */
+export type ChoiceReason = 'other_model' | 'other_agent' | 'other_node' | 'other_tag' | 'not_chosen';
+
+/** Where graphs say which node is at work: our LangChain adapter, and OpenInference. */
+const nodeAttributes = ['langgraph.node', 'graph.node.id'] as const;
+
+/** Tells which calls of an attempt are chosen. */
+export class CallChooser {
+  readonly #choice: CallChoice;
+  readonly #spans: readonly Span[];
+  readonly #calls: readonly ModelCall[];
+  #tree: SpanTree | null = null;
+  #stepOf: ReadonlyMap<string, string> | null = null;
+
+  /**
+   * @param spans - the spans of one attempt, in any order
+   * @param calls - its captured model calls, by sequence id
+   */
+  constructor(spans: readonly Span[], calls: readonly ModelCall[], choice: CallChoice) {
+    this.#spans = spans;
+    this.#calls = calls;
+    this.#choice = choice;
+  }
+
+  /** Why a call is not chosen; null when it is. */
+  reasonAgainst(call: ModelCall): ChoiceReason | null {
+    const { agents, models, nodes, tags, onlyCalls } = this.#choice;
+    if (models !== undefined && !models.includes(call.model)) return 'other_model';
+    if (agents !== undefined && !isAgentAmong(agents, call)) return 'other_agent';
+    if (nodes !== undefined && !this.#lies(call, (span) => isInNode(span, nodes))) return 'other_node';
+    if (tags !== undefined && !this.#lies(call, (span) => isTagged(span, tags))) return 'other_tag';
+    if (onlyCalls !== undefined && !onlyCalls(call, { spans: this.#spans, modelCalls: this.#calls }))
+      return 'not_chosen';
+    return null;
+  }
+
+  /** Whether a span around the call is such a one: around its record, or around the step that an adapter told of. */
+  #lies(call: ModelCall, isSuch: (span: Span) => boolean): boolean {
+    this.#tree ??= new SpanTree(this.#spans);
+    this.#stepOf ??= stepsOfCaptures(this.#spans);
+    for (const span of this.#tree.around(call.spanId)) if (isSuch(span)) return true;
+    const step = this.#stepOf.get(call.spanId);
+    if (step === undefined) return false;
+    for (const span of this.#tree.around(step)) if (isSuch(span)) return true;
+    return false;
+  }
+}
+
+function stepsOfCaptures(spans: readonly Span[]): ReadonlyMap<string, string> {
+  return new Map(
+    joinModelCalls(spans).flatMap(({ captured, step }) =>
+      captured === null || step === null ? [] : [[captured.spanId, step.spanId]],
+    ),
+  );
+}
+
+function isInNode({ attributes }: Span, nodes: readonly string[]): boolean {
+  const isWanted = (value: AttributeValue | undefined): boolean => typeof value === 'string' && nodes.includes(value);
+  return nodeAttributes.some((name) => isWanted(attributes[name]));
+}
+
+function isTagged(span: Span, tags: readonly string[]): boolean {
+  return tagsFromSpan(span).some((tag) => tags.includes(tag));
+}
