@@ -43,16 +43,9 @@ export { apo } from './prompt-search/apo.ts';
 export type { ApoOptions } from './prompt-search/apo-options.ts';
 export { gepa } from './prompt-search/gepa.ts';
 export type { GepaOptions } from './prompt-search/gepa-options.ts';
-export type {
-  JudgedPrompts,
-  OptimizerMessage,
-  PromptSearch,
-  PromptSearchContext,
-  PromptSearchResult,
-  PromptSet,
-  TriedTask,
-} from './prompt-search/prompt-search.ts';
-export { assertSameVariables, promptVariables } from './prompt-search/prompt-variables.ts';
+export { assertSameVariables } from './prompt-search/prompt-variables.ts';
+export type { PromptSearchOptions, PromptSearchType, RecipeOptions, RecipeType } from './recipe.ts';
+export { createRecipe, promptSearchTypes, recipeTypes } from './recipe.ts';
 export { cispo } from './recipes/cispo.ts';
 export { dapo } from './recipes/dapo.ts';
 export { dpo } from './recipes/dpo.ts';

@@ -1,10 +1,12 @@
-import type { JsonObject, PromptTemplateResource } from '@agentlightning/core';
 import type {
+  JsonObject,
   OptimizerMessage,
   PromptSearchContext,
   PromptSet,
+  PromptTemplateResource,
+  PromptTrial,
   TriedTask,
-} from '../src/prompt-search/prompt-search.ts';
+} from '@agentlightning/core';
 import { seededRandom } from '../src/seeded-random.ts';
 
 /** For tests: a world in which the best prompt is known. Each task is solved by a prompt that has its rule. */
@@ -15,6 +17,8 @@ export interface PlantedWorld extends PromptSearchContext {
   asked(): number;
   /** How many calls of `tryTasks` were under way at the same time, at most. */
   mostAtOnce(): number;
+  /** The trials and the questions, by occasion, in the order they came. */
+  readonly occasions: readonly string[];
   /** What was saved, in order. */
   readonly saves: readonly JsonObject[];
 }
@@ -47,17 +51,18 @@ export function aPrompt(template: string = 'Answer {question}.'): PromptTemplate
 /** Makes a planted world; the same options make the same one. */
 export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
   const { seed = 1, rules = 6, prompts: names = ['answer'], noise = 0.2, optimizer = 'informed' } = options;
-  const random = seededRandom(seed);
+  const randomAt = (place: string): number => seededRandom(hashOf(`${seed}/${place}`))();
   const stop = new AbortController();
   const saves: JsonObject[] = [];
+  const occasions: string[] = [];
   const counts = { asked: 0, now: 0, most: 0 };
   const ruleOf = (task: number): number => task % rules;
   const ownerOf = (rule: number): string => names[rule % names.length] ?? '';
   const hasRule = (prompts: PromptSet, rule: number): boolean =>
     prompts[ownerOf(rule)]?.template.includes(`RULE-${rule};`) === true;
-  const tryOne = (prompts: PromptSet, task: number): TriedTask => {
+  const tryOne = ({ prompts, occasion }: PromptTrial, task: number): TriedTask => {
     const isSolved = hasRule(prompts, ruleOf(task));
-    const reward = (isSolved ? 1 : 0) + noise * (2 * random() - 1);
+    const reward = (isSolved ? 1 : 0) + noise * (2 * randomAt(`${occasion}/${task}`) - 1);
     const account = isSolved ? 'It went well.' : `It went badly: ${ownerOf(ruleOf(task))} lacks RULE-${ruleOf(task)};`;
     return { task, reward: options.isUnjudged?.(task) === true ? null : reward, account };
   };
@@ -68,17 +73,21 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
     seed,
     saved: options.saved ?? null,
     saves,
+    occasions,
     signal: stop.signal,
-    tryTasks: async (prompts, _split, chosen) => {
+    tryTasks: async (trial) => {
+      occasions.push(trial.occasion);
       counts.now += 1;
       counts.most = Math.max(counts.most, counts.now);
       await new Promise((resolve) => setImmediate(resolve));
       counts.now -= 1;
-      return chosen.map((task) => tryOne(prompts, task));
+      return trial.tasks.map((task) => tryOne(trial, task));
     },
-    ask: (messages) => {
+    ask: (messages, { occasion }) => {
       counts.asked += 1;
-      return Promise.resolve(optimizer === 'informed' ? informedReply(messages) : randomReply(messages, random));
+      occasions.push(occasion);
+      const chance = randomAt(occasion);
+      return Promise.resolve(optimizer === 'informed' ? informedReply(messages) : randomReply(messages, chance));
     },
     save: (state) => {
       saves.push(state);
@@ -92,6 +101,13 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
   };
 }
 
+/** A number of a text: FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
+}
+
 /** Says what the accounts say is lacking; asked for a prompt, adds the first of it that belongs there. */
 function informedReply(messages: readonly OptimizerMessage[]): string {
   const text = messages.map(({ content }) => content).join('\n');
@@ -102,10 +118,10 @@ function informedReply(messages: readonly OptimizerMessage[]): string {
   return `<prompt>\n${prompt}${rule === undefined ? '' : `\n${rule}`}\n</prompt>`;
 }
 
-function randomReply(messages: readonly OptimizerMessage[], random: () => number): string {
+function randomReply(messages: readonly OptimizerMessage[], chance: number): string {
   const text = messages.map(({ content }) => content).join('\n');
   const prompt = /The prompt "\w+":\n\n([\s\S]*?)\n\nWhat /.exec(text)?.[1] ?? '';
   return text.includes('<prompt>')
-    ? `<prompt>${prompt}\nRULE-${Math.floor(random() * 100)};</prompt>`
+    ? `<prompt>${prompt}\nRULE-${Math.floor(chance * 100)};</prompt>`
     : 'It could be better.';
 }

@@ -65,6 +65,8 @@ export interface StepPlan {
  * never knows.
  */
 export interface Algorithm {
+  /** Tells it from a search for prompts, which trains nothing. @default 'training' */
+  readonly kind?: 'training';
   /** Its name in configurations, such as `grpo`. */
   readonly name: string;
   /** How many rollouts of each task it compares. */

@@ -52,6 +52,22 @@ export { modelCallToSpan } from './model-call-span.ts';
 export type { OperationOptions } from './operation.ts';
 export { operation } from './operation.ts';
 export { parse } from './parse.ts';
+export type { Prompt, PromptArguments, TemplateVariables } from './prompt.ts';
+export { definePrompt } from './prompt.ts';
+export type {
+  JudgedPrompts,
+  OptimizerMessage,
+  OptimizerRequest,
+  PromptSearch,
+  PromptSearchBudget,
+  PromptSearchContext,
+  PromptSearchResult,
+  PromptSet,
+  PromptTrial,
+  TriedTask,
+} from './prompt-search.ts';
+export type { PromptValue } from './prompt-template.ts';
+export { formatPrompt, promptVariables, strayBrace } from './prompt-template.ts';
 export type {
   LlmResource,
   NamedResources,

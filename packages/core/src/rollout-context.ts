@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { PromptTemplateResource } from './resource.ts';
 import type { RolloutMode } from './rollout.ts';
 import type { SpanInput } from './span.ts';
 import type { ActiveSpan } from './tracer.ts';
@@ -38,6 +39,8 @@ export interface RolloutContext {
   readonly sink: SpanSink;
   /** Null when the agent is only traced, not redirected. */
   readonly endpoint: RolloutEndpoint | null;
+  /** The prompts that the rollout brings, by the name under which the agent asks for them. @default none */
+  readonly prompts?: Readonly<Record<string, PromptTemplateResource>>;
   /** Aborts when the rollout times out or is cancelled. */
   readonly signal: AbortSignal;
 }

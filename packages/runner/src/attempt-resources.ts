@@ -3,6 +3,7 @@ import {
   attemptBaseUrl,
   type NamedResources,
   NotFoundError,
+  type PromptTemplateResource,
   type Resource,
   type RolloutEndpoint,
   type Store,
@@ -47,6 +48,15 @@ export async function loadResources(
     resources: Object.fromEntries(named.map(([name, resource]) => [name, ofAttempt(resource, place)])),
     endpoint: found?.resourceType === 'proxy_llm' ? endpointOf(found, place) : null,
   };
+}
+
+/** The prompts among resources. */
+export function promptsAmong(resources: NamedResources): Readonly<Record<string, PromptTemplateResource>> {
+  return Object.fromEntries(
+    Object.entries(resources).flatMap(([name, resource]) =>
+      resource.resourceType === 'prompt_template' ? [[name, resource] as const] : [],
+    ),
+  );
 }
 
 interface AttemptPlace {

@@ -11,7 +11,7 @@ import { type AttemptTokenRequest, isRewardedByEvaluator } from '@agentlightning
 import type { AgentContext } from './agent.ts';
 import { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
-import { type AttemptResources, loadResources } from './attempt-resources.ts';
+import { type AttemptResources, loadResources, promptsAmong } from './attempt-resources.ts';
 import { RewardWatch } from './attempt-rewards.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { reportEnding } from './report-ending.ts';
@@ -72,7 +72,8 @@ async function withinContext<TTask>(
   const ids = { rolloutId, attemptId, mode, endpoint, signal: life.signal };
   const { metadata } = rollout;
   const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata, resources, attemptToken };
-  const traced: RolloutContext = { ...ids, traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
+  const place = { traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
+  const traced: RolloutContext = { ...ids, ...place, prompts: promptsAmong(resources) };
   const attributes = {
     'agentlightning.rollout_id': rolloutId,
     'agentlightning.attempt_id': attemptId,

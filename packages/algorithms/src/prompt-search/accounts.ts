@@ -1,4 +1,4 @@
-import type { TriedTask } from './prompt-search.ts';
+import type { TriedTask } from '@agentlightning/core';
 
 /** What happened on some tasks, one after the other, the worst first: that is where there is most to learn. */
 export function accountsText(tried: readonly TriedTask[]): string {

@@ -1,3 +1,4 @@
+import type { PromptSearchBudget } from '@agentlightning/core';
 import { z } from 'zod';
 import { parseOptions } from '../parse-options.ts';
 
@@ -17,7 +18,12 @@ export interface ApoOptions {
   readonly temperature?: number;
   /** How often the agent may be run on a task in all. A round that does not fit is not begun. @default no limit */
   readonly maxRollouts?: number;
+  /** How often the model that criticises and rewrites may be asked in all. @default no limit */
+  readonly maxOptimizerCalls?: number;
 }
+
+/** Options with every default filled in. */
+export type ApoSettings = Required<Omit<ApoOptions, keyof PromptSearchBudget>> & PromptSearchBudget;
 
 const count = z.int().min(1).exactOptional();
 
@@ -29,6 +35,7 @@ const optionsObject = z.strictObject({
   validationTasks: count,
   temperature: z.number().min(0).exactOptional(),
   maxRollouts: count,
+  maxOptimizerCalls: count,
 });
 
 /**
@@ -36,7 +43,7 @@ const optionsObject = z.strictObject({
  *
  * @throws AgentLightningError with code `CONFIG` that names every wrong option
  */
-export function parseApoOptions(options: unknown): Required<ApoOptions> {
+export function parseApoOptions(options: unknown): ApoSettings {
   const schema: z.ZodType<ApoOptions> = optionsObject;
   const given = parseOptions(schema, options, { what: 'algorithm apo', keys: Object.keys(optionsObject.shape) });
   return {
@@ -46,7 +53,8 @@ export function parseApoOptions(options: unknown): Required<ApoOptions> {
     criticismTasks: 4,
     validationTasks: 16,
     temperature: 1,
-    maxRollouts: Number.MAX_SAFE_INTEGER,
+    maxRollouts: null,
+    maxOptimizerCalls: null,
     ...given,
   };
 }

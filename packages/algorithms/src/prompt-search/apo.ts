@@ -1,19 +1,19 @@
-import { z } from 'zod';
-import { accountsText } from './accounts.ts';
-import { type ApoOptions, parseApoOptions } from './apo-options.ts';
-import { drawFor, drawTasks } from './draw.ts';
-import { judgedTasks, meanReward } from './mean-reward.ts';
-import { replyFormat } from './optimizer-replies.ts';
 import type {
   JudgedPrompts,
   PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
   PromptSet,
-} from './prompt-search.ts';
-import { rewritePrompt } from './rewrite-prompt.ts';
-import { RolloutBudget } from './rollout-budget.ts';
-import { promptSetSchema, readState, writeState } from './search-state.ts';
+} from '@agentlightning/core';
+import { z } from 'zod';
+import { accountsText } from './accounts.ts';
+import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';
+import { drawFor, drawTasks } from './draw.ts';
+import { meanScore } from './mean-reward.ts';
+import { replyFormat } from './optimizer-replies.ts';
+import { corrections, rewritePrompt } from './rewrite-prompt.ts';
+import { type Questions, SearchBudget, type UsedBudget } from './search-budget.ts';
+import { judgedSchema, readState, writeState } from './search-state.ts';
 
 /**
  * Automatic prompt optimisation by criticism and choice: prompts are tried on a few tasks, a model says in words what is
@@ -32,39 +32,39 @@ import { promptSetSchema, readState, writeState } from './search-state.ts';
  */
 export function apo(options: ApoOptions = {}): PromptSearch {
   const settings = parseApoOptions(options);
-  return { name: 'apo', run: async (context) => await new Apo(context, settings).run() };
+  return {
+    kind: 'prompt-search',
+    name: 'apo',
+    budget: settings,
+    run: async (context) => await new Apo(context, settings).run(),
+  };
 }
 
 type State = z.infer<typeof stateSchema>;
 
-const judgedSchema: z.ZodType<JudgedPrompts> = z.object({
-  version: z.string(),
-  prompts: promptSetSchema,
-  parents: z.array(z.string()),
-  score: z.number().nullable(),
-  scoredTasks: z.int(),
-});
-
 const stateSchema = z.object({
   search: z.literal('apo'),
   round: z.int(),
-  rollouts: z.int(),
+  used: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
   beam: z.array(judgedSchema),
   best: judgedSchema,
   history: z.array(judgedSchema),
 });
 
+/** One question for the criticism, one for the rewriting, and those for corrections. */
+const questionsPerChild = 2 + corrections;
+
 class Apo {
   readonly #context: PromptSearchContext;
-  readonly #settings: Required<ApoOptions>;
-  readonly #budget: RolloutBudget;
+  readonly #settings: ApoSettings;
+  readonly #budget: SearchBudget;
   #state: State | null;
 
-  constructor(context: PromptSearchContext, settings: Required<ApoOptions>) {
+  constructor(context: PromptSearchContext, settings: ApoSettings) {
     this.#context = context;
     this.#settings = settings;
     this.#state = context.saved === null ? null : readState(stateSchema, context.saved, 'apo');
-    this.#budget = new RolloutBudget(context, settings.maxRollouts, this.#state?.rollouts ?? 0);
+    this.#budget = new SearchBudget(context, settings, this.#state?.used ?? null);
   }
 
   async run(): Promise<PromptSearchResult> {
@@ -76,14 +76,14 @@ class Apo {
     const isFinished = state.round >= this.#settings.rounds;
     const { best, history } = state;
     const ended = isFinished ? 'finished' : this.#budget.isStopped ? 'stopped' : 'budget';
-    return { best, history, rollouts: this.#budget.used, ended };
+    return { best, history, ...this.#budget.used, ended };
   }
 
   async #begin(): Promise<State> {
     const origin = { version: 'v0', prompts: this.#context.initial, parents: [] };
-    const best = await this.#judge(origin, this.#allValidationTasks());
+    const best = await this.#judge(origin, { tasks: this.#allValidationTasks(), occasion: 'begin' });
     this.#context.onCandidate?.(best);
-    const state: State = { search: 'apo', round: 0, rollouts: this.#budget.used, beam: [best], best, history: [best] };
+    const state: State = { search: 'apo', round: 0, used: this.#budget.used, beam: [best], best, history: [best] };
     await this.#context.save(writeState(state));
     return state;
   }
@@ -92,25 +92,28 @@ class Apo {
     const children = await this.#children(state);
     const random = drawFor(this.#context.seed, state.round, 1);
     const tasks = drawTasks(random, this.#settings.validationTasks, this.#context.validationTasks);
-    const judged = await Promise.all([...state.beam, ...children].map((one) => this.#judge(one, tasks)));
+    const occasion = `round-${state.round + 1}/compare`;
+    const judged = await Promise.all([...state.beam, ...children].map((one) => this.#judge(one, { tasks, occasion })));
     for (const child of judged.slice(state.beam.length)) this.#context.onCandidate?.(child);
     const beam = judged.toSorted(byScore).slice(0, this.#settings.beamWidth);
-    const best = await this.#better(state.best, beam[0]);
+    const best = await this.#better(state, beam[0]);
+    const history = [...state.history, ...judged.slice(state.beam.length)];
     return {
       search: 'apo',
       round: state.round + 1,
-      rollouts: this.#budget.used,
+      used: this.#budget.used,
       beam,
       best,
-      history: [...state.history, ...judged.slice(state.beam.length)],
+      history: history.map((one) => (one.version === best.version ? best : one)),
     };
   }
 
   /** A leader of a round was compared on some tasks only; the best of the search is on all. */
-  async #better(best: JudgedPrompts, leader: JudgedPrompts | undefined): Promise<JudgedPrompts> {
+  async #better({ best, round }: State, leader: JudgedPrompts | undefined): Promise<JudgedPrompts> {
     if (leader === undefined || leader.version === best.version) return best;
     const tasks = this.#allValidationTasks();
-    const judged = leader.scoredTasks === tasks.length ? leader : await this.#judge(leader, tasks);
+    const isOnAll = this.#settings.validationTasks >= tasks.length;
+    const judged = isOnAll ? leader : await this.#judge(leader, { tasks, occasion: `round-${round + 1}/leader` });
     return byScore(best, judged) > 0 ? judged : best;
   }
 
@@ -118,13 +121,19 @@ class Apo {
     const { beamWidth, branchFactor } = this.#settings;
     const names = Object.keys(this.#context.initial);
     const branches = Array.from({ length: beamWidth * branchFactor }, (_, branch) => branch);
+    const occasions = branches.map((branch) => `round-${state.round + 1}/branch-${branch + 1}`);
+    const questions = this.#budget.questionsFor(occasions, questionsPerChild);
     const made = await Promise.all(
       branches.map(async (branch) => {
         // A beam that is not full yet gives some of its members more branches.
         const parent = state.beam[branch % state.beam.length];
         const name = names[(state.round + Math.floor(branch / state.beam.length)) % names.length];
-        if (parent === undefined || name === undefined) return null;
-        const prompts = await this.#rewritten(parent.prompts, name, [state.round, 0, branch]);
+        const asked = questions[branch];
+        const occasion = occasions[branch];
+        if (parent === undefined || name === undefined || asked === undefined || occasion === undefined) return null;
+        const random = drawFor(this.#context.seed, state.round, 0, branch);
+        const tasks = drawTasks(random, this.#settings.criticismTasks, this.#context.trainTasks);
+        const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, questions: asked });
         return prompts === null ? null : { prompts, parents: [parent.version] };
       }),
     );
@@ -133,33 +142,54 @@ class Apo {
       .map((child, index) => ({ ...child, version: `v${state.history.length + index}` }));
   }
 
-  async #rewritten(prompts: PromptSet, name: string, place: readonly number[]): Promise<PromptSet | null> {
-    const { criticismTasks, temperature } = this.#settings;
-    const random = drawFor(this.#context.seed, ...place);
-    const tried = await this.#budget.try(prompts, 'train', drawTasks(random, criticismTasks, this.#context.trainTasks));
+  async #rewritten(prompts: PromptSet, branch: Branch): Promise<PromptSet | null> {
+    const { name, occasion, tasks, questions } = branch;
+    const { temperature } = this.#settings;
+    const tried = await this.#budget.try({ prompts, split: 'train', tasks, occasion });
     const prompt = prompts[name]?.template ?? '';
-    const criticism = await this.#context.ask(criticismMessages(name, prompt, accountsText(tried)), { temperature });
+    const criticism = await questions.ask(criticismMessages(name, prompt, accountsText(tried)), temperature);
+    if (criticism === null) return null;
     const messages = rewriteMessages(name, prompt, criticism);
-    return await rewritePrompt(this.#context, { prompts, name, messages, temperature });
+    return await rewritePrompt(questions, { prompts, name, messages, temperature });
   }
 
-  async #judge(one: Unjudged, tasks: readonly number[]): Promise<JudgedPrompts> {
-    const tried = await this.#budget.try(one.prompts, 'validation', tasks);
-    const { version, prompts, parents } = one;
-    return { version, prompts, parents, score: meanReward(tried), scoredTasks: judgedTasks(tried) };
+  async #judge(
+    { version, prompts, parents }: Unjudged,
+    { tasks, occasion }: { readonly tasks: readonly number[]; readonly occasion: string },
+  ): Promise<JudgedPrompts> {
+    const trial = { prompts, split: 'validation', tasks, occasion: `${occasion}/${version}` } as const;
+    const tried = await this.#budget.try(trial);
+    const taskScores = Array.from({ length: this.#context.validationTasks }, (): number | null => null);
+    for (const { task, reward } of tried) taskScores[task] = reward;
+    const scoredTasks = taskScores.filter((score) => score !== null).length;
+    return { version, prompts, parents, score: meanScore(taskScores), scoredTasks, taskScores };
   }
 
-  #costOfRound({ beam }: State): number {
+  #costOfRound({ beam }: State): UsedBudget {
     const { beamWidth, branchFactor, criticismTasks, validationTasks } = this.#settings;
     const children = beamWidth * branchFactor;
     const { trainTasks, validationTasks: all } = this.#context;
     const compared = (beam.length + children) * Math.min(validationTasks, all);
-    return children * Math.min(criticismTasks, trainTasks) + compared + all;
+    return {
+      rollouts: children * Math.min(criticismTasks, trainTasks) + compared + all,
+      // With fewer there is nothing new; what corrections there may be depends on what is left.
+      optimizerCalls: children * 2,
+    };
   }
 
   #allValidationTasks(): readonly number[] {
     return Array.from({ length: this.#context.validationTasks }, (_, task) => task);
   }
+}
+
+/** Where a new version comes from. */
+interface Branch {
+  /** The prompt to rewrite. */
+  readonly name: string;
+  readonly occasion: string;
+  /** The training tasks that the criticism looks at. */
+  readonly tasks: readonly number[];
+  readonly questions: Questions;
 }
 
 type Unjudged = Pick<JudgedPrompts, 'version' | 'prompts' | 'parents'>;

@@ -1,4 +1,4 @@
-import type { PromptSet } from './prompt-search.ts';
+import type { PromptSet } from '@agentlightning/core';
 
 /** Three versions: two, and one that both come from. */
 export interface Crossing {

@@ -1,3 +1,4 @@
+import type { PromptSearchBudget } from '@agentlightning/core';
 import { z } from 'zod';
 import { parseOptions } from '../parse-options.ts';
 
@@ -5,6 +6,8 @@ import { parseOptions } from '../parse-options.ts';
 export interface GepaOptions {
   /** How often the agent may be run on a task in all: what the search costs. @default 500 */
   readonly maxRollouts?: number;
+  /** How often the model that reflects and rewrites may be asked in all. @default no limit */
+  readonly maxOptimizerCalls?: number;
   /** How many new versions are proposed at the same time. More are faster and know less of each other. @default 4 */
   readonly proposals?: number;
   /** On how many training tasks a version is compared with its parent. @default 3 */
@@ -15,10 +18,14 @@ export interface GepaOptions {
   readonly temperature?: number;
 }
 
+/** Options with every default filled in. */
+export type GepaSettings = Required<Omit<GepaOptions, keyof PromptSearchBudget>> & PromptSearchBudget;
+
 const count = z.int().min(1).exactOptional();
 
 const optionsObject = z.strictObject({
   maxRollouts: count,
+  maxOptimizerCalls: count,
   proposals: count,
   reflectionTasks: count,
   merges: z.boolean().exactOptional(),
@@ -30,8 +37,9 @@ const optionsObject = z.strictObject({
  *
  * @throws AgentLightningError with code `CONFIG` that names every wrong option
  */
-export function parseGepaOptions(options: unknown): Required<GepaOptions> {
+export function parseGepaOptions(options: unknown): GepaSettings {
   const schema: z.ZodType<GepaOptions> = optionsObject;
   const given = parseOptions(schema, options, { what: 'algorithm gepa', keys: Object.keys(optionsObject.shape) });
-  return { maxRollouts: 500, proposals: 4, reflectionTasks: 3, merges: true, temperature: 1, ...given };
+  const defaults = { maxRollouts: 500, maxOptimizerCalls: null, proposals: 4, reflectionTasks: 3 };
+  return { ...defaults, merges: true, temperature: 1, ...given };
 }

@@ -1,11 +1,3 @@
-import { z } from 'zod';
-import { accountsText } from './accounts.ts';
-import { crossPrompts } from './cross-prompts.ts';
-import { drawFor, drawTasks, drawWeighted } from './draw.ts';
-import { type GepaOptions, parseGepaOptions } from './gepa-options.ts';
-import { meanReward } from './mean-reward.ts';
-import { replyFormat } from './optimizer-replies.ts';
-import { paretoFront } from './pareto-front.ts';
 import type {
   JudgedPrompts,
   OptimizerMessage,
@@ -13,9 +5,17 @@ import type {
   PromptSearchContext,
   PromptSearchResult,
   PromptSet,
-} from './prompt-search.ts';
-import { rewritePrompt } from './rewrite-prompt.ts';
-import { RolloutBudget } from './rollout-budget.ts';
+} from '@agentlightning/core';
+import { z } from 'zod';
+import { accountsText } from './accounts.ts';
+import { crossPrompts } from './cross-prompts.ts';
+import { drawFor, drawTasks, drawWeighted } from './draw.ts';
+import { type GepaOptions, type GepaSettings, parseGepaOptions } from './gepa-options.ts';
+import { meanReward, meanScore } from './mean-reward.ts';
+import { replyFormat } from './optimizer-replies.ts';
+import { paretoFront } from './pareto-front.ts';
+import { corrections, rewritePrompt } from './rewrite-prompt.ts';
+import { type Questions, SearchBudget, type UsedBudget } from './search-budget.ts';
 import { promptSetSchema, readState, writeState } from './search-state.ts';
 
 /**
@@ -35,7 +35,12 @@ import { promptSetSchema, readState, writeState } from './search-state.ts';
  */
 export function gepa(options: GepaOptions = {}): PromptSearch {
   const settings = parseGepaOptions(options);
-  return { name: 'gepa', run: async (context) => await new Gepa(context, settings).run() };
+  return {
+    kind: 'prompt-search',
+    name: 'gepa',
+    budget: settings,
+    run: async (context) => await new Gepa(context, settings).run(),
+  };
 }
 
 /** A member of the pool, with its reward on each validation task. */
@@ -49,7 +54,7 @@ interface Member {
 const stateSchema = z.object({
   search: z.literal('gepa'),
   iteration: z.int(),
-  rollouts: z.int(),
+  used: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
   pool: z.array(
     z.object({
       version: z.string(),
@@ -64,70 +69,74 @@ const stateSchema = z.object({
 
 class Gepa {
   readonly #context: PromptSearchContext;
-  readonly #settings: Required<GepaOptions>;
-  readonly #budget: RolloutBudget;
+  readonly #settings: GepaSettings;
+  readonly #budget: SearchBudget;
   readonly #pool: Member[] = [];
   readonly #crossed: Set<string>;
   #iteration = 0;
 
-  constructor(context: PromptSearchContext, settings: Required<GepaOptions>) {
+  constructor(context: PromptSearchContext, settings: GepaSettings) {
     this.#context = context;
     this.#settings = settings;
     const saved = context.saved === null ? null : readState(stateSchema, context.saved, 'gepa');
     this.#pool.push(...(saved?.pool ?? []));
     this.#iteration = saved?.iteration ?? 0;
     this.#crossed = new Set(saved?.crossed);
-    this.#budget = new RolloutBudget(context, settings.maxRollouts, saved?.rollouts ?? 0);
+    this.#budget = new SearchBudget(context, settings, saved?.used ?? null);
   }
 
   async run(): Promise<PromptSearchResult> {
     if (this.#pool.length === 0) {
-      await this.#join({ prompts: this.#context.initial, parents: [] });
+      await this.#join({ prompts: this.#context.initial, parents: [], occasion: 'begin' });
       await this.#save();
     }
     while (this.#budget.hasRoomFor(this.#costOfIteration())) {
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
       if (crossing === null) await this.#reflect();
-      else await this.#join(crossing, crossing.floor);
+      else await this.#join({ ...crossing, occasion: `iteration-${this.#iteration + 1}/crossing` });
       this.#iteration += 1;
       await this.#save();
     }
     const history = this.#pool.map(judged);
     const best = history.reduce((one, other) => ((other.score ?? -Infinity) > (one.score ?? -Infinity) ? other : one));
-    return { best, history, rollouts: this.#budget.used, ended: this.#budget.isStopped ? 'stopped' : 'budget' };
+    return { best, history, ...this.#budget.used, ended: this.#budget.isStopped ? 'stopped' : 'budget' };
   }
 
   async #reflect(): Promise<void> {
     const front = paretoFront(this.#pool);
     const names = Object.keys(this.#context.initial);
-    const proposals = Array.from({ length: this.#settings.proposals }, (_, proposal) => proposal);
+    const places = Array.from({ length: this.#settings.proposals }, (_, proposal) => proposal);
+    const occasions = places.map((proposal) => `iteration-${this.#iteration + 1}/proposal-${proposal + 1}`);
+    const questions = this.#budget.questionsFor(occasions, 1 + corrections);
     const accepted = await Promise.all(
-      proposals.map(async (proposal) => {
+      occasions.map(async (occasion, proposal) => {
         const random = drawFor(this.#context.seed, this.#iteration, proposal);
         const parent = drawWeighted(random, front, ({ tasks }) => tasks)?.member ?? null;
-        const name = names[(this.#iteration * proposals.length + proposal) % names.length];
-        if (parent === null || name === undefined) return null;
+        const name = names[(this.#iteration * occasions.length + proposal) % names.length];
+        const asked = questions[proposal];
+        if (parent === null || name === undefined || asked === undefined) return null;
         const tasks = drawTasks(random, this.#settings.reflectionTasks, this.#context.trainTasks);
-        const prompts = await this.#improved(parent.prompts, name, tasks);
-        return prompts === null ? null : { prompts, parents: [parent.version] };
+        const prompts = await this.#improved(parent.prompts, { name, occasion, tasks, questions: asked });
+        return prompts === null ? null : { prompts, parents: [parent.version], occasion };
       }),
     );
     for (const child of accepted) if (child !== null) await this.#join(child);
   }
 
   /** A rewritten prompt that did better than its parent on the tasks it was made of; null when it did not. */
-  async #improved(prompts: PromptSet, name: string, tasks: readonly number[]): Promise<PromptSet | null> {
-    const before = await this.#budget.try(prompts, 'train', tasks);
+  async #improved(prompts: PromptSet, { name, occasion, tasks, questions }: Proposal): Promise<PromptSet | null> {
+    const tried = { split: 'train', tasks } as const;
+    const before = await this.#budget.try({ ...tried, prompts, occasion: `${occasion}/before` });
     const messages = reflectionMessages(name, prompts[name]?.template ?? '', accountsText(before));
     const { temperature } = this.#settings;
-    const rewritten = await rewritePrompt(this.#context, { prompts, name, messages, temperature });
+    const rewritten = await rewritePrompt(questions, { prompts, name, messages, temperature });
     if (rewritten === null || this.#budget.isStopped) return null;
-    const after = await this.#budget.try(rewritten, 'train', tasks);
+    const after = await this.#budget.try({ ...tried, prompts: rewritten, occasion: `${occasion}/after` });
     return (meanReward(after) ?? -Infinity) > (meanReward(before) ?? -Infinity) ? rewritten : null;
   }
 
   /** Two of the front that come from the same version and changed different prompts since. */
-  #nextCrossing(): (Pick<Member, 'prompts' | 'parents'> & { readonly floor: number }) | null {
+  #nextCrossing(): Omit<Candidate, 'occasion'> | null {
     const front = paretoFront(this.#pool).map(({ member }) => member);
     for (const [index, one] of front.entries()) {
       for (const other of front.slice(index + 1)) {
@@ -140,21 +149,21 @@ class Gepa {
             ? null
             : crossPrompts({ ancestor: ancestor.prompts, one: one.prompts, other: other.prompts });
         if (prompts === null || this.#isKnown(prompts)) continue;
-        const floor = Math.max(judged(one).score ?? -Infinity, judged(other).score ?? -Infinity);
+        const floor = Math.max(meanScore(one.scores) ?? -Infinity, meanScore(other.scores) ?? -Infinity);
         return { prompts, parents: [one.version, other.version], floor };
       }
     }
     return null;
   }
 
-  /** Tries a version on all validation tasks; it stays when it is no worse than the floor, as that of what it was crossed of. */
-  async #join({ prompts, parents }: Pick<Member, 'prompts' | 'parents'>, floor: number = -Infinity): Promise<void> {
+  /** Tries a version on all validation tasks; it stays when it is no worse than its floor. */
+  async #join({ prompts, parents, occasion, floor = -Infinity }: Candidate): Promise<void> {
     if (this.#isKnown(prompts)) return;
     const tasks = Array.from({ length: this.#context.validationTasks }, (_, task) => task);
-    const tried = await this.#budget.try(prompts, 'validation', tasks);
-    const version = `v${this.#pool.length}`;
-    const member = { version, prompts, parents, scores: tried.map(({ reward }) => reward) };
-    if ((judged(member).score ?? -Infinity) < floor) return;
+    const trial = { prompts, split: 'validation', tasks, occasion: `${occasion}/join` } as const;
+    const scores = (await this.#budget.try(trial)).map(({ reward }) => reward);
+    if ((meanScore(scores) ?? -Infinity) < floor) return;
+    const member = { version: `v${this.#pool.length}`, prompts, parents, scores };
     this.#pool.push(member);
     this.#context.onCandidate?.(judged(member));
   }
@@ -183,10 +192,12 @@ class Gepa {
     );
   }
 
-  #costOfIteration(): number {
+  #costOfIteration(): UsedBudget {
     const { proposals, reflectionTasks } = this.#settings;
     const { trainTasks, validationTasks } = this.#context;
-    return proposals * (2 * Math.min(reflectionTasks, trainTasks) + validationTasks);
+    const rollouts = proposals * (2 * Math.min(reflectionTasks, trainTasks) + validationTasks);
+    // With fewer there is nothing new; what corrections there may be depends on what is left.
+    return { rollouts, optimizerCalls: proposals };
   }
 
   async #save(): Promise<void> {
@@ -194,7 +205,7 @@ class Gepa {
       writeState({
         search: 'gepa',
         iteration: this.#iteration,
-        rollouts: this.#budget.used,
+        used: this.#budget.used,
         pool: this.#pool,
         crossed: [...this.#crossed],
       }),
@@ -202,10 +213,26 @@ class Gepa {
   }
 }
 
+/** A set of prompts that may join the pool. */
+interface Candidate extends Pick<Member, 'prompts' | 'parents'> {
+  readonly occasion: string;
+  /** The mean that it must reach, as that of what it was crossed of. @default none */
+  readonly floor?: number;
+}
+
+/** How a new version is made. */
+interface Proposal {
+  /** The prompt to rewrite. */
+  readonly name: string;
+  readonly occasion: string;
+  /** The training tasks that it is compared with its parent on. */
+  readonly tasks: readonly number[];
+  readonly questions: Questions;
+}
+
 function judged({ version, prompts, parents, scores }: Member): JudgedPrompts {
-  const known = scores.filter((score) => score !== null);
-  const score = known.length === 0 ? null : known.reduce((sum, each) => sum + each, 0) / known.length;
-  return { version, prompts, parents, score, scoredTasks: known.length };
+  const scoredTasks = scores.filter((score) => score !== null).length;
+  return { version, prompts, parents, score: meanScore(scores), scoredTasks, taskScores: scores };
 }
 
 function reflectionMessages(name: string, prompt: string, accounts: string): readonly OptimizerMessage[] {

@@ -1,12 +1,12 @@
-import type { TriedTask } from './prompt-search.ts';
+import type { TriedTask } from '@agentlightning/core';
 
 /** The mean of the rewards that there are; null when there are none. */
 export function meanReward(tried: readonly TriedTask[]): number | null {
-  const rewards = tried.flatMap(({ reward }) => (reward === null ? [] : [reward]));
-  return rewards.length === 0 ? null : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+  return meanScore(tried.map(({ reward }) => reward));
 }
 
-/** How many of the tasks were judged. */
-export function judgedTasks(tried: readonly TriedTask[]): number {
-  return tried.filter(({ reward }) => reward !== null).length;
+/** The mean of the scores that there are; null when there are none. */
+export function meanScore(scores: readonly (number | null)[]): number | null {
+  const known = scores.filter((score) => score !== null);
+  return known.length === 0 ? null : known.reduce((sum, score) => sum + score, 0) / known.length;
 }

@@ -1,15 +1,15 @@
-import type { PromptTemplateResource } from '@agentlightning/core';
+import { formatPrompt, type PromptSearch, type PromptTemplateResource, promptVariables } from '@agentlightning/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aPrompt, type PlantedOptions, plantedWorld } from '../../test/planted-prompt.ts';
+import { aPrompt, plantedWorld } from '../../test/planted-prompt.ts';
 import { apo } from './apo.ts';
 import { crossPrompts } from './cross-prompts.ts';
 import { gepa } from './gepa.ts';
 import { promptOfReply } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
-import type { PromptSearch } from './prompt-search.ts';
-import { assertSameVariables, promptVariables } from './prompt-variables.ts';
+import { assertSameVariables, withLiteralBraces } from './prompt-variables.ts';
 import { rewritePrompt } from './rewrite-prompt.ts';
+import { Questions } from './search-budget.ts';
 
 const searches: readonly (readonly [string, () => PromptSearch, number])[] = [
   ['apo', () => apo({ rounds: 8, beamWidth: 3, branchFactor: 3, maxRollouts: 2500 }), 2500],
@@ -45,13 +45,37 @@ describe.each(searches)('%s', (_, create, budget) => {
   });
 
   test('a search that is stopped goes on where it was, and ends where one that never stopped does', async () => {
-    // Without noise, what the agent gets does not depend on how often it was run before.
-    const quiet: PlantedOptions = { noise: 0 };
-    const whole = await create().run(plantedWorld(quiet));
-    const stopped = plantedWorld({ ...quiet, stopAfterSaves: 2 });
+    const whole = await create().run(plantedWorld());
+    const stopped = plantedWorld({ stopAfterSaves: 2 });
     expect((await create().run(stopped)).ended).toBe('stopped');
-    const resumed = await create().run(plantedWorld({ ...quiet, saved: stopped.saves.at(-1) ?? null }));
+    const resumed = await create().run(plantedWorld({ saved: stopped.saves.at(-1) ?? null }));
     expect(resumed).toEqual(whole);
+  });
+
+  test('the same seed makes the same decisions, another seed makes others', async () => {
+    const decisions = async (seed: number): Promise<unknown> => {
+      const world = plantedWorld({ seed });
+      const { history, ended } = await create().run(world);
+      return { history, ended, occasions: world.occasions.toSorted(), saves: world.saves };
+    };
+    expect(await decisions(5)).toEqual(await decisions(5));
+    expect(await decisions(6)).not.toEqual(await decisions(5));
+  });
+
+  test('no two trials and no two questions are of the same occasion', async () => {
+    const world = plantedWorld();
+    await create().run(world);
+    expect(new Set(world.occasions).size).toBe(world.occasions.length);
+  });
+
+  test.each([7, 30])('asks its model no more often than it may: %i times', async (most) => {
+    const world = plantedWorld();
+    const limits = { maxRollouts: 1500, maxOptimizerCalls: most };
+    const search = create().name === 'apo' ? apo({ ...limits, beamWidth: 3, branchFactor: 3 }) : gepa(limits);
+    const { optimizerCalls, ended } = await search.run(world);
+    expect(world.asked()).toBe(optimizerCalls);
+    expect(optimizerCalls).toBeLessThanOrEqual(most);
+    expect(ended).toBe('budget');
   });
 
   test('a task that nobody judged is not a task that went badly', async () => {
@@ -98,23 +122,31 @@ describe('variables of templates', () => {
 
   test('that are lost are asked for again, with what is wrong; a model that cannot keep them is given up', async () => {
     const request = { prompts: { answer: aPrompt() }, name: 'answer', messages: [], temperature: 0 };
-    const replies = ['<prompt>Answer.</prompt>', '<prompt>Answer briefly: {question}</prompt>'];
     const seen: string[] = [];
-    const world = plantedWorld();
-    const forgetful = await rewritePrompt(
-      {
-        ...world,
+    const questions = (replies: string[]): Questions =>
+      new Questions({
+        occasion: 'test',
+        left: 3,
         ask: (messages) => {
           seen.push(messages.map(({ content }) => content).join());
           return Promise.resolve(replies.shift() ?? '');
         },
-      },
-      request,
-    );
-    expect(forgetful?.['answer']?.template).toBe('Answer briefly: {question}');
+      });
+    const forgetful = questions(['<prompt>Answer.</prompt>', '<prompt></prompt>', '<prompt>Now {question}</prompt>']);
+    expect((await rewritePrompt(forgetful, request))?.['answer']?.template).toBe('Now {question}');
     expect(seen[1]).toMatch(/lacks the variables question.*exactly these variables/s);
-    const hopeless = await rewritePrompt({ ...world, ask: () => Promise.resolve('Answer.') }, request);
-    expect(hopeless).toBeNull();
+    expect(seen[2]).toMatch(/There is no prompt in it/);
+    const hopeless = questions(['Answer.', 'Answer!', 'Answer?', '{question}']);
+    expect(await rewritePrompt(hopeless, request)).toBeNull();
+  });
+
+  test('braces of an example are doubled when they would mean nothing', () => {
+    const original = aPrompt('{a} {b}');
+    expect(withLiteralBraces(original, '{a} {b} {{x}}')).toBe('{a} {b} {{x}}');
+    const fixed = withLiteralBraces(original, 'Reply {"a": {a}, "c": {"d": {b}}} {c}');
+    expect(fixed).toBe('Reply {{"a": {a}, "c": {{"d": {b}}}}} {{c}}');
+    expect(() => assertSameVariables(original, aPrompt(fixed))).not.toThrow();
+    expect(formatPrompt(aPrompt(fixed), { a: 1, b: 2 })).toBe('Reply {"a": 1, "c": {"d": 2}} {c}');
   });
 });
 

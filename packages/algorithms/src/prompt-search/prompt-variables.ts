@@ -1,17 +1,4 @@
-import { AgentLightningError, type PromptTemplateResource } from '@agentlightning/core';
-
-/** Placeholders by engine: the name is the first group. `{{` and `}}` are braces in an f-string, and no placeholder. */
-const placeholders: Readonly<Record<PromptTemplateResource['engine'], RegExp>> = {
-  'f-string': /(?<!\{)\{([A-Za-z_]\w*)\}(?!\})/g,
-  jinja: /\{\{-?\s*([A-Za-z_]\w*)[^}]*\}\}/g,
-  poml: /\{\{\s*([A-Za-z_]\w*)[^}]*\}\}/g,
-};
-
-/** The names of a template's variables, each once, in order of the alphabet. */
-export function promptVariables({ template, engine }: PromptTemplateResource): readonly string[] {
-  const names = [...template.matchAll(placeholders[engine])].map(([, name = '']) => name);
-  return [...new Set(names)].sort();
-}
+import { AgentLightningError, type PromptTemplateResource, promptVariables, strayBrace } from '@agentlightning/core';
 
 /**
  * Refuses a rewritten template that an agent could not fill in: it must have the variables of the original, no others.
@@ -34,4 +21,17 @@ export function assertSameVariables(original: PromptTemplateResource, rewritten:
     remedy: `Keep exactly these variables, written as in the original: ${before.join(', ') || 'none'}.`,
     details: { missing, unknown },
   });
+}
+
+/**
+ * A rewritten template whose author took braces for braces, as in an example of JSON: all but those of the variables are
+ * doubled. One in which every brace means something stays as it is.
+ */
+export function withLiteralBraces(original: PromptTemplateResource, template: string): string {
+  if (original.engine !== 'f-string' || strayBrace(template) === null) return template;
+  const variables = promptVariables(original).map((name) => `{${name}}`);
+  return template
+    .split(/(\{[A-Za-z_]\w*\})/)
+    .map((part) => (variables.includes(part) ? part : part.replace(/[{}]/g, (brace) => brace + brace)))
+    .join('');
 }

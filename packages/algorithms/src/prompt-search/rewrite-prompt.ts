@@ -1,10 +1,10 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type OptimizerMessage, type PromptSet } from '@agentlightning/core';
 import { promptOfReply } from './optimizer-replies.ts';
-import type { OptimizerMessage, PromptSearchContext, PromptSet } from './prompt-search.ts';
-import { assertSameVariables } from './prompt-variables.ts';
+import { assertSameVariables, withLiteralBraces } from './prompt-variables.ts';
+import type { Questions } from './search-budget.ts';
 
 /** How often a model is asked again for a prompt that the agent could not use. */
-const corrections = 2;
+export const corrections = 2;
 
 /** What to rewrite, and what to ask for it. */
 export interface RewriteRequest {
@@ -16,20 +16,22 @@ export interface RewriteRequest {
 }
 
 /**
- * Asks for a new version of one prompt. A version that lacks a variable of the original, or has another, is sent back
- * with what is wrong with it.
+ * Asks for a new version of one prompt. A version that is empty, lacks a variable of the original, or has another, is
+ * sent back with what is wrong with it.
  *
- * @returns the set with the new prompt; null when the model could not do it, or changed nothing
+ * @returns the set with the new prompt; null when the model could not do it, changed nothing, or may not be asked again
  */
-export async function rewritePrompt(context: PromptSearchContext, request: RewriteRequest): Promise<PromptSet | null> {
+export async function rewritePrompt(questions: Questions, request: RewriteRequest): Promise<PromptSet | null> {
   const { prompts, name, temperature } = request;
   const original = prompts[name];
   if (original === undefined) return null;
   let messages = request.messages;
   for (let attempt = 0; attempt <= corrections; attempt += 1) {
-    const reply = await context.ask(messages, { temperature });
-    const rewritten = { ...original, template: promptOfReply(reply) };
-    const fault = faultOf(() => assertSameVariables(original, rewritten));
+    const reply = await questions.ask(messages, temperature);
+    if (reply === null) return null;
+    const rewritten = { ...original, template: withLiteralBraces(original, promptOfReply(reply)) };
+    const fault =
+      rewritten.template === '' ? 'There is no prompt in it.' : faultOf(() => assertSameVariables(original, rewritten));
     if (fault === null) return rewritten.template === original.template ? null : { ...prompts, [name]: rewritten };
     messages = [...request.messages, { role: 'user', content: `You replied:\n\n${reply}\n\n${fault}` }];
   }

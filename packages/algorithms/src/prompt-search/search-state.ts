@@ -1,6 +1,11 @@
-import { type JsonObject, type PromptTemplateResource, parse } from '@agentlightning/core';
+import {
+  type JsonObject,
+  type JudgedPrompts,
+  type PromptSet,
+  type PromptTemplateResource,
+  parse,
+} from '@agentlightning/core';
 import { z } from 'zod';
-import type { PromptSet } from './prompt-search.ts';
 
 /** A set of prompts in a saved search. */
 export const promptSetSchema: z.ZodType<PromptSet> = z.record(
@@ -11,6 +16,16 @@ export const promptSetSchema: z.ZodType<PromptSet> = z.record(
     engine: z.enum(['f-string', 'jinja', 'poml']),
   }) satisfies z.ZodType<PromptTemplateResource>,
 );
+
+/** A judged set of prompts in a saved search. */
+export const judgedSchema: z.ZodType<JudgedPrompts> = z.object({
+  version: z.string(),
+  prompts: promptSetSchema,
+  parents: z.array(z.string()),
+  score: z.number().nullable(),
+  scoredTasks: z.int(),
+  taskScores: z.array(z.number().nullable()),
+});
 
 /**
  * What a search saved, checked.

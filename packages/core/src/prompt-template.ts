@@ -1,0 +1,60 @@
+import { ValidationError } from './errors/validation-error.ts';
+import type { PromptTemplateResource } from './resource.ts';
+
+/** What a variable of a prompt may be given as. */
+export type PromptValue = string | number | boolean;
+
+/** `{{`, `}}` and `{name}` of an f-string, in the order in which it is read. */
+const fStringPart = /\{\{|\}\}|\{([A-Za-z_]\w*)\}/g;
+
+/** Placeholders of the other engines; the name is the first group. */
+const placeholders: Readonly<Record<'jinja' | 'poml', RegExp>> = {
+  jinja: /\{\{-?\s*([A-Za-z_]\w*)[^}]*\}\}/g,
+  poml: /\{\{\s*([A-Za-z_]\w*)[^}]*\}\}/g,
+};
+
+/** A placeholder with nothing but a name in it, the only kind that is filled in here. */
+const plainPlaceholder = /\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}/g;
+
+/** The names of a template's variables, each once, in order of the alphabet. */
+export function promptVariables({ template, engine }: PromptTemplateResource): readonly string[] {
+  const pattern = engine === 'f-string' ? fStringPart : placeholders[engine];
+  const names = [...template.matchAll(pattern)].flatMap(([, name]) => name ?? []);
+  return [...new Set(names)].sort();
+}
+
+/**
+ * The first brace of an f-string that is neither part of a `{variable}` nor doubled, by its place; null when there is
+ * none. Python refuses such a template.
+ */
+export function strayBrace(template: string): number | null {
+  // What is understood gives way to as many blanks, so that places stay.
+  const rest = template.replace(fStringPart, (part) => ' '.repeat(part.length));
+  const place = rest.search(/[{}]/);
+  return place < 0 ? null : place;
+}
+
+/**
+ * Fills in a template: `{name}` of an f-string, where `{{` and `}}` are braces; `{{ name }}` of Jinja, without filters
+ * and blocks.
+ *
+ * @throws ValidationError when a variable has no value, or the template needs a real template engine
+ */
+export function formatPrompt(prompt: PromptTemplateResource, values: Readonly<Record<string, PromptValue>>): string {
+  const missing = promptVariables(prompt).filter((name) => !Object.hasOwn(values, name));
+  if (missing.length > 0) {
+    const issues = missing.map((name) => ({ path: name, message: 'is a variable of the prompt and has no value' }));
+    throw new ValidationError('the values of a prompt', issues);
+  }
+  const textFor = (name: string): string => String(values[name]);
+  if (prompt.engine === 'f-string') {
+    return prompt.template.replace(fStringPart, (part, name?: string) =>
+      name === undefined ? part.slice(1) : textFor(name),
+    );
+  }
+  if (/\{[%#]/.test(prompt.template) || /\{\{/.test(prompt.template.replace(plainPlaceholder, ''))) {
+    const message = `needs more than variables are filled in; fill in the ${prompt.engine} template yourself`;
+    throw new ValidationError('the prompt', [{ path: 'template', message }]);
+  }
+  return prompt.template.replace(plainPlaceholder, (_, name: string) => textFor(name));
+}
