@@ -15,6 +15,10 @@ export interface TrainingDatum {
   readonly weights: Float32Array;
   /** float32, natural-log probabilities of a reference policy, for a KL term. */
   readonly referenceLogprobs?: Float32Array;
+  /** float32, what the value head should say at each trained token; needed when a loss has `value_coefficient`. */
+  readonly valueTargets?: Float32Array;
+  /** float32, what the value head said when the targets were made; needed when a loss has `value_clip`. */
+  readonly samplingValues?: Float32Array;
   /** The temperature the tokens were sampled at; logits are divided by it. */
   readonly temperature: number;
   readonly rolloutId: string;
@@ -27,6 +31,11 @@ export interface TrainingDatum {
 /** Sequences that go to the runtime together. */
 export interface TrainingBatch {
   readonly data: readonly TrainingDatum[];
+  /**
+   * How many policy versions old the data may be when the batch is trained on; older data fail it with
+   * the reason `STALE_WEIGHTS`. @default as old as they are
+   */
+  readonly maxVersionLag?: number;
 }
 
 /**

@@ -1,6 +1,28 @@
 import type { JsonObject } from './json.ts';
 import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
 
+/** Something that not every runtime can do. What needs an absent one is refused as invalid. */
+export type RuntimeFeature =
+  | 'lora'
+  | 'value_head'
+  | 'reference_logprobs'
+  | 'export'
+  | 'export_peft'
+  | 'metrics'
+  | 'progress'
+  | 'pause'
+  | (string & {});
+
+/** Trains two thin matrices beside each frozen one (Hu et al. 2021) instead of all weights. */
+export interface LoraConfig {
+  /** Of the thin matrices; from 1 to the base model's `maxLoraRank`. */
+  readonly rank: number;
+  /** Their product counts times `alpha / rank`. @default the rank */
+  readonly alpha?: number;
+  /** The linear layers that get them, as the base model calls them. @default all but the head */
+  readonly targetModules?: readonly string[];
+}
+
 /** What a runtime can do; asked for first. */
 export interface RuntimeCapabilities {
   readonly runtimeVersion: string;
@@ -11,6 +33,16 @@ export interface RuntimeCapabilities {
     /** In tokens, prompt and response together. */
     readonly maxContext: number;
     readonly vocabSize: number;
+    /** SHA-256 of the tokenizer's definition, in hexadecimal. Absent: not known. */
+    readonly tokenizerSha256?: string;
+    /** SHA-256 of the chat template's text, in hexadecimal. Absent: not known, or none. */
+    readonly chatTemplateSha256?: string;
+    /** Largest LoRA rank. @default 0: no LoRA */
+    readonly maxLoraRank?: number;
+    /** Number of weights. Absent: not told. */
+    readonly parameterCount?: number;
+    /** Names of the layers that LoRA can be at. @default none told */
+    readonly loraTargetModules?: readonly string[];
   }[];
   readonly losses: readonly {
     readonly name: string;
@@ -20,6 +52,12 @@ export interface RuntimeCapabilities {
   }[];
   readonly maxBatchTokens: number;
   readonly maxMessageBytes: number;
+  /** What else it can do. @default nothing */
+  readonly features?: readonly RuntimeFeature[];
+  /** What the weights are computed in: `float32`, `bfloat16`. Absent: not told. */
+  readonly dtype?: string;
+  /** Most models at a time. @default 0: as many as fit into memory */
+  readonly maxModels?: number;
 }
 
 /** Where a model is served, in OpenAI's API. */
@@ -45,6 +83,12 @@ export interface ModelState {
   readonly hasPendingGradients: boolean;
   /** True when the state is lost or half-changed; load a checkpoint before going on. */
   readonly isCorrupted: boolean;
+  /** What is trained beside frozen weights. Absent: all weights are trained. */
+  readonly lora?: LoraConfig;
+  /** @default false */
+  readonly hasValueHead?: boolean;
+  /** Number of weights that are trained. Absent: not told. */
+  readonly trainableParameterCount?: number;
 }
 
 /** Work the runtime has accepted: safe from a lost connection, running or waiting in line. */
@@ -93,6 +137,20 @@ export interface CreateModelOptions {
   readonly modelId: string;
   /** Seed of whatever the runtime draws at random. */
   readonly seed: number;
+  /** Trains LoRA on a frozen base; needs the feature `lora`. @default all weights are trained */
+  readonly lora?: LoraConfig;
+  /** Gives the model one number for each position beside the logits; needs the feature `value_head`. @default false */
+  readonly hasValueHead?: boolean;
+  /** What the tokenizer must be; a runtime that is known to have another is refused. @default any */
+  readonly tokenizerSha256?: string;
+  /** What the chat template must be; a runtime that is known to have another is refused. @default any */
+  readonly chatTemplateSha256?: string;
+}
+
+/** How a batch is scored. */
+export interface ForwardOptions {
+  /** Uses the weights the model began with; needs the feature `reference_logprobs`. @default false */
+  readonly useReference?: boolean;
 }
 
 /**
@@ -107,7 +165,12 @@ export interface TrainableModel {
   /** Adds the gradients of a batch to the accumulator. */
   forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>>;
   /** The log-probabilities of the trained tokens under the current weights, one array for each datum. */
-  logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]>;
+  logprobs(batch: TrainingBatch, options?: ForwardOptions): Promise<readonly Float32Array[]>;
+  /**
+   * What the value head says at each trained token, of the text before it, one array for each datum.
+   * Only of a model with a value head.
+   */
+  values(batch: TrainingBatch): Promise<readonly Float32Array[]>;
   /** Uses the accumulated gradients and clears them; fails when a batch since the last step failed. */
   optimStep(adam: AdamParameters): Promise<PendingOperation<StepResult>>;
   /** Makes the current weights the ones the endpoint serves, as the next policy version. */

@@ -1,19 +1,26 @@
 export { type ConnectRuntimeOptions, connectRuntime } from './client/connect-runtime.ts';
+export type { ExportedArtifact } from './client/download-artifact.ts';
 export type { RuntimeConnection } from './client/grpc-runtime.ts';
 export type { RuntimeModel } from './client/runtime-model.ts';
+export type { RuntimeMetric, WatchMetricsOptions } from './client/watch-metrics.ts';
 export { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
-export { RuntimeError, type RuntimeErrorOptions } from './runtime-error.ts';
+export { type MemoryShortage, RuntimeError, type RuntimeErrorOptions, type Staleness } from './runtime-error.ts';
 export { defaultRuntimeLimits, type RuntimeLimits } from './runtime-limits.ts';
 export type {
+  EngineArtifact,
   EngineCapabilities,
   EngineCheckpoint,
   EngineModel,
   EngineModelState,
+  ExportFormat,
+  ExportOptions,
+  ForwardOutput,
   InferenceState,
   PauseMode,
   ResolvedAdam,
   ResolvedLoss,
   RuntimeEngine,
+  WorkContext,
 } from './server/engine.ts';
 export {
   type RuntimeServer,

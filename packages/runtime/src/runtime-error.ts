@@ -22,7 +22,46 @@ export const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
   [ErrorReason.SHUTTING_DOWN]: 'RUNTIME_UNAVAILABLE',
   [ErrorReason.INTERNAL]: 'INTERNAL',
   [ErrorReason.INCOMPLETE]: 'RUNTIME_UNAVAILABLE',
+  [ErrorReason.STALE_WEIGHTS]: 'PRECONDITION_FAILED',
+  [ErrorReason.DATA_LOSS]: 'PRECONDITION_FAILED',
+  [ErrorReason.ENGINE_UNAVAILABLE]: 'RUNTIME_UNAVAILABLE',
 };
+
+/** What to do about those failures that the catalogue's remedy for the code does not fit. */
+const remedyOf: Partial<Record<ErrorReason, string>> = {
+  [ErrorReason.OUT_OF_MEMORY]: 'Send the batch in smaller pieces; their gradients add up before a step.',
+  [ErrorReason.RESULT_EXPIRED]: 'Ask sooner: results are kept for `resultTtlMs`.',
+  [ErrorReason.SESSION_EXPIRED]: 'Connect again and load the last checkpoint.',
+  [ErrorReason.STALE_WEIGHTS]: 'Drop these data and sample again with the weights of now.',
+  [ErrorReason.DATA_LOSS]: 'Load a checkpoint.',
+  [ErrorReason.ENGINE_UNAVAILABLE]: 'Send the same request again after `retryAfterMs`.',
+};
+
+/** Failures that are not the caller's. */
+const serverReasons: ReadonlySet<ErrorReason> = new Set([
+  ErrorReason.UNSPECIFIED,
+  ErrorReason.QUEUE_FULL,
+  ErrorReason.OUT_OF_MEMORY,
+  ErrorReason.SHUTTING_DOWN,
+  ErrorReason.INTERNAL,
+  ErrorReason.INCOMPLETE,
+  ErrorReason.DATA_LOSS,
+  ErrorReason.ENGINE_UNAVAILABLE,
+]);
+
+/** How far memory has sufficed. */
+export interface MemoryShortage {
+  /** Tokens in hand when memory ran out. */
+  readonly tokens: number;
+  /** The most tokens that have fitted so far; 0 when none have. */
+  readonly maxTokensSeenOk: number;
+}
+
+/** How many policy versions old data are, and may be. */
+export interface Staleness {
+  readonly versionLag: number;
+  readonly maxVersionLag: number;
+}
 
 /** What a {@link RuntimeError} is made of. */
 export interface RuntimeErrorOptions {
@@ -40,7 +79,11 @@ export interface RuntimeErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** True when accumulated gradients were dropped because of this. */
   readonly gradientsDiscarded?: boolean | undefined;
-  readonly remedy?: string;
+  /** Where memory ran out. */
+  readonly memory?: MemoryShortage | undefined;
+  /** How old the data are. */
+  readonly staleness?: Staleness | undefined;
+  readonly remedy?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -61,14 +104,21 @@ export class RuntimeError extends AgentLightningError {
   readonly retryAfterMs: number | undefined;
   /** True when accumulated gradients were dropped because of this. */
   readonly gradientsDiscarded: boolean;
+  /** Where memory ran out; with the reason `OUT_OF_MEMORY`. */
+  readonly memory: MemoryShortage | undefined;
+  /** How old the data are; with the reason `STALE_WEIGHTS`. */
+  readonly staleness: Staleness | undefined;
+  /** Whose fault it is: the same request of `user` fails again. */
+  readonly category: 'user' | 'server';
 
   constructor(options: RuntimeErrorOptions) {
-    const { reason, message, field, datumIndex, nextSequence, retryAfterMs, remedy, cause } = options;
+    const { reason, message, field, datumIndex, nextSequence, retryAfterMs, cause } = options;
+    const { memory, staleness, remedy = remedyOf[reason] } = options;
     super({
       code: codeOfReason[reason] ?? 'INTERNAL',
       message,
       cause,
-      details: definedOnly({ field, datumIndex, nextSequence, retryAfterMs }),
+      details: definedOnly({ field, datumIndex, nextSequence, retryAfterMs, ...memory, ...staleness }),
       ...(remedy === undefined ? {} : { remedy }),
     });
     this.reason = reason;
@@ -77,6 +127,9 @@ export class RuntimeError extends AgentLightningError {
     this.nextSequence = nextSequence;
     this.retryAfterMs = retryAfterMs;
     this.gradientsDiscarded = options.gradientsDiscarded ?? false;
+    this.memory = memory;
+    this.staleness = staleness;
+    this.category = serverReasons.has(reason) ? 'server' : 'user';
   }
 }
 

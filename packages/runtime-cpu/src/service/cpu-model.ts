@@ -3,6 +3,7 @@ import type {
   EngineCheckpoint,
   EngineModel,
   EngineModelState,
+  ForwardOutput,
   InferenceState,
   PauseMode,
   ResolvedAdam,
@@ -60,8 +61,9 @@ export class CpuModel implements EngineModel {
     return { loss: sum, trainedTokens, metrics };
   }
 
-  async logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]> {
-    return (await this.engine.forward(batch.data)).logprobs;
+  async forward(batch: TrainingBatch): Promise<ForwardOutput> {
+    const { logprobs } = await this.engine.forward(batch.data);
+    return { logprobs };
   }
 
   async optimStep(adam: ResolvedAdam): Promise<StepResult> {

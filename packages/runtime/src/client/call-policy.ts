@@ -16,6 +16,9 @@ export interface CallPolicyOptions {
 const firstPauseMs = 50;
 const longestPauseMs = 1_000;
 
+/** Refusals that are over after a while, for as long as the runtime asks to wait. */
+const passingReasons: ReadonlySet<ErrorReason> = new Set([ErrorReason.QUEUE_FULL, ErrorReason.ENGINE_UNAVAILABLE]);
+
 /**
  * Repeats calls: over a lost connection for a bounded time, on a full queue for as long as the runtime
  * asks. Every call of the contract may be repeated.
@@ -44,7 +47,7 @@ export class CallPolicy {
           await outage.pause(failure.error);
           continue;
         }
-        if (failure.error.reason !== ErrorReason.QUEUE_FULL) throw failure.error;
+        if (!passingReasons.has(failure.error.reason)) throw failure.error;
         outage.end();
         await clock.sleep(failure.error.retryAfterMs ?? longestPauseMs, signal);
       }

@@ -1,5 +1,5 @@
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import type { FetchBatchOutputResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type { BatchOutputKind, FetchBatchOutputResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { unpackFloat32 } from '../wire/packed-array.ts';
 import type { RuntimeLink } from './runtime-link.ts';
@@ -7,7 +7,7 @@ import type { RuntimeLink } from './runtime-link.ts';
 /** The output of a forward pass, cut into one array for each datum. */
 export async function fetchOutput(
   link: RuntimeLink,
-  place: { readonly modelId: string; readonly seq: number },
+  place: { readonly modelId: string; readonly seq: number; readonly kind: BatchOutputKind },
   counts: readonly number[],
 ): Promise<readonly Float32Array[]> {
   const pieces = await link.policy.run(async () => {
@@ -21,7 +21,7 @@ export async function fetchOutput(
   if (all.length !== expected) {
     throw new RuntimeError({
       reason: ErrorReason.INTERNAL,
-      message: `The runtime gave ${all.length} log-probabilities for ${expected} trained tokens`,
+      message: `The runtime gave ${all.length} numbers for ${expected} trained tokens`,
     });
   }
   let at = 0;

@@ -1,23 +1,34 @@
 import {
   type CreateModelOptions,
+  type LoraConfig,
   type RuntimeCapabilities,
   systemClock,
   type TrainingRuntime,
   ValidationError,
 } from '@agentlightning/core';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import type { CreateModelRequestSchema } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
+import { decodeCapabilities } from '../wire/capabilities.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
+import { assertSameText } from './assert-same-text.ts';
 import { OperationWatcher } from './operation-watcher.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 import { GrpcModel, type RuntimeModel } from './runtime-model.ts';
+import { type RuntimeMetric, type WatchMetricsOptions, watchMetrics } from './watch-metrics.ts';
 
 /** A connection to a training runtime. */
 export interface RuntimeConnection extends TrainingRuntime {
   /** Makes a model, or finds the one with this id and takes it over from an earlier session. */
   createModel(options: CreateModelOptions): Promise<RuntimeModel>;
+  /**
+   * Measurements of the runtime: those it has kept, then new ones as they come. Needs the feature `metrics`.
+   * @throws RuntimeError RUNTIME_REJECTED when the runtime has no such feature
+   */
+  watchMetrics(options?: WatchMetricsOptions): AsyncIterable<RuntimeMetric>;
 }
 
 /** What a connection is made of. */
@@ -33,7 +44,9 @@ export interface GrpcRuntimeOptions {
 const goodbyeMs = 1_000;
 
 /** A model that was asked for. */
-interface KnownModel extends Pick<CreateModelOptions, 'baseModel' | 'seed'> {
+interface KnownModel {
+  /** What was asked for, in one text. */
+  readonly wish: string;
   readonly model: Promise<GrpcModel>;
 }
 
@@ -52,35 +65,25 @@ export class GrpcRuntime implements RuntimeConnection {
   }
 
   async capabilities(): Promise<RuntimeCapabilities> {
-    const { capabilities } = this.#options;
-    return {
-      runtimeVersion: capabilities.runtimeVersion,
-      device: capabilities.device,
-      models: capabilities.baseModels.map(({ name, maxContext, vocabSize }) => ({
-        name,
-        maxContext,
-        vocabSize,
-      })),
-      losses: capabilities.losses.map(({ name, version, defaults }) => ({
-        name,
-        version,
-        defaults,
-      })),
-      maxBatchTokens: capabilities.maxBatchTokens,
-      maxMessageBytes: capabilities.maxMessageBytes,
-    };
+    return decodeCapabilities(this.#options.capabilities);
   }
 
   async createModel(options: CreateModelOptions): Promise<RuntimeModel> {
-    const { modelId, baseModel, seed } = options;
+    const { modelId } = options;
+    assertSameText(options, decodeCapabilities(this.#options.capabilities));
+    const wish = wishOf(options);
     const known = this.#models.get(modelId);
-    const isOther = known !== undefined && (known.baseModel !== baseModel || known.seed !== seed);
+    const isOther = known !== undefined && known.wish !== wish;
     // The runtime says what is wrong with that.
     if (isOther && (await usable(known.model)) !== undefined) return this.#createModel(options);
     // Nothing is awaited before it is noted: who asks meanwhile gets the same model, with the same numbers.
     const model = this.#findOrCreate(options);
-    this.#models.set(modelId, { baseModel, seed, model });
+    this.#models.set(modelId, { wish, model });
     return model;
+  }
+
+  watchMetrics(options: WatchMetricsOptions = {}): AsyncIterable<RuntimeMetric> {
+    return watchMetrics(this.#link, options);
   }
 
   async close(): Promise<void> {
@@ -100,7 +103,8 @@ export class GrpcRuntime implements RuntimeConnection {
     return known ?? this.#createModel(options);
   }
 
-  async #createModel({ modelId, baseModel, seed }: CreateModelOptions): Promise<GrpcModel> {
+  async #createModel(options: CreateModelOptions): Promise<GrpcModel> {
+    const { modelId, baseModel, seed, lora, hasValueHead = false } = options;
     if (!Number.isInteger(seed) || seed < 0 || seed > 0xffff_ffff) {
       const message = `must be an integer from 0 to 4294967295, got ${seed}`;
       throw new ValidationError('model options', [{ path: 'seed', message }]);
@@ -108,7 +112,8 @@ export class GrpcRuntime implements RuntimeConnection {
     const { training, policy, sessionId, soon } = this.#link;
     const watcher = new OperationWatcher(this.#link, modelId);
     const made = watcher.expect(0);
-    const { operation } = await policy.run(() => training.createModel({ sessionId, modelId, baseModel, seed }, soon()));
+    const request = { sessionId, modelId, baseModel, seed, ...loraOf(lora), hasValueHead };
+    const { operation } = await policy.run(() => training.createModel(request, soon()));
     this.#watchers.add(watcher);
     this.#running.push(watcher.follow());
     if (operation !== undefined) watcher.accepted(operation);
@@ -135,6 +140,15 @@ export class GrpcRuntime implements RuntimeConnection {
       }
     }
   }
+}
+
+function loraOf(lora: LoraConfig | undefined): Pick<MessageInitShape<typeof CreateModelRequestSchema>, 'lora'> {
+  if (lora === undefined) return {};
+  return { lora: { rank: lora.rank, alpha: lora.alpha ?? 0, targetModules: [...(lora.targetModules ?? [])] } };
+}
+
+function wishOf({ baseModel, seed, lora, hasValueHead = false }: CreateModelOptions): string {
+  return JSON.stringify([baseModel, seed, lora ?? null, hasValueHead]);
 }
 
 /** The model, if it was made and can be used still. */

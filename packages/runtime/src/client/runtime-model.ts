@@ -2,6 +2,7 @@ import {
   type AdamParameters,
   type BatchResult,
   type Checkpoint,
+  type ForwardOptions,
   type InferenceEndpoint,
   type JsonObject,
   type LossSpec,
@@ -12,22 +13,27 @@ import {
   type TrainingBatch,
   ValidationError,
 } from '@agentlightning/core';
-import type { MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { ExportFormat } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import { PauseMode } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
+import { ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { BatchOutputKind } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxClientStateBytes } from '../runtime-limits.ts';
-import type { InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
+import type { ExportOptions, InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
 import { type EncodedBatch, encodeBatch, trainedTokenCount } from '../wire/batch.ts';
 import { decodeCheckpoint, encodeClientState } from '../wire/checkpoint.ts';
+import { toBatchResult, toEndpoint, toInferenceState, toModelState } from './decode-answers.ts';
+import { decodeArtifact, downloadArtifact, type ExportedArtifact } from './download-artifact.ts';
 import { fetchOutput } from './fetch-output.ts';
 import { outcome } from './operation-outcome.ts';
 import type { OperationWatcher } from './operation-watcher.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 import { SendWindow } from './send-window.ts';
-import { uploadBatch } from './upload-batch.ts';
+import { type BatchUpload, uploadBatch } from './upload-batch.ts';
 
 /** A model in a runtime, with what the contract can do beyond {@link TrainableModel}. */
 export interface RuntimeModel extends TrainableModel {
@@ -36,6 +42,16 @@ export interface RuntimeModel extends TrainableModel {
    * @throws RuntimeError PRECONDITION_FAILED when it runs already or has ended
    */
   cancel(sequence: number): Promise<void>;
+  /**
+   * Writes weights in a form that other programs read; needs the feature `export` or `export_peft`. The result can be
+   * downloaded for as long as the runtime keeps results.
+   */
+  exportCheckpoint(options: ExportOptions): Promise<PendingOperation<ExportedArtifact>>;
+  /**
+   * Writes the files of an export to a folder, and checks them against their SHA-256.
+   * @returns the paths written
+   */
+  downloadArtifact(artifact: ExportedArtifact, directory: string): Promise<readonly string[]>;
   /** Stops answering inference requests. */
   pause(mode: PauseModeName): Promise<InferenceState>;
   /** Answers inference requests again. */
@@ -75,29 +91,21 @@ export class GrpcModel implements RuntimeModel {
   async state(): Promise<ModelState> {
     const { training, policy, soon } = this.#link;
     const { model } = await policy.run(() => training.getModel({ modelId: this.modelId }, soon()));
-    return {
-      modelId: this.modelId,
-      baseModel: model?.baseModel ?? '',
-      step: model?.step ?? 0,
-      policyVersion: model?.policyVersion ?? 0,
-      nextSequence: model?.nextSeq ?? 0,
-      hasPendingGradients: model?.hasPendingGradients ?? false,
-      isCorrupted: model?.isCorrupted ?? false,
-    };
+    return toModelState(model ?? create(ModelInfoSchema, { modelId: this.modelId }));
   }
 
   async forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>> {
-    const encoded = encode(batch);
+    const content = { batch: encode(batch), loss, useReference: false };
     this.#gradientSeqs.push(this.#nextSeq);
-    return this.#submit((key) => this.#upload(key, encoded, loss), toBatchResult);
+    return this.#submit((key) => this.#upload(key, content), toBatchResult);
   }
 
-  async logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]> {
-    const encoded = encode(batch);
-    const pending = await this.#submit((key) => this.#upload(key, encoded, null), toBatchResult);
-    await pending.result;
-    const place = { modelId: this.modelId, seq: pending.sequence };
-    return fetchOutput(this.#link, place, batch.data.map(trainedTokenCount));
+  logprobs(batch: TrainingBatch, options: ForwardOptions = {}): Promise<readonly Float32Array[]> {
+    return this.#score(batch, { ...options, kind: BatchOutputKind.LOGPROBS });
+  }
+
+  values(batch: TrainingBatch): Promise<readonly Float32Array[]> {
+    return this.#score(batch, { kind: BatchOutputKind.VALUES });
   }
 
   async optimStep(adam: AdamParameters): Promise<PendingOperation<StepResult>> {
@@ -138,6 +146,19 @@ export class GrpcModel implements RuntimeModel {
       (key) => training.loadCheckpoint({ key, uri }, soon()),
       (operation) => decodeCheckpoint(outcome(operation, 'checkpoint')),
     );
+  }
+
+  async exportCheckpoint({ uri = '', format }: ExportOptions): Promise<PendingOperation<ExportedArtifact>> {
+    const { training, soon } = this.#link;
+    const wireFormat = format === 'peft' ? ExportFormat.PEFT : ExportFormat.SAFETENSORS;
+    return this.#submit(
+      (key) => training.exportCheckpoint({ key, uri, format: wireFormat }, soon()),
+      (operation) => decodeArtifact(outcome(operation, 'artifact')),
+    );
+  }
+
+  downloadArtifact(artifact: ExportedArtifact, directory: string): Promise<readonly string[]> {
+    return downloadArtifact(this.#link, { modelId: this.modelId, artifact, directory });
   }
 
   async listCheckpoints(): Promise<readonly Checkpoint[]> {
@@ -188,8 +209,19 @@ export class GrpcModel implements RuntimeModel {
     this.#watcher.fail(new RuntimeError({ reason: ErrorReason.NOT_FOUND, message: `Model "${modelId}" was unloaded` }));
   }
 
-  #upload(key: Key, batch: EncodedBatch, loss: LossSpec | null): ReturnType<typeof uploadBatch> {
-    return uploadBatch(this.#link, { modelId: this.modelId, seq: key.seq ?? 0, batch, loss });
+  async #score(
+    batch: TrainingBatch,
+    { useReference = false, kind }: ForwardOptions & { readonly kind: BatchOutputKind },
+  ): Promise<readonly Float32Array[]> {
+    const content = { batch: encode(batch), loss: null, useReference };
+    const pending = await this.#submit((key) => this.#upload(key, content), toBatchResult);
+    await pending.result;
+    const place = { modelId: this.modelId, seq: pending.sequence, kind };
+    return fetchOutput(this.#link, place, batch.data.map(trainedTokenCount));
+  }
+
+  #upload(key: Key, content: Omit<BatchUpload, 'modelId' | 'seq'>): ReturnType<typeof uploadBatch> {
+    return uploadBatch(this.#link, { modelId: this.modelId, seq: key.seq ?? 0, ...content });
   }
 
   /** Takes the next number at once, so that numbers follow the order of the calls, then sends. */
@@ -244,25 +276,4 @@ function assertStateFits(bytes: Uint8Array): void {
     field: 'client_state',
     remedy: 'Keep large things in the store, and their ids in the checkpoint.',
   });
-}
-
-function toBatchResult(operation: Operation): BatchResult {
-  const { loss, trainedTokens, metrics } = outcome(operation, 'batch');
-  return { loss, trainedTokens, metrics };
-}
-
-function toEndpoint(endpoint: InferenceEndpoint): InferenceEndpoint {
-  return {
-    baseUrl: endpoint.baseUrl,
-    model: endpoint.model,
-    policyVersion: endpoint.policyVersion,
-  };
-}
-
-function toInferenceState(state: InferenceState | undefined): InferenceState {
-  return {
-    isPaused: state?.isPaused ?? false,
-    inFlight: state?.inFlight ?? 0,
-    policyVersion: state?.policyVersion ?? 0,
-  };
 }

@@ -19,6 +19,8 @@ export interface BatchUpload {
   readonly batch: EncodedBatch;
   /** Null for a forward pass only. */
   readonly loss: LossSpec | null;
+  /** Whether a forward pass uses the weights that the model began with. */
+  readonly useReference: boolean;
 }
 
 /** Uploads a batch once: the header, then pieces as fast as the runtime takes them. */
@@ -52,7 +54,7 @@ async function writeAll(
 
 function header(
   sessionId: string,
-  { modelId, seq, batch, loss }: BatchUpload,
+  { modelId, seq, batch, loss, useReference }: BatchUpload,
 ): MessageInitShape<typeof BatchHeaderSchema> {
   return {
     key: { sessionId, modelId, seq },
@@ -62,6 +64,8 @@ function header(
     tokenCount: batch.tokenCount,
     payloadBytes: batch.payload.byteLength,
     sha256: batch.sha256,
+    useReference,
+    ...(batch.maxVersionLag === undefined ? {} : { maxVersionLag: batch.maxVersionLag }),
   };
 }
 

@@ -3,12 +3,17 @@ import type { Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { decodeDatum, trainedTokenCount } from '../wire/batch.ts';
 import { invalid } from './invalid.ts';
 
+/** Columns that not every loss reads. */
+export type OptionalColumn = 'reference_logprobs' | 'value_targets' | 'sampling_values';
+
 /** What the data must fit. */
 export interface BatchRules {
   readonly model: RuntimeCapabilities['models'][number];
-  /** True when the loss has a KL term. */
-  readonly needsReference: boolean;
+  /** Optional columns that the loss reads, each with the parameter that makes it. */
+  readonly needed: Partial<Record<OptionalColumn, string>>;
 }
+
+const noBytes = new Uint8Array(0);
 
 /** Log-probabilities may be this much above 0, by rounding. */
 const logprobSlack = 1e-6;
@@ -24,18 +29,23 @@ export function checkBatch(data: readonly Datum[], rules: BatchRules): TrainingB
 
 function checkDatum(message: Datum, index: number, rules: BatchRules): TrainingDatum {
   checkByteLengths(message, index);
+  // Before anything is unpacked: an interval without bounds would ask for memory without bounds.
+  checkTrained(message, index);
   const datum = decodeDatum(message);
   checkTokens(datum.tokenIds, index, rules.model);
-  checkTrained(datum, index);
   const count = trainedTokenCount(datum);
   checkNumbers({ field: 'sampling_logprobs', index, count }, datum.samplingLogprobs, isLogprob);
   checkNumbers({ field: 'advantages', index, count }, datum.advantages, Number.isFinite);
   checkNumbers({ field: 'weights', index, count }, datum.weights, Number.isFinite);
-  const { referenceLogprobs, temperature } = datum;
-  if (referenceLogprobs !== undefined) {
-    checkNumbers({ field: 'reference_logprobs', index, count }, referenceLogprobs, isLogprob);
-  } else if (rules.needsReference) {
-    throw invalid('reference_logprobs', 'is missing; kl_coefficient is not 0', index);
+  const { temperature } = datum;
+  for (const [field, numbers, isAllowed] of [
+    ['reference_logprobs', datum.referenceLogprobs, isLogprob],
+    ['value_targets', datum.valueTargets, Number.isFinite],
+    ['sampling_values', datum.samplingValues, Number.isFinite],
+  ] as const) {
+    const parameter = rules.needed[field];
+    if (numbers !== undefined) checkNumbers({ field, index, count }, numbers, isAllowed);
+    else if (parameter !== undefined) throw invalid(field, `is missing; ${parameter} is not 0`, index);
   }
   if (!(Number.isFinite(temperature) && temperature > 0)) {
     throw invalid('temperature', `is ${temperature}; it must be finite and above 0`, index);
@@ -49,7 +59,9 @@ function checkByteLengths(message: Datum, index: number): void {
     sampling_logprobs: message.samplingLogprobs,
     advantages: message.advantages,
     weights: message.weights,
-    reference_logprobs: message.referenceLogprobs ?? new Uint8Array(0),
+    reference_logprobs: message.referenceLogprobs ?? noBytes,
+    value_targets: message.valueTargets ?? noBytes,
+    sampling_values: message.samplingValues ?? noBytes,
   };
   for (const [field, bytes] of Object.entries(arrays)) {
     if (bytes.byteLength % 4 === 0) continue;
@@ -69,15 +81,16 @@ function checkTokens(ids: Int32Array, index: number, model: BatchRules['model'])
   throw invalid(`token_ids[${at}]`, `is ${ids[at]}; ${range}`, index);
 }
 
-function checkTrained(datum: TrainingDatum, index: number): void {
+function checkTrained({ trained, tokenIds }: Datum, index: number): void {
+  const tokenCount = tokenIds.byteLength / 4;
   let from = 1;
-  for (const [at, { start, end }] of datum.trained.entries()) {
+  for (const [at, { start, end }] of trained.entries()) {
     if (start < from || start >= end) {
       const rule = `intervals ascend, are not empty, and this one starts at ${from} or later`;
       throw invalid(`trained[${at}].start`, `is ${start} with end ${end}; ${rule}`, index);
     }
-    if (end > datum.tokenIds.length) {
-      const rule = `there are ${datum.tokenIds.length} tokens`;
+    if (end > tokenCount) {
+      const rule = `there are ${tokenCount} tokens`;
       throw invalid(`trained[${at}].end`, `is ${end}; ${rule}`, index);
     }
     from = end;

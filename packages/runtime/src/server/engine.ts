@@ -3,6 +3,7 @@ import type {
   BatchResult,
   Checkpoint,
   CreateModelOptions,
+  ForwardOptions,
   InferenceEndpoint,
   RuntimeCapabilities,
   StepResult,
@@ -31,6 +32,40 @@ export interface EngineCheckpoint extends Omit<Checkpoint, 'clientState'> {
   readonly createdAtMs: number;
 }
 
+/** What a pass without gradients found, an array for each datum with a number for each trained token. */
+export interface ForwardOutput {
+  /** At each datum's temperature. */
+  readonly logprobs: readonly Float32Array[];
+  /** What the value head says where each token is predicted; of a model with a value head. */
+  readonly values?: readonly Float32Array[];
+}
+
+/** What an engine may tell while it works. */
+export interface WorkContext {
+  /** Says how many tokens of the batch are done; cheap, may be called often. */
+  readonly onProgress: (tokensDone: number) => void;
+}
+
+/** In what form weights are exported: the whole model with LoRA merged in, or the LoRA alone as PEFT has it. */
+export type ExportFormat = 'safetensors' | 'peft';
+
+/** What is exported in what form. */
+export interface ExportOptions {
+  /** One of the model's checkpoints. @default the weights as they are */
+  readonly uri?: string;
+  readonly format: ExportFormat;
+}
+
+/** Files that an export wrote; the server reads them when they are downloaded. */
+export interface EngineArtifact {
+  /** `path` is within the export, with `/`; `file` is where it lies. */
+  readonly files: readonly { readonly path: string; readonly file: string }[];
+  /** Optimizer steps in the weights. */
+  readonly step: number;
+  /** Called when nobody can download it any more. */
+  readonly discard: () => Promise<void>;
+}
+
 /** The part of a model's state that only the engine knows. */
 export interface EngineModelState {
   /** Optimizer steps taken. */
@@ -39,6 +74,8 @@ export interface EngineModelState {
   readonly policyVersion: number;
   /** True when weights or optimizer state are lost or half-changed, until a checkpoint is loaded. */
   readonly isCorrupted: boolean;
+  /** Number of weights that are trained. Absent: not told. */
+  readonly trainableParameterCount?: number;
 }
 
 /**
@@ -74,9 +111,12 @@ export interface EngineModel {
    * Adds the gradients of the plain weighted loss sum to the accumulator.
    * @throws AgentLightningError NON_FINITE when the loss is not finite
    */
-  forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult>;
-  /** Log-probabilities of the trained tokens at each datum's temperature; touches no gradient. */
-  logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]>;
+  forwardBackward(batch: TrainingBatch, loss: ResolvedLoss, context: WorkContext): Promise<BatchResult>;
+  /**
+   * Scores the trained tokens; touches no gradient. `useReference` comes only to engines that have the feature
+   * `reference_logprobs`: then with the weights the model began with.
+   */
+  forward(batch: TrainingBatch, options: ForwardOptions & WorkContext): Promise<ForwardOutput>;
   /** Uses the accumulated gradients and clears them, also when it skips the step as non-finite. */
   optimStep(adam: ResolvedAdam): Promise<StepResult>;
   /** Clears the accumulator without a step: a batch failed, so what is there is not what was meant. */
@@ -95,6 +135,8 @@ export interface EngineModel {
   listCheckpoints(): Promise<readonly EngineCheckpoint[]>;
   /** @throws AgentLightningError NOT_FOUND when this model has no such checkpoint */
   deleteCheckpoint(uri: string): Promise<void>;
+  /** Writes weights for other programs; needed for the features `export` and `export_peft`. */
+  exportWeights?(options: ExportOptions): Promise<EngineArtifact>;
   /** Where the model is served. */
   endpoint(): Promise<InferenceEndpoint>;
   /** Stops answering inference requests; resolves when the mode's promise about those in flight holds. */
@@ -112,8 +154,16 @@ export interface EngineModel {
 export interface RuntimeEngine {
   /** Asked once, when the server starts. */
   capabilities(): EngineCapabilities;
-  /** Makes a model with fresh weights drawn from the seed. The server never asks twice for a living model id. */
+  /**
+   * Makes a model with fresh weights drawn from the seed. The server never asks twice for a living model id, and asks for
+   * LoRA or a value head only when the capabilities have them.
+   */
   createModel(options: CreateModelOptions): Promise<EngineModel>;
+  /**
+   * What there is to measure of the machine: `memory/used_bytes`, `memory/peak_bytes`, `sampling/tokens_per_second`.
+   * Asked after every pass and step when the engine has the feature `metrics`. Cheap.
+   */
+  measurements?(): Readonly<Record<string, number>>;
   /** Called when the server has stopped; ends the inference endpoint and frees everything. */
   close(): Promise<void>;
 }

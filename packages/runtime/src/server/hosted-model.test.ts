@@ -14,6 +14,7 @@ function aModel(): HostedModel {
     modelId: 'model',
     baseModel: 'bag',
     seed: 1,
+    hasValueHead: false,
     clock: new ManualClock(),
     turns: new TurnTaking(),
     reorderWindow,

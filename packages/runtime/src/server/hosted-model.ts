@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '@agentlightning/core';
+import type { Clock, LoraConfig } from '@agentlightning/core';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
@@ -8,14 +8,22 @@ import { RuntimeError } from '../runtime-error.ts';
 import { ChangeLog } from './change-log.ts';
 import type { EngineModel } from './engine.ts';
 import { GradientLedger } from './gradient-ledger.ts';
-import { OperationRecord, type OperationWork } from './operation-record.ts';
+import { type OperationProgress, OperationRecord, type OperationWork } from './operation-record.ts';
+import { placeInLine } from './place-in-line.ts';
 import type { TurnTaking } from './turn-taking.ts';
 
-/** What a model is made of, and what it shares with the other models of the server. */
-export interface HostedModelOptions {
+/** Which model is to be made or found. */
+export interface ModelRequest {
   readonly modelId: string;
   readonly baseModel: string;
   readonly seed: number;
+  /** With every default filled in. Absent: all weights are trained. */
+  readonly lora?: Required<LoraConfig>;
+  readonly hasValueHead: boolean;
+}
+
+/** What a model is made of, and what it shares with the other models of the server. */
+export interface HostedModelOptions extends ModelRequest {
   readonly clock: Clock;
   /** One piece of work at a time in the whole engine. */
   readonly turns: TurnTaking;
@@ -36,8 +44,6 @@ const endedStates: ReadonlySet<OperationState> = new Set([
  */
 export class HostedModel {
   readonly modelId: string;
-  readonly baseModel: string;
-  readonly seed: number;
   readonly ledger: GradientLedger = new GradientLedger();
   readonly changes: ChangeLog<OperationRecord> = new ChangeLog();
   /** Tells this life of the model id from an earlier one in cursors. */
@@ -56,9 +62,27 @@ export class HostedModel {
 
   constructor(options: HostedModelOptions) {
     this.modelId = options.modelId;
-    this.baseModel = options.baseModel;
-    this.seed = options.seed;
     this.#options = options;
+  }
+
+  get baseModel(): string {
+    return this.#options.baseModel;
+  }
+
+  get hasValueHead(): boolean {
+    return this.#options.hasValueHead;
+  }
+
+  /** What of a request is not as this model was made; undefined when it is the same. */
+  differenceTo(request: ModelRequest): string | undefined {
+    const { baseModel, seed, lora, hasValueHead } = this.#options;
+    const own = { baseModel, seed, lora, hasValueHead };
+    const keys = ['baseModel', 'seed', 'lora', 'hasValueHead'] as const;
+    const differing = keys.filter((key) => JSON.stringify(own[key]) !== JSON.stringify(request[key]));
+    const text = (value: unknown): string => JSON.stringify(value) ?? 'none';
+    return differing.length === 0
+      ? undefined
+      : differing.map((key) => `${key} ${text(own[key])}, not ${text(request[key])}`).join(', ');
   }
 
   /** The first sequence number that has not been accepted. */
@@ -132,8 +156,9 @@ export class HostedModel {
     }
     const record = new OperationRecord({ modelId: this.modelId, seq }, work, this.#now());
     this.#records.set(seq, record);
-    this.changes.append(record);
     while (this.#records.has(this.#nextSeq)) this.#nextSeq += 1;
+    this.#placeInLine();
+    this.changes.append(record);
     if (!this.#isRunning) this.#idle = this.#runInOrder();
     return record;
   }
@@ -147,6 +172,14 @@ export class HostedModel {
       reason: ErrorReason.NOT_FOUND,
       message: `Operation ${seq} of model "${this.modelId}" not found; ${this.#nextSeq} is expected next`,
     });
+  }
+
+  /** Notes how far an operation is, and tells about it now and then. */
+  noteProgress(seq: number, progress: OperationProgress): void {
+    const record = this.#records.get(seq);
+    if (record?.state !== OperationState.RUNNING) return;
+    record.progress = progress;
+    if (record.mayTell(this.#now())) this.changes.append(record);
   }
 
   /** @throws RuntimeError PRECONDITION when it runs or has run */
@@ -167,16 +200,21 @@ export class HostedModel {
       if (record.state === OperationState.STAGED) this.#cancel(record, reason);
     }
     await this.#idle;
+    for (const { artifact } of this.#records.values()) await artifact?.discard();
     this.changes.close(reason);
   }
 
   /** The state as the contract has it. */
   info(): MessageInitShape<typeof ModelInfoSchema> {
     const state = this.engine?.state();
+    const { modelId, baseModel, seed, lora, hasValueHead } = this.#options;
     return {
-      modelId: this.modelId,
-      baseModel: this.baseModel,
-      seed: this.seed,
+      modelId,
+      baseModel,
+      seed,
+      ...(lora === undefined ? {} : { lora: { ...lora, targetModules: [...lora.targetModules] } }),
+      hasValueHead,
+      trainableParameterCount: BigInt(state?.trainableParameterCount ?? 0),
       nextSeq: this.#nextSeq,
       step: state?.step ?? 0,
       policyVersion: state?.policyVersion ?? 0,
@@ -190,8 +228,16 @@ export class HostedModel {
     for (let record = this.#due(); record !== undefined; record = this.#due()) {
       await this.#options.turns.run(() => this.#run(record));
       this.#nextToRun += 1;
+      this.#placeInLine();
     }
     this.#isRunning = false;
+  }
+
+  /** Tells those that wait where they stand, when there is news. */
+  #placeInLine(): void {
+    const isEngineBusy = this.#options.turns.isBusy;
+    const line = { nextToRun: this.#nextToRun, nextSeq: this.#nextSeq, isEngineBusy, nowMs: this.#now() };
+    for (const record of placeInLine(this.#records.values(), line)) this.changes.append(record);
   }
 
   #due(): OperationRecord | undefined {
@@ -223,9 +269,10 @@ export class HostedModel {
   #forgetOldResults(): void {
     const oldest = this.#now() - this.#options.resultTtlMs;
     let hasForgotten = false;
-    for (const { seq, state, endedAtMs } of this.#records.values()) {
+    for (const { seq, state, endedAtMs, artifact } of this.#records.values()) {
       if (seq === 0 || seq >= this.#nextToRun || !endedStates.has(state)) continue;
       if (endedAtMs === undefined || endedAtMs >= oldest) continue;
+      void artifact?.discard();
       this.#records.delete(seq);
       hasForgotten = true;
     }

@@ -9,14 +9,15 @@ import { maxClientStateBytes } from '../runtime-limits.ts';
 import { encodeCheckpoint } from '../wire/checkpoint.ts';
 import type { HostedModel } from './hosted-model.ts';
 import { assertName, invalid } from './invalid.ts';
+import { measureStep } from './measure.ts';
 import type { OperationOutcome } from './operation-record.ts';
 import { resolveAdam } from './resolve-parameters.ts';
-import { assertMade, assertSound } from './runtime-host.ts';
+import { assertMade, assertSound, type RuntimeHost } from './runtime-host.ts';
 
 type Execute = () => Promise<OperationOutcome>;
 
 /** A step, when the gradients are what was meant; else they are dropped. */
-export function optimStepWork(model: HostedModel, request: OptimStepRequest): Execute {
+export function optimStepWork(model: HostedModel, request: OptimStepRequest, host: RuntimeHost): Execute {
   const adam = resolveAdam(request.adam);
   return async () => {
     const engine = assertSound(model);
@@ -26,7 +27,9 @@ export function optimStepWork(model: HostedModel, request: OptimStepRequest): Ex
       await engine.discardGradients();
       throw reason;
     }
-    return { case: 'optimStep', value: await engine.optimStep(adam) };
+    const result = await engine.optimStep(adam);
+    measureStep(host, model, result);
+    return { case: 'optimStep', value: result };
   };
 }
 

@@ -1,7 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type OperationSchema, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import {
+  type OperationProgressSchema,
+  type OperationSchema,
+  OperationState,
+  QueueReason,
+} from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { toFailure } from '../wire/failure.ts';
 import { toTimestamp } from '../wire/timestamp.ts';
+import type { EngineArtifact } from './engine.ts';
 
 /** How an operation ended, as the contract has it. */
 export type OperationOutcome = NonNullable<MessageInitShape<typeof OperationSchema>['outcome']>;
@@ -20,11 +26,39 @@ export interface OperationWork {
   readonly release?: () => void;
 }
 
+/** The numbers of a forward pass, packed. */
+export interface BatchOutput {
+  readonly logprobs: Uint8Array;
+  /** Empty when the model has no value head. */
+  readonly values: Uint8Array;
+}
+
+/** Where an operation stands in the line, and why. */
+export interface QueuePlace {
+  readonly position: number;
+  readonly reason: QueueReason;
+}
+
+/** Of an operation that has just come and has no place yet. */
+export const queuedAnew: QueuePlace = { position: 0, reason: QueueReason.UNSPECIFIED };
+
+/** Of an operation that does not wait. */
+const notQueued: QueuePlace = { position: 0, reason: QueueReason.UNSPECIFIED };
+
+/** How far an operation is. */
+export interface OperationProgress {
+  readonly tokensDone: number;
+  readonly tokensTotal: number;
+}
+
 /** Which operation it is. */
 export interface OperationPlace {
   readonly modelId: string;
   readonly seq: number;
 }
+
+/** How often watchers are told of progress and place. */
+const tellEveryMs = 1_000;
 
 /** One accepted operation, from staged to ended. */
 export class OperationRecord {
@@ -37,13 +71,20 @@ export class OperationRecord {
   readonly refusal: unknown;
   /** Where in the model's changes the last change of this record stands. */
   changeIndex = 0;
-  /** Log-probabilities of a forward pass, until the record is forgotten. */
-  output: Uint8Array | null = null;
+  /** What a forward pass gave, until the record is forgotten. */
+  output: BatchOutput | null = null;
+  /** What an export wrote, until the record is forgotten. */
+  artifact: EngineArtifact | null = null;
+  /** Where it stands in the line, as last told. */
+  queue: QueuePlace = queuedAnew;
+  /** How far it is, as last told; undefined when nothing is known. */
+  progress: OperationProgress | undefined;
   #work: OperationWork | null;
   #state: OperationState = OperationState.STAGED;
   #outcome: OperationOutcome | undefined;
   #startedAtMs: number | undefined;
   #endedAtMs: number | undefined;
+  #toldAtMs: number;
 
   constructor({ modelId, seq }: OperationPlace, work: OperationWork, nowMs: number) {
     this.modelId = modelId;
@@ -51,6 +92,7 @@ export class OperationRecord {
     this.fingerprint = work.fingerprint;
     this.addsGradients = work.addsGradients;
     this.createdAtMs = nowMs;
+    this.#toldAtMs = nowMs;
     this.refusal = work.refusal;
     this.#work = work;
     if (work.refusal !== undefined) this.fail(work.refusal, nowMs);
@@ -65,15 +107,24 @@ export class OperationRecord {
     return this.#endedAtMs;
   }
 
+  /** Whether it is time to tell again how it is; if so, the time begins anew. */
+  mayTell(nowMs: number): boolean {
+    if (nowMs - this.#toldAtMs < tellEveryMs) return false;
+    this.#toldAtMs = nowMs;
+    return true;
+  }
+
   /** Marks it running and gives what is to be done. */
   start(nowMs: number): () => Promise<OperationOutcome> {
     const work = this.#work;
     this.#state = OperationState.RUNNING;
+    this.queue = notQueued;
     this.#startedAtMs = nowMs;
     return work === null ? () => Promise.resolve({ case: undefined }) : work.execute;
   }
 
   succeed(outcome: OperationOutcome, nowMs: number): void {
+    if (this.progress !== undefined) this.progress = { ...this.progress, tokensDone: this.progress.tokensTotal };
     this.#end(OperationState.SUCCEEDED, outcome, nowMs);
   }
 
@@ -94,6 +145,9 @@ export class OperationRecord {
       createTime: toTimestamp(this.createdAtMs),
       ...(this.#startedAtMs === undefined ? {} : { startTime: toTimestamp(this.#startedAtMs) }),
       ...(this.#endedAtMs === undefined ? {} : { endTime: toTimestamp(this.#endedAtMs) }),
+      queuePosition: this.queue.position,
+      queueReason: this.queue.reason,
+      ...(this.progress === undefined ? {} : { progress: progressMessage(this.progress) }),
       ...(this.#outcome === undefined ? {} : { outcome: this.#outcome }),
     };
   }
@@ -101,9 +155,15 @@ export class OperationRecord {
   #end(state: OperationState, outcome: OperationOutcome, nowMs: number): void {
     this.#state = state;
     this.#outcome = outcome;
+    this.queue = notQueued;
     this.#endedAtMs = nowMs;
     this.#work?.release?.();
     // The batch is in the closure; results are kept for long, batches need not be.
     this.#work = null;
   }
+}
+
+function progressMessage(progress: OperationProgress): MessageInitShape<typeof OperationProgressSchema> {
+  const { tokensDone, tokensTotal } = progress;
+  return { ...progress, fraction: tokensTotal === 0 ? 0 : Math.min(1, tokensDone / tokensTotal) };
 }

@@ -1,8 +1,9 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import type {
-  FetchBatchOutputResponseSchema,
-  WatchOperationsResponseSchema,
+import {
+  BatchOutputKind,
+  type FetchBatchOutputResponseSchema,
+  type WatchOperationsResponseSchema,
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { chunkBytes } from '../runtime-limits.ts';
@@ -23,15 +24,17 @@ export async function* watchOperations(
   }
 }
 
-/** The log-probabilities of a forward pass in pieces. */
+/** One output of a forward pass in pieces. */
 export async function* fetchBatchOutput(
   record: OperationRecord,
+  kind: BatchOutputKind,
 ): AsyncGenerator<MessageInitShape<typeof FetchBatchOutputResponseSchema>> {
-  const { output } = record;
-  if (output === null) {
+  const wantsValues = kind === BatchOutputKind.VALUES;
+  const output = wantsValues ? record.output?.values : record.output?.logprobs;
+  if (output === undefined || (wantsValues && output.byteLength === 0)) {
     throw new RuntimeError({
       reason: ErrorReason.PRECONDITION,
-      message: `Operation ${record.seq} of model "${record.modelId}" has no output: it is no FORWARD batch, or is not done`,
+      message: `Operation ${record.seq} of model "${record.modelId}" has no ${wantsValues ? 'values: it is no FORWARD batch of a model with a value head' : 'output: it is no FORWARD batch'}, or is not done`,
     });
   }
   for (let offset = 0; offset < output.byteLength; offset += chunkBytes) {

@@ -4,7 +4,8 @@ import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { SubmitBatchRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { decodeBatch, sha256 } from '../wire/batch.ts';
-import { checkBatch } from './check-batch.ts';
+import { type BatchRules, checkBatch } from './check-batch.ts';
+import { assertFeature } from './features.ts';
 import type { HostedModel } from './hosted-model.ts';
 import { invalid } from './invalid.ts';
 import type { RuntimeHost } from './runtime-host.ts';
@@ -34,6 +35,10 @@ export function checkHeader(header: BatchHeader, host: RuntimeHost): void {
   const { maxBatchBytes, maxBatchData } = host.limits;
   if (header.kind !== BatchKind.FORWARD && header.kind !== BatchKind.FORWARD_BACKWARD) {
     throw invalid('header.kind', `is ${header.kind}; it must be FORWARD or FORWARD_BACKWARD`);
+  }
+  if (header.useReference) {
+    if (header.kind !== BatchKind.FORWARD) throw invalid('header.use_reference', 'is only for FORWARD');
+    assertFeature(host.capabilities, 'reference_logprobs', 'header.use_reference');
   }
   assertAtMost('token_count', header.tokenCount, maxBatchTokens);
   assertAtMost('payload_bytes', header.payloadBytes, maxBatchBytes);
@@ -78,12 +83,12 @@ export async function receivePayload(
 export function unpackBatch(
   payload: Uint8Array,
   header: BatchHeader,
-  place: { readonly host: RuntimeHost; readonly model: HostedModel; readonly needsReference: boolean },
+  place: { readonly host: RuntimeHost; readonly model: HostedModel; readonly needed: BatchRules['needed'] },
 ): TrainingBatch {
   const base = place.host.capabilities.models.find(({ name }) => name === place.model.baseModel);
   if (base === undefined) throw invalid('base_model', `${place.model.baseModel} is not known`);
   const data = decode(payload);
-  const batch = checkBatch(data, { model: base, needsReference: place.needsReference });
+  const batch = checkBatch(data, { model: base, needed: place.needed });
   const tokenCount = batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0);
   if (data.length !== header.datumCount) {
     throw invalid('header.datum_count', `is ${header.datumCount}; ${data.length} came`);

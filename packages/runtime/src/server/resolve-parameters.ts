@@ -1,7 +1,23 @@
 import type { LossSpec } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import type { AdamParameters } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type { OptionalColumn } from './check-batch.ts';
 import type { EngineCapabilities, ResolvedAdam, ResolvedLoss } from './engine.ts';
 import { invalid } from './invalid.ts';
+
+/** Optional columns that a loss reads when its parameter is not 0. */
+const columnsOfParameters: Readonly<Record<OptionalColumn, string>> = {
+  reference_logprobs: 'kl_coefficient',
+  value_targets: 'value_coefficient',
+  sampling_values: 'value_clip',
+};
+
+/** The optional columns that a loss needs, each with the parameter that makes it. */
+export function columnsNeeded({ parameters }: ResolvedLoss): Partial<Record<OptionalColumn, string>> {
+  const needed = Object.entries(columnsOfParameters).filter(([, parameter]) => (parameters[parameter] ?? 0) !== 0);
+  // Without the term itself nothing is clipped.
+  const hasValueTerm = (parameters['value_coefficient'] ?? 0) !== 0;
+  return Object.fromEntries(needed.filter(([column]) => hasValueTerm || column !== 'sampling_values'));
+}
 
 /**
  * Fills in a loss's defaults.

@@ -3,9 +3,9 @@ import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { RuntimeLimits } from '../runtime-limits.ts';
 import type { EngineCapabilities, EngineModel, RuntimeEngine } from './engine.ts';
-import { HostedModel } from './hosted-model.ts';
+import { HostedModel, type ModelRequest } from './hosted-model.ts';
 import { InflightBudget } from './inflight-budget.ts';
-import { invalid } from './invalid.ts';
+import { MetricLog } from './metric-log.ts';
 import type { OperationRecord } from './operation-record.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { TurnTaking } from './turn-taking.ts';
@@ -17,13 +17,6 @@ export interface RuntimeHostOptions {
   readonly clock: Clock;
 }
 
-/** Which model is to be made or found. */
-export interface ModelRequest {
-  readonly modelId: string;
-  readonly baseModel: string;
-  readonly seed: number;
-}
-
 /** The state of a runtime server: its engine, sessions and models. */
 export class RuntimeHost {
   readonly engine: RuntimeEngine;
@@ -31,6 +24,7 @@ export class RuntimeHost {
   readonly limits: RuntimeLimits;
   readonly sessions: SessionRegistry;
   readonly budget: InflightBudget;
+  readonly metrics: MetricLog = new MetricLog();
   readonly #clock: Clock;
   readonly #turns = new TurnTaking();
   readonly #models = new Map<string, HostedModel>();
@@ -48,6 +42,11 @@ export class RuntimeHost {
   /** True until the server begins to stop. */
   get isServing(): boolean {
     return this.#stopReason === null;
+  }
+
+  /** Unix milliseconds. */
+  now(): number {
+    return this.#clock.now();
   }
 
   /**
@@ -88,11 +87,12 @@ export class RuntimeHost {
     this.touch(sessionId);
     const found = this.#models.get(request.modelId);
     const model = found === undefined || found.hasFailedToStart ? this.#addModel(request) : found;
-    if (model.baseModel !== request.baseModel || model.seed !== request.seed) {
+    const difference = model.differenceTo(request);
+    if (difference !== undefined) {
       throw new RuntimeError({
         reason: ErrorReason.CONFLICT,
-        message: `Model "${request.modelId}" is there with base ${model.baseModel} and seed ${model.seed}, not ${request.baseModel} and ${request.seed}`,
-        remedy: 'Choose another model id, or the same base and seed.',
+        message: `Model "${request.modelId}" is there with ${difference}`,
+        remedy: 'Choose another model id, or ask for the model as it was made.',
       });
     }
     model.assertLiving();
@@ -126,11 +126,18 @@ export class RuntimeHost {
     await this.engine.close();
   }
 
+  #assertRoom(modelId: string): void {
+    const { maxModels = 0 } = this.capabilities;
+    if (maxModels === 0 || this.#models.has(modelId) || this.#models.size < maxModels) return;
+    throw new RuntimeError({
+      reason: ErrorReason.PRECONDITION,
+      message: `${this.#models.size} models are there; this runtime has at most ${maxModels} at a time`,
+      remedy: 'Unload one, or raise the limit of the runtime.',
+    });
+  }
+
   #addModel(request: ModelRequest): HostedModel {
-    const names = this.capabilities.models.map(({ name }) => name);
-    if (!names.includes(request.baseModel)) {
-      throw invalid('base_model', `is "${request.baseModel}"; known are ${names.join(', ')}`);
-    }
+    this.#assertRoom(request.modelId);
     const shared = { ...this.limits, clock: this.#clock, turns: this.#turns };
     const model = new HostedModel({ ...request, ...shared });
     this.#models.set(request.modelId, model);
@@ -155,13 +162,12 @@ export function assertMade(model: HostedModel): EngineModel {
   });
 }
 
-/** @throws RuntimeError PRECONDITION when the model's state is lost or half-changed */
+/** @throws RuntimeError DATA_LOSS when the model's state is lost or half-changed */
 export function assertSound(model: HostedModel): EngineModel {
   const engine = assertMade(model);
   if (!engine.state().isCorrupted) return engine;
   throw new RuntimeError({
-    reason: ErrorReason.PRECONDITION,
+    reason: ErrorReason.DATA_LOSS,
     message: `The state of model "${model.modelId}" is lost or half-changed`,
-    remedy: 'Load a checkpoint.',
   });
 }

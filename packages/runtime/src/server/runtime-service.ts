@@ -1,24 +1,33 @@
-import type { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { BaseModelSchema, RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import type { ServiceHandlers } from '../grpc/service-handlers.ts';
 import { maxMessageBytes } from '../runtime-limits.ts';
+import type { EngineCapabilities } from './engine.ts';
 import { assertName } from './invalid.ts';
 import type { RuntimeHost } from './runtime-host.ts';
+import { watchMetrics } from './watch-metrics.ts';
 
 /** The version of the contract, as the capabilities name it. */
 export const apiVersion: string = 'v1';
 
 /** Capabilities and sessions. */
-export function runtimeHandlers(host: RuntimeHost): ServiceHandlers<(typeof RuntimeService)['method']> {
+export function runtimeHandlers(
+  host: RuntimeHost,
+  stopping: AbortSignal,
+): ServiceHandlers<(typeof RuntimeService)['method']> {
   const { capabilities, limits, sessions } = host;
   return {
     getCapabilities: async () => ({
       runtimeVersion: capabilities.runtimeVersion,
       apiVersions: [apiVersion],
       device: capabilities.device,
-      baseModels: capabilities.models.map((model) => ({ ...model })),
+      baseModels: capabilities.models.map(baseModelMessage),
       losses: capabilities.losses.map((loss) => ({ ...loss, defaults: { ...loss.defaults } })),
       maxMessageBytes,
       maxBatchTokens: capabilities.maxBatchTokens,
+      features: [...(capabilities.features ?? [])],
+      dtype: capabilities.dtype ?? '',
+      maxModels: capabilities.maxModels ?? 0,
       ...limits,
     }),
     createSession: async ({ clientSessionKey }) => {
@@ -33,5 +42,11 @@ export function runtimeHandlers(host: RuntimeHost): ServiceHandlers<(typeof Runt
       sessions.close(sessionId);
       return {};
     },
+    watchMetrics: (request, gone) => watchMetrics(host, request, AbortSignal.any([gone, stopping])),
   };
+}
+
+function baseModelMessage(model: EngineCapabilities['models'][number]): MessageInitShape<typeof BaseModelSchema> {
+  const { parameterCount = 0, loraTargetModules = [], ...facts } = model;
+  return { ...facts, parameterCount: BigInt(parameterCount), loraTargetModules: [...loraTargetModules] };
 }

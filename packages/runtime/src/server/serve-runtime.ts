@@ -104,7 +104,7 @@ function bindings(host: RuntimeHost, stopping: AbortSignal, apiKey: string | und
   };
   const open: HandlerEnvironment = { authorize: () => {}, toServiceError };
   return [
-    bindService(RuntimeService, runtimeHandlers(host), guarded),
+    bindService(RuntimeService, runtimeHandlers(host, stopping), guarded),
     bindService(TrainingService, trainingHandlers(host), guarded),
     bindService(InferenceService, inferenceHandlers(host), guarded),
     bindService(Health, healthHandlers(host, stopping), open),

@@ -1,5 +1,6 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import type { OperationKey } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { ExportCheckpointRequestSchema } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import {
   LoadCheckpointRequestSchema,
   OptimStepRequestSchema,
@@ -9,11 +10,13 @@ import {
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import type { ServiceHandlers } from '../grpc/service-handlers.ts';
 import { encodeCheckpoint } from '../wire/checkpoint.ts';
+import { downloadArtifact, exportWork } from './export-work.ts';
 import type { HostedModel } from './hosted-model.ts';
-import { assertName, invalid } from './invalid.ts';
+import { invalid } from './invalid.ts';
 import { loadCheckpointWork, optimStepWork, publishWork, saveCheckpointWork } from './model-operations.ts';
 import type { OperationOutcome, OperationRecord } from './operation-record.ts';
 import { fetchBatchOutput, watchOperations } from './operation-streams.ts';
+import { resolveModel } from './resolve-model.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 import { fingerprintOf, isRefusal, refusedWork, submitBatch } from './submit-batch.ts';
 
@@ -28,10 +31,8 @@ function modelHandlers(
   host: RuntimeHost,
 ): Pick<Handlers, 'createModel' | 'getModel' | 'unloadModel' | 'listCheckpoints' | 'deleteCheckpoint'> {
   return {
-    createModel: async ({ sessionId, modelId, baseModel, seed }) => {
-      assertName('model_id', modelId);
-      return answer(host.createModel(sessionId, { modelId, baseModel, seed }));
-    },
+    createModel: async (request) =>
+      answer(host.createModel(request.sessionId, resolveModel(request, host.capabilities))),
     getModel: async ({ modelId }) => ({ model: host.model(modelId).info() }),
     unloadModel: async ({ sessionId, modelId }) => {
       await host.unloadModel(host.ownedModel(sessionId, modelId));
@@ -51,12 +52,20 @@ function modelHandlers(
 
 function operationHandlers(
   host: RuntimeHost,
-): Pick<Handlers, 'submitBatch' | 'optimStep' | 'saveCheckpoint' | 'loadCheckpoint' | 'publishSamplerWeights'> {
+): Pick<
+  Handlers,
+  'submitBatch' | 'optimStep' | 'saveCheckpoint' | 'loadCheckpoint' | 'exportCheckpoint' | 'publishSamplerWeights'
+> {
   return {
     submitBatch: async (messages) => answer(await submitBatch(messages, host)),
     optimStep: async (request) => accept(OptimStepRequestSchema, request, { host, plan: optimStepWork }),
     saveCheckpoint: async (request) => accept(SaveCheckpointRequestSchema, request, { host, plan: saveCheckpointWork }),
     loadCheckpoint: async (request) => accept(LoadCheckpointRequestSchema, request, { host, plan: loadCheckpointWork }),
+    exportCheckpoint: async (request) =>
+      accept(ExportCheckpointRequestSchema, request, {
+        host,
+        plan: (model) => exportWork(model, request, host.capabilities),
+      }),
     publishSamplerWeights: async (request) =>
       accept(PublishSamplerWeightsRequestSchema, request, { host, plan: publishWork }),
   };
@@ -64,13 +73,14 @@ function operationHandlers(
 
 function resultHandlers(
   host: RuntimeHost,
-): Pick<Handlers, 'getOperation' | 'watchOperations' | 'fetchBatchOutput' | 'cancelOperation'> {
+): Pick<Handlers, 'getOperation' | 'watchOperations' | 'fetchBatchOutput' | 'downloadArtifact' | 'cancelOperation'> {
   return {
     getOperation: async ({ modelId, seq }) => ({
       operation: host.model(modelId).operation(seq).toMessage(),
     }),
     watchOperations: (request, signal) => watchOperations(host.model(request.modelId), request.afterCursor, signal),
-    fetchBatchOutput: ({ modelId, seq }) => fetchBatchOutput(host.model(modelId).operation(seq)),
+    fetchBatchOutput: ({ modelId, seq, kind }) => fetchBatchOutput(host.model(modelId).operation(seq), kind),
+    downloadArtifact: (request) => downloadArtifact(host.model(request.modelId), request),
     cancelOperation: async ({ key }) => {
       if (key === undefined) throw invalid('key', 'is missing');
       return answer(host.ownedModel(key.sessionId, key.modelId).cancel(key.seq));
@@ -81,7 +91,7 @@ function resultHandlers(
 /** How an operation's request becomes work. `plan` throws INVALID or TOO_LARGE for wrong content. */
 interface OperationPlan<TRequest> {
   readonly host: RuntimeHost;
-  readonly plan: (model: HostedModel, request: TRequest) => () => Promise<OperationOutcome>;
+  readonly plan: (model: HostedModel, request: TRequest, host: RuntimeHost) => () => Promise<OperationOutcome>;
 }
 
 function accept<TSchema extends DescMessage>(
@@ -96,7 +106,7 @@ function accept<TSchema extends DescMessage>(
   const known = model.findOrRefuse(key.seq, fingerprint);
   if (known !== undefined) return answer(known);
   try {
-    const execute = plan(model, request);
+    const execute = plan(model, request, host);
     return answer(model.accept(key.seq, { fingerprint, addsGradients: false, execute }));
   } catch (error) {
     if (!isRefusal(error)) throw error;

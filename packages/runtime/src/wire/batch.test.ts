@@ -20,6 +20,8 @@ const anyDatum = fc
       advantages: float32s(count),
       weights: float32s(count),
       referenceLogprobs: float32s(count),
+      valueTargets: float32s(count),
+      samplingValues: float32s(count),
       temperature: fc.double({ min: 0.01, max: 5, noNaN: true }),
       rolloutId: fc.string(),
       groupId: fc.string(),

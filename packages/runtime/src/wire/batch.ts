@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { gathered, spread } from './interval-column.ts';
 import { packArray, unpackFloat32, unpackInt32 } from './packed-array.ts';
 
 /** A batch ready to be uploaded. */
@@ -12,6 +13,8 @@ export interface EncodedBatch {
   readonly sha256: Uint8Array;
   readonly datumCount: number;
   readonly tokenCount: number;
+  /** How old the data may be, in policy versions. Undefined: as old as they are. */
+  readonly maxVersionLag: number | undefined;
 }
 
 /**
@@ -30,6 +33,7 @@ export function encodeBatch(batch: TrainingBatch): EncodedBatch {
     payload,
     sha256: sha256(payload),
     datumCount: batch.data.length,
+    maxVersionLag: batch.maxVersionLag,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
   };
 }
@@ -41,14 +45,16 @@ export function decodeBatch(payload: Uint8Array): readonly Datum[] {
 
 /** One datum with its arrays unpacked. Lengths in bytes must be multiples of four. */
 export function decodeDatum(datum: Datum): TrainingDatum {
-  const { referenceLogprobs } = datum;
+  const { referenceLogprobs, valueTargets, samplingValues } = datum;
   return {
     tokenIds: unpackInt32(datum.tokenIds),
     trained: datum.trained.map(({ start, end }) => ({ start, end })),
     samplingLogprobs: unpackFloat32(datum.samplingLogprobs),
-    advantages: unpackFloat32(datum.advantages),
-    weights: unpackFloat32(datum.weights),
+    advantages: spread(unpackFloat32(datum.advantages), datum),
+    weights: spread(unpackFloat32(datum.weights), datum),
     ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: unpackFloat32(referenceLogprobs) }),
+    ...(valueTargets === undefined ? {} : { valueTargets: unpackFloat32(valueTargets) }),
+    ...(samplingValues === undefined ? {} : { samplingValues: unpackFloat32(samplingValues) }),
     temperature: datum.temperature,
     rolloutId: datum.rolloutId,
     groupId: datum.groupId,
@@ -68,14 +74,16 @@ export function sha256(bytes: Uint8Array): Uint8Array {
 }
 
 function encodeDatum(datum: TrainingDatum): MessageInitShape<typeof DatumSchema> {
-  const { referenceLogprobs } = datum;
+  const { referenceLogprobs, valueTargets, samplingValues } = datum;
   return {
     tokenIds: packArray(datum.tokenIds),
     trained: datum.trained.map(({ start, end }) => ({ start, end })),
     samplingLogprobs: packArray(datum.samplingLogprobs),
-    advantages: packArray(datum.advantages),
-    weights: packArray(datum.weights),
+    advantages: packArray(gathered(datum.advantages, datum)),
+    weights: packArray(gathered(datum.weights, datum)),
     ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: packArray(referenceLogprobs) }),
+    ...(valueTargets === undefined ? {} : { valueTargets: packArray(valueTargets) }),
+    ...(samplingValues === undefined ? {} : { samplingValues: packArray(samplingValues) }),
     temperature: datum.temperature,
     rolloutId: datum.rolloutId,
     groupId: datum.groupId,

@@ -1,7 +1,12 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 import { create } from '@bufbuild/protobuf';
-import { ErrorReason, type RuntimeFailure, RuntimeFailureSchema } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import { RuntimeError } from '../runtime-error.ts';
+import {
+  ErrorCategory,
+  ErrorReason,
+  type RuntimeFailure,
+  RuntimeFailureSchema,
+} from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { type MemoryShortage, RuntimeError, type Staleness } from '../runtime-error.ts';
 
 /** How the errors an engine may throw are called in the contract. Others are `INTERNAL`. */
 const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
@@ -20,6 +25,7 @@ const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
 /** Any thrown value as a message of the contract. */
 export function toFailure(error: unknown): RuntimeFailure {
   const known = toRuntimeError(error);
+  const { memory, staleness } = known;
   return create(RuntimeFailureSchema, {
     reason: known.reason,
     message: plainMessage(known),
@@ -28,6 +34,10 @@ export function toFailure(error: unknown): RuntimeFailure {
     ...(known.nextSequence === undefined ? {} : { nextSeq: known.nextSequence }),
     ...(known.retryAfterMs === undefined ? {} : { retryAfterMs: known.retryAfterMs }),
     gradientsDiscarded: known.gradientsDiscarded,
+    category: known.category === 'user' ? ErrorCategory.USER : ErrorCategory.SERVER,
+    remedy: known.remedy,
+    ...(memory === undefined ? {} : { numTokens: memory.tokens, maxTokensSeenOk: memory.maxTokensSeenOk }),
+    ...staleness,
   });
 }
 
@@ -41,19 +51,35 @@ export function fromFailure(failure: RuntimeFailure): RuntimeError {
     nextSequence: failure.nextSeq,
     retryAfterMs: failure.retryAfterMs,
     gradientsDiscarded: failure.gradientsDiscarded,
+    memory: memoryOf(failure),
+    staleness: stalenessOf(failure),
+    remedy: failure.remedy === '' ? undefined : failure.remedy,
   });
+}
+
+function memoryOf({ numTokens, maxTokensSeenOk = 0 }: RuntimeFailure): MemoryShortage | undefined {
+  return numTokens === undefined ? undefined : { tokens: numTokens, maxTokensSeenOk };
+}
+
+function stalenessOf({ versionLag, maxVersionLag = 0 }: RuntimeFailure): Staleness | undefined {
+  return versionLag === undefined ? undefined : { versionLag, maxVersionLag };
 }
 
 /** Any thrown value as a {@link RuntimeError}; what is not one of ours is a fault of the runtime. */
 export function toRuntimeError(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   if (AgentLightningError.isInstance(error)) {
-    const { field, datumIndex } = error.details;
+    const { field, datumIndex, tokens, maxTokensSeenOk } = error.details;
     return new RuntimeError({
       reason: reasonOfCode[error.code] ?? ErrorReason.INTERNAL,
       message: plainMessage(error),
       field: typeof field === 'string' ? field : undefined,
       datumIndex: typeof datumIndex === 'number' ? datumIndex : undefined,
+      memory:
+        typeof tokens === 'number'
+          ? { tokens, maxTokensSeenOk: typeof maxTokensSeenOk === 'number' ? maxTokensSeenOk : 0 }
+          : undefined,
+      remedy: error.remedy,
       cause: error,
     });
   }

@@ -28,6 +28,9 @@ const statusOfReason: Readonly<Record<ErrorReason, status>> = {
   [ErrorReason.SHUTTING_DOWN]: status.UNAVAILABLE,
   [ErrorReason.INTERNAL]: status.INTERNAL,
   [ErrorReason.INCOMPLETE]: status.ABORTED,
+  [ErrorReason.STALE_WEIGHTS]: status.FAILED_PRECONDITION,
+  [ErrorReason.DATA_LOSS]: status.DATA_LOSS,
+  [ErrorReason.ENGINE_UNAVAILABLE]: status.UNAVAILABLE,
 };
 
 /**

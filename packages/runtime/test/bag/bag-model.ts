@@ -11,6 +11,7 @@ import type {
   EngineCheckpoint,
   EngineModel,
   EngineModelState,
+  ForwardOutput,
   InferenceState,
   PauseMode,
   ResolvedAdam,
@@ -54,7 +55,7 @@ export class BagModel implements EngineModel {
     let total = 0;
     let trainedTokens = 0;
     let entropy = 0;
-    const scores = await this.logprobs(batch);
+    const scores = this.#logprobs(batch);
     for (const [index, datum] of batch.data.entries()) {
       const meanLogRatio = meanLogRatioOf(datum, scores[index] ?? new Float32Array());
       for (const [at, position] of trainedPositions(datum).entries()) {
@@ -83,7 +84,11 @@ export class BagModel implements EngineModel {
     return { loss: total, trainedTokens, metrics };
   }
 
-  async logprobs(batch: TrainingBatch): Promise<readonly Float32Array[]> {
+  async forward(batch: TrainingBatch): Promise<ForwardOutput> {
+    return { logprobs: this.#logprobs(batch) };
+  }
+
+  #logprobs(batch: TrainingBatch): readonly Float32Array[] {
     return batch.data.map((datum) =>
       Float32Array.from(trainedPositions(datum), (position) => {
         const context = datum.tokenIds.subarray(0, position);

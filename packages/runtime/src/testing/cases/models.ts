@@ -9,7 +9,7 @@ export function describeModels(bench: Bench): void {
       const runtime = await bench.connect();
       const baseModel = await baseModelOf(runtime);
       const model = await bench.model({ runtime });
-      expect(await model.state()).toEqual({
+      expect(await model.state()).toMatchObject({
         modelId: model.modelId,
         baseModel,
         step: 0,
@@ -17,6 +17,7 @@ export function describeModels(bench: Bench): void {
         nextSequence: 1,
         hasPendingGradients: false,
         isCorrupted: false,
+        hasValueHead: false,
       });
     });
 

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agentlightning/runtime/v1/batch.proto.
  */
 export const file_agentlightning_runtime_v1_batch: GenFile = /*@__PURE__*/
-  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2JhdGNoLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIikKC1RyYWluZWRTcGFuEg0KBXN0YXJ0GAEgASgNEgsKA2VuZBgCIAEoDSK+AgoFRGF0dW0SEQoJdG9rZW5faWRzGAEgASgMEjcKB3RyYWluZWQYAiADKAsyJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlRyYWluZWRTcGFuEhkKEXNhbXBsaW5nX2xvZ3Byb2JzGAMgASgMEhIKCmFkdmFudGFnZXMYBCABKAwSDwoHd2VpZ2h0cxgFIAEoDBIfChJyZWZlcmVuY2VfbG9ncHJvYnMYBiABKAxIAIgBARITCgt0ZW1wZXJhdHVyZRgHIAEoARISCgpyb2xsb3V0X2lkGAggASgJEhAKCGdyb3VwX2lkGAkgASgJEhoKEm1pbl9wb2xpY3lfdmVyc2lvbhgKIAEoDRIaChJtYXhfcG9saWN5X3ZlcnNpb24YCyABKA1CFQoTX3JlZmVyZW5jZV9sb2dwcm9icyI3CgVCYXRjaBIuCgRkYXRhGAEgAygLMiAuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5EYXR1bSKUAQoITG9zc1NwZWMSDAoEbmFtZRgBIAEoCRJHCgpwYXJhbWV0ZXJzGAIgAygLMjMuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Mb3NzU3BlYy5QYXJhbWV0ZXJzRW50cnkaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiQQoMT3BlcmF0aW9uS2V5EhIKCnNlc3Npb25faWQYASABKAkSEAoIbW9kZWxfaWQYAiABKAkSCwoDc2VxGAMgASgNIvsBCgtCYXRjaEhlYWRlchI0CgNrZXkYASABKAsyJy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvbktleRIyCgRraW5kGAIgASgOMiQuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5CYXRjaEtpbmQSMQoEbG9zcxgDIAEoCzIjLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9zc1NwZWMSEwoLZGF0dW1fY291bnQYBCABKA0SEwoLdG9rZW5fY291bnQYBSABKA0SFQoNcGF5bG9hZF9ieXRlcxgGIAEoDRIOCgZzaGEyNTYYByABKAwiKgoKQmF0Y2hDaHVuaxIOCgZvZmZzZXQYASABKA0SDAoEZGF0YRgCIAEoDCpgCglCYXRjaEtpbmQSGgoWQkFUQ0hfS0lORF9VTlNQRUNJRklFRBAAEhYKEkJBVENIX0tJTkRfRk9SV0FSRBABEh8KG0JBVENIX0tJTkRfRk9SV0FSRF9CQUNLV0FSRBACYgZwcm90bzM");
+  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2JhdGNoLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIikKC1RyYWluZWRTcGFuEg0KBXN0YXJ0GAEgASgNEgsKA2VuZBgCIAEoDSKeAwoFRGF0dW0SEQoJdG9rZW5faWRzGAEgASgMEjcKB3RyYWluZWQYAiADKAsyJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlRyYWluZWRTcGFuEhkKEXNhbXBsaW5nX2xvZ3Byb2JzGAMgASgMEhIKCmFkdmFudGFnZXMYBCABKAwSDwoHd2VpZ2h0cxgFIAEoDBIfChJyZWZlcmVuY2VfbG9ncHJvYnMYBiABKAxIAIgBARITCgt0ZW1wZXJhdHVyZRgHIAEoARISCgpyb2xsb3V0X2lkGAggASgJEhAKCGdyb3VwX2lkGAkgASgJEhoKEm1pbl9wb2xpY3lfdmVyc2lvbhgKIAEoDRIaChJtYXhfcG9saWN5X3ZlcnNpb24YCyABKA0SGgoNdmFsdWVfdGFyZ2V0cxgMIAEoDEgBiAEBEhwKD3NhbXBsaW5nX3ZhbHVlcxgNIAEoDEgCiAEBQhUKE19yZWZlcmVuY2VfbG9ncHJvYnNCEAoOX3ZhbHVlX3RhcmdldHNCEgoQX3NhbXBsaW5nX3ZhbHVlcyI3CgVCYXRjaBIuCgRkYXRhGAEgAygLMiAuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5EYXR1bSKUAQoITG9zc1NwZWMSDAoEbmFtZRgBIAEoCRJHCgpwYXJhbWV0ZXJzGAIgAygLMjMuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Mb3NzU3BlYy5QYXJhbWV0ZXJzRW50cnkaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiQQoMT3BlcmF0aW9uS2V5EhIKCnNlc3Npb25faWQYASABKAkSEAoIbW9kZWxfaWQYAiABKAkSCwoDc2VxGAMgASgNIsQCCgtCYXRjaEhlYWRlchI0CgNrZXkYASABKAsyJy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvbktleRIyCgRraW5kGAIgASgOMiQuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5CYXRjaEtpbmQSMQoEbG9zcxgDIAEoCzIjLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9zc1NwZWMSEwoLZGF0dW1fY291bnQYBCABKA0SEwoLdG9rZW5fY291bnQYBSABKA0SFQoNcGF5bG9hZF9ieXRlcxgGIAEoDRIOCgZzaGEyNTYYByABKAwSFQoNdXNlX3JlZmVyZW5jZRgIIAEoCBIcCg9tYXhfdmVyc2lvbl9sYWcYCSABKA1IAIgBAUISChBfbWF4X3ZlcnNpb25fbGFnIioKCkJhdGNoQ2h1bmsSDgoGb2Zmc2V0GAEgASgNEgwKBGRhdGEYAiABKAwqYAoJQmF0Y2hLaW5kEhoKFkJBVENIX0tJTkRfVU5TUEVDSUZJRUQQABIWChJCQVRDSF9LSU5EX0ZPUldBUkQQARIfChtCQVRDSF9LSU5EX0ZPUldBUkRfQkFDS1dBUkQQAmIGcHJvdG8z");
 
 /**
  * A half-open interval of positions in a token sequence.
@@ -69,14 +69,16 @@ export type Datum = Message<"agentlightning.runtime.v1.Datum"> & {
   samplingLogprobs: Uint8Array;
 
   /**
-   * float32[N]: advantage of each trained token. Finite.
+   * Advantage of each trained token: float32[N]; or one number for each interval of `trained`; or one for
+   * all, as float32[1]. Finite.
    *
    * @generated from field: bytes advantages = 4;
    */
   advantages: Uint8Array;
 
   /**
-   * float32[N]: weight of each trained token in the loss sum; all normalisation lives here. Finite.
+   * Weight of each trained token in the loss sum; all normalisation lives here. float32[N]; or one number
+   * for each interval of `trained`; or one for all, as float32[1]. Finite.
    *
    * @generated from field: bytes weights = 5;
    */
@@ -123,6 +125,22 @@ export type Datum = Message<"agentlightning.runtime.v1.Datum"> & {
    * @generated from field: uint32 max_policy_version = 11;
    */
   maxPolicyVersion: number;
+
+  /**
+   * float32[N]: what the value head should say at each trained token, such as the return from there on;
+   * needed when value_coefficient is not 0. Finite.
+   *
+   * @generated from field: optional bytes value_targets = 12;
+   */
+  valueTargets?: Uint8Array | undefined;
+
+  /**
+   * float32[N]: what the value head said at each trained token when the targets were made; needed when
+   * value_clip is not 0. Finite.
+   *
+   * @generated from field: optional bytes sampling_values = 13;
+   */
+  samplingValues?: Uint8Array | undefined;
 };
 
 /**
@@ -170,7 +188,8 @@ export type LossSpec = Message<"agentlightning.runtime.v1.LossSpec"> & {
 
   /**
    * Parameters by name: `clip_low`, `clip_high`, `dual_clip`, `entropy_coefficient`, `kl_coefficient`,
-   * `kl_estimator`. What is absent takes the default of the capabilities; an unknown name is refused.
+   * `kl_estimator`, `value_coefficient`, `value_clip`. What is absent takes the default of the
+   * capabilities; an unknown name is refused.
    *
    * @generated from field: map<string, double> parameters = 2;
    */
@@ -274,6 +293,23 @@ export type BatchHeader = Message<"agentlightning.runtime.v1.BatchHeader"> & {
    * @generated from field: bytes sha256 = 7;
    */
   sha256: Uint8Array;
+
+  /**
+   * True to use the reference weights: those the model began with, so the base with LoRA off. Only with
+   * FORWARD, and only when the capabilities have the feature `reference_logprobs`; else INVALID.
+   *
+   * @generated from field: bool use_reference = 8;
+   */
+  useReference: boolean;
+
+  /**
+   * How many policy versions old the data may be when their turn comes: the model's policy_version then,
+   * minus a datum's min_policy_version. Beyond it the operation fails with STALE_WEIGHTS, and is a failed
+   * batch like any other. Absent: as old as they are.
+   *
+   * @generated from field: optional uint32 max_version_lag = 9;
+   */
+  maxVersionLag?: number | undefined;
 };
 
 /**
@@ -325,7 +361,7 @@ export const BatchKind = {
   UNSPECIFIED: 0,
 
   /**
-   * Only compute log-probabilities; FetchBatchOutput has them.
+   * Only compute log-probabilities, and values when the model has a value head; FetchBatchOutput has them.
    *
    * @generated from enum value: BATCH_KIND_FORWARD = 1;
    */

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agentlightning/runtime/v1/error.proto.
  */
 export const file_agentlightning_runtime_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2Vycm9yLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIoMCCg5SdW50aW1lRmFpbHVyZRI2CgZyZWFzb24YASABKA4yJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkVycm9yUmVhc29uEg8KB21lc3NhZ2UYAiABKAkSDQoFZmllbGQYAyABKAkSGAoLZGF0dW1faW5kZXgYBCABKA1IAIgBARIVCghuZXh0X3NlcRgFIAEoDUgBiAEBEhsKDnJldHJ5X2FmdGVyX21zGAYgASgNSAKIAQESGwoTZ3JhZGllbnRzX2Rpc2NhcmRlZBgHIAEoCEIOCgxfZGF0dW1faW5kZXhCCwoJX25leHRfc2VxQhEKD19yZXRyeV9hZnRlcl9tcyrQBAoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoURVJST1JfUkVBU09OX0lOVkFMSUQQARIaChZFUlJPUl9SRUFTT05fTk9UX0ZPVU5EEAISGQoVRVJST1JfUkVBU09OX0NPTkZMSUNUEAMSIAocRVJST1JfUkVBU09OX1NFUVVFTkNFX1JFVVNFRBAEEh0KGUVSUk9SX1JFQVNPTl9TRVFVRU5DRV9HQVAQBRIdChlFUlJPUl9SRUFTT05fUFJFQ09ORElUSU9OEAYSGgoWRVJST1JfUkVBU09OX1RPT19MQVJHRRAHEhsKF0VSUk9SX1JFQVNPTl9RVUVVRV9GVUxMEAgSHgoaRVJST1JfUkVBU09OX09VVF9PRl9NRU1PUlkQCRIbChdFUlJPUl9SRUFTT05fTk9OX0ZJTklURRAKEhoKFkVSUk9SX1JFQVNPTl9DQU5DRUxMRUQQCxIfChtFUlJPUl9SRUFTT05fUkVTVUxUX0VYUElSRUQQDBIgChxFUlJPUl9SRUFTT05fU0VTU0lPTl9FWFBJUkVEEA0SIwofRVJST1JfUkVBU09OX1NFU1NJT05fU1VQRVJTRURFRBAOEiAKHEVSUk9SX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQDxIeChpFUlJPUl9SRUFTT05fU0hVVFRJTkdfRE9XThAQEhkKFUVSUk9SX1JFQVNPTl9JTlRFUk5BTBAREhsKF0VSUk9SX1JFQVNPTl9JTkNPTVBMRVRFEBJiBnByb3RvMw");
+  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2Vycm9yLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIosECg5SdW50aW1lRmFpbHVyZRI2CgZyZWFzb24YASABKA4yJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkVycm9yUmVhc29uEg8KB21lc3NhZ2UYAiABKAkSDQoFZmllbGQYAyABKAkSGAoLZGF0dW1faW5kZXgYBCABKA1IAIgBARIVCghuZXh0X3NlcRgFIAEoDUgBiAEBEhsKDnJldHJ5X2FmdGVyX21zGAYgASgNSAKIAQESGwoTZ3JhZGllbnRzX2Rpc2NhcmRlZBgHIAEoCBI6CghjYXRlZ29yeRgIIAEoDjIoLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuRXJyb3JDYXRlZ29yeRIOCgZyZW1lZHkYCSABKAkSFwoKbnVtX3Rva2VucxgKIAEoDUgDiAEBEh8KEm1heF90b2tlbnNfc2Vlbl9vaxgLIAEoDUgEiAEBEhgKC3ZlcnNpb25fbGFnGAwgASgNSAWIAQESHAoPbWF4X3ZlcnNpb25fbGFnGA0gASgNSAaIAQFCDgoMX2RhdHVtX2luZGV4QgsKCV9uZXh0X3NlcUIRCg9fcmV0cnlfYWZ0ZXJfbXNCDQoLX251bV90b2tlbnNCFQoTX21heF90b2tlbnNfc2Vlbl9va0IOCgxfdmVyc2lvbl9sYWdCEgoQX21heF92ZXJzaW9uX2xhZyqxBQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoURVJST1JfUkVBU09OX0lOVkFMSUQQARIaChZFUlJPUl9SRUFTT05fTk9UX0ZPVU5EEAISGQoVRVJST1JfUkVBU09OX0NPTkZMSUNUEAMSIAocRVJST1JfUkVBU09OX1NFUVVFTkNFX1JFVVNFRBAEEh0KGUVSUk9SX1JFQVNPTl9TRVFVRU5DRV9HQVAQBRIdChlFUlJPUl9SRUFTT05fUFJFQ09ORElUSU9OEAYSGgoWRVJST1JfUkVBU09OX1RPT19MQVJHRRAHEhsKF0VSUk9SX1JFQVNPTl9RVUVVRV9GVUxMEAgSHgoaRVJST1JfUkVBU09OX09VVF9PRl9NRU1PUlkQCRIbChdFUlJPUl9SRUFTT05fTk9OX0ZJTklURRAKEhoKFkVSUk9SX1JFQVNPTl9DQU5DRUxMRUQQCxIfChtFUlJPUl9SRUFTT05fUkVTVUxUX0VYUElSRUQQDBIgChxFUlJPUl9SRUFTT05fU0VTU0lPTl9FWFBJUkVEEA0SIwofRVJST1JfUkVBU09OX1NFU1NJT05fU1VQRVJTRURFRBAOEiAKHEVSUk9SX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQDxIeChpFUlJPUl9SRUFTT05fU0hVVFRJTkdfRE9XThAQEhkKFUVSUk9SX1JFQVNPTl9JTlRFUk5BTBAREhsKF0VSUk9SX1JFQVNPTl9JTkNPTVBMRVRFEBISHgoaRVJST1JfUkVBU09OX1NUQUxFX1dFSUdIVFMQExIaChZFUlJPUl9SRUFTT05fREFUQV9MT1NTEBQSIwofRVJST1JfUkVBU09OX0VOR0lORV9VTkFWQUlMQUJMRRAVKmMKDUVycm9yQ2F0ZWdvcnkSHgoaRVJST1JfQ0FURUdPUllfVU5TUEVDSUZJRUQQABIXChNFUlJPUl9DQVRFR09SWV9VU0VSEAESGQoVRVJST1JfQ0FURUdPUllfU0VSVkVSEAJiBnByb3RvMw");
 
 /**
  * What went wrong. It stands in the result of a failed operation, and, serialised, in the trailing
@@ -55,7 +55,8 @@ export type RuntimeFailure = Message<"agentlightning.runtime.v1.RuntimeFailure">
   nextSeq?: number | undefined;
 
   /**
-   * How long to wait before the same request may be tried again, in milliseconds. Set with QUEUE_FULL.
+   * How long to wait before the same request may be tried again, in milliseconds. Set with QUEUE_FULL and
+   * ENGINE_UNAVAILABLE.
    *
    * @generated from field: optional uint32 retry_after_ms = 6;
    */
@@ -67,6 +68,49 @@ export type RuntimeFailure = Message<"agentlightning.runtime.v1.RuntimeFailure">
    * @generated from field: bool gradients_discarded = 7;
    */
   gradientsDiscarded: boolean;
+
+  /**
+   * Whose fault it is.
+   *
+   * @generated from field: agentlightning.runtime.v1.ErrorCategory category = 8;
+   */
+  category: ErrorCategory;
+
+  /**
+   * What to do about it; for people. Empty when there is nothing to say.
+   *
+   * @generated from field: string remedy = 9;
+   */
+  remedy: string;
+
+  /**
+   * How many tokens the engine had in hand when memory ran out: those of the batch, or of the piece of it
+   * that did not fit. Set with OUT_OF_MEMORY.
+   *
+   * @generated from field: optional uint32 num_tokens = 10;
+   */
+  numTokens?: number | undefined;
+
+  /**
+   * The most tokens of that kind that have fitted so far; 0 when none have. Set with OUT_OF_MEMORY.
+   *
+   * @generated from field: optional uint32 max_tokens_seen_ok = 11;
+   */
+  maxTokensSeenOk?: number | undefined;
+
+  /**
+   * How many policy versions old the datum is. Set with STALE_WEIGHTS.
+   *
+   * @generated from field: optional uint32 version_lag = 12;
+   */
+  versionLag?: number | undefined;
+
+  /**
+   * How old the batch allowed. Set with STALE_WEIGHTS.
+   *
+   * @generated from field: optional uint32 max_version_lag = 13;
+   */
+  maxVersionLag?: number | undefined;
 };
 
 /**
@@ -125,7 +169,7 @@ export const ErrorReason = {
   SEQUENCE_GAP: 5,
 
   /**
-   * Something this depends on is not so: a batch failed, nothing is accumulated, the state is corrupted. [FAILED_PRECONDITION]
+   * Something this depends on is not so: a batch failed, nothing is accumulated. [FAILED_PRECONDITION]
    *
    * @generated from enum value: ERROR_REASON_PRECONDITION = 6;
    */
@@ -146,7 +190,8 @@ export const ErrorReason = {
   QUEUE_FULL: 8,
 
   /**
-   * The engine's memory did not suffice; split the batch. [RESOURCE_EXHAUSTED]
+   * The engine's memory did not suffice; split the batch. `num_tokens` and `max_tokens_seen_ok` say how
+   * far. The runtime and the model's weights are sound. [RESOURCE_EXHAUSTED]
    *
    * @generated from enum value: ERROR_REASON_OUT_OF_MEMORY = 9;
    */
@@ -214,6 +259,29 @@ export const ErrorReason = {
    * @generated from enum value: ERROR_REASON_INCOMPLETE = 18;
    */
   INCOMPLETE: 18,
+
+  /**
+   * The data are older than the batch's max_version_lag allows; `version_lag` says how old. Drop them and
+   * sample again. [FAILED_PRECONDITION]
+   *
+   * @generated from enum value: ERROR_REASON_STALE_WEIGHTS = 19;
+   */
+  STALE_WEIGHTS: 19,
+
+  /**
+   * The model's weights or optimizer state are lost or half-changed; load a checkpoint. [DATA_LOSS]
+   *
+   * @generated from enum value: ERROR_REASON_DATA_LOSS = 20;
+   */
+  DATA_LOSS: 20,
+
+  /**
+   * The engine behind the runtime is away for a moment, such as a worker that restarts; the same request
+   * is good after `retry_after_ms`. [UNAVAILABLE]
+   *
+   * @generated from enum value: ERROR_REASON_ENGINE_UNAVAILABLE = 21;
+   */
+  ENGINE_UNAVAILABLE: 21,
 } as const;
 
 /**
@@ -228,4 +296,45 @@ export type ErrorReason = (typeof ErrorReason)[keyof typeof ErrorReason] | Unkno
  */
 export const ErrorReasonSchema: GenEnum<ErrorReason> = /*@__PURE__*/
   enumDesc(file_agentlightning_runtime_v1_error, 0);
+
+/**
+ * Whose fault it is, so who can do something about it.
+ *
+ * @generated from enum agentlightning.runtime.v1.ErrorCategory
+ */
+export const ErrorCategory = {
+  /**
+   * Not told.
+   *
+   * @generated from enum value: ERROR_CATEGORY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The caller's: the same request fails again.
+   *
+   * @generated from enum value: ERROR_CATEGORY_USER = 1;
+   */
+  USER: 1,
+
+  /**
+   * The runtime's, or of the machine it runs on.
+   *
+   * @generated from enum value: ERROR_CATEGORY_SERVER = 2;
+   */
+  SERVER: 2,
+} as const;
+
+/**
+ * Whose fault it is, so who can do something about it.
+ *
+ * @generated from enum agentlightning.runtime.v1.ErrorCategory
+ */
+export type ErrorCategory = (typeof ErrorCategory)[keyof typeof ErrorCategory] | UnknownEnum;
+
+/**
+ * Describes the enum agentlightning.runtime.v1.ErrorCategory.
+ */
+export const ErrorCategorySchema: GenEnum<ErrorCategory> = /*@__PURE__*/
+  enumDesc(file_agentlightning_runtime_v1_error, 1);
 

@@ -12,7 +12,43 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlightning/runtime/v1/model.proto.
  */
 export const file_agentlightning_runtime_v1_model: GenFile = /*@__PURE__*/
-  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL21vZGVsLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIqwBCglNb2RlbEluZm8SEAoIbW9kZWxfaWQYASABKAkSEgoKYmFzZV9tb2RlbBgCIAEoCRIMCgRzZWVkGAMgASgNEhAKCG5leHRfc2VxGAQgASgNEgwKBHN0ZXAYBSABKA0SFgoOcG9saWN5X3ZlcnNpb24YBiABKA0SHQoVaGFzX3BlbmRpbmdfZ3JhZGllbnRzGAcgASgIEhQKDGlzX2NvcnJ1cHRlZBgIIAEoCCKsAQoOQ2hlY2twb2ludEluZm8SCwoDdXJpGAEgASgJEgwKBG5hbWUYAiABKAkSDAoEc3RlcBgDIAEoDRIWCg5wb2xpY3lfdmVyc2lvbhgEIAEoDRISCgpzaXplX2J5dGVzGAUgASgEEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxjbGllbnRfc3RhdGUYByABKAwiTAoRSW5mZXJlbmNlRW5kcG9pbnQSEAoIYmFzZV91cmwYASABKAkSDQoFbW9kZWwYAiABKAkSFgoOcG9saWN5X3ZlcnNpb24YAyABKA0iTgoOSW5mZXJlbmNlU3RhdGUSEQoJaXNfcGF1c2VkGAEgASgIEhEKCWluX2ZsaWdodBgCIAEoDRIWCg5wb2xpY3lfdmVyc2lvbhgDIAEoDWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL21vZGVsLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIkEKCkxvcmFDb25maWcSDAoEcmFuaxgBIAEoDRINCgVhbHBoYRgCIAEoARIWCg50YXJnZXRfbW9kdWxlcxgDIAMoCSKcAgoJTW9kZWxJbmZvEhAKCG1vZGVsX2lkGAEgASgJEhIKCmJhc2VfbW9kZWwYAiABKAkSDAoEc2VlZBgDIAEoDRIQCghuZXh0X3NlcRgEIAEoDRIMCgRzdGVwGAUgASgNEhYKDnBvbGljeV92ZXJzaW9uGAYgASgNEh0KFWhhc19wZW5kaW5nX2dyYWRpZW50cxgHIAEoCBIUCgxpc19jb3JydXB0ZWQYCCABKAgSMwoEbG9yYRgJIAEoCzIlLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9yYUNvbmZpZxIWCg5oYXNfdmFsdWVfaGVhZBgKIAEoCBIhChl0cmFpbmFibGVfcGFyYW1ldGVyX2NvdW50GAsgASgEIqwBCg5DaGVja3BvaW50SW5mbxILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDnBvbGljeV92ZXJzaW9uGAQgASgNEhIKCnNpemVfYnl0ZXMYBSABKAQSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGNsaWVudF9zdGF0ZRgHIAEoDCJMChFJbmZlcmVuY2VFbmRwb2ludBIQCghiYXNlX3VybBgBIAEoCRINCgVtb2RlbBgCIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgDIAEoDSJOCg5JbmZlcmVuY2VTdGF0ZRIRCglpc19wYXVzZWQYASABKAgSEQoJaW5fZmxpZ2h0GAIgASgNEhYKDnBvbGljeV92ZXJzaW9uGAMgASgNYgZwcm90bzM", [file_google_protobuf_timestamp]);
+
+/**
+ * Trains two thin matrices beside each frozen one of the base (Hu et al. 2021) instead of all weights.
+ *
+ * @generated from message agentlightning.runtime.v1.LoraConfig
+ */
+export type LoraConfig = Message<"agentlightning.runtime.v1.LoraConfig"> & {
+  /**
+   * Rank of the thin matrices, from 1 to the base model's max_lora_rank.
+   *
+   * @generated from field: uint32 rank = 1;
+   */
+  rank: number;
+
+  /**
+   * Their product counts times alpha / rank. > 0; 0 stands for the rank, so a factor of 1.
+   *
+   * @generated from field: double alpha = 2;
+   */
+  alpha: number;
+
+  /**
+   * Names of the linear layers that get them, as the base model calls them: `q_proj`, `down_proj`.
+   * None: all linear layers but the head.
+   *
+   * @generated from field: repeated string target_modules = 3;
+   */
+  targetModules: string[];
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.LoraConfig.
+ * Use `create(LoraConfigSchema)` to create a new message.
+ */
+export const LoraConfigSchema: GenMessage<LoraConfig> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_model, 0);
 
 /**
  * The state of a model: all that a restarted client needs to go on.
@@ -75,6 +111,27 @@ export type ModelInfo = Message<"agentlightning.runtime.v1.ModelInfo"> & {
    * @generated from field: bool is_corrupted = 8;
    */
   isCorrupted: boolean;
+
+  /**
+   * What is trained beside frozen weights, with every default filled in. Absent: all weights are trained.
+   *
+   * @generated from field: agentlightning.runtime.v1.LoraConfig lora = 9;
+   */
+  lora?: LoraConfig | undefined;
+
+  /**
+   * True when the model has a value head.
+   *
+   * @generated from field: bool has_value_head = 10;
+   */
+  hasValueHead: boolean;
+
+  /**
+   * Number of weights that are trained. 0: not told.
+   *
+   * @generated from field: uint64 trainable_parameter_count = 11;
+   */
+  trainableParameterCount: bigint;
 };
 
 /**
@@ -82,7 +139,7 @@ export type ModelInfo = Message<"agentlightning.runtime.v1.ModelInfo"> & {
  * Use `create(ModelInfoSchema)` to create a new message.
  */
 export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_model, 0);
+  messageDesc(file_agentlightning_runtime_v1_model, 1);
 
 /**
  * A saved state of a model.
@@ -145,7 +202,7 @@ export type CheckpointInfo = Message<"agentlightning.runtime.v1.CheckpointInfo">
  * Use `create(CheckpointInfoSchema)` to create a new message.
  */
 export const CheckpointInfoSchema: GenMessage<CheckpointInfo> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_model, 1);
+  messageDesc(file_agentlightning_runtime_v1_model, 2);
 
 /**
  * Where a model is served, in OpenAI's API.
@@ -180,7 +237,7 @@ export type InferenceEndpoint = Message<"agentlightning.runtime.v1.InferenceEndp
  * Use `create(InferenceEndpointSchema)` to create a new message.
  */
 export const InferenceEndpointSchema: GenMessage<InferenceEndpoint> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_model, 2);
+  messageDesc(file_agentlightning_runtime_v1_model, 3);
 
 /**
  * Whether a model answers inference requests now.
@@ -215,5 +272,5 @@ export type InferenceState = Message<"agentlightning.runtime.v1.InferenceState">
  * Use `create(InferenceStateSchema)` to create a new message.
  */
 export const InferenceStateSchema: GenMessage<InferenceState> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_model, 3);
+  messageDesc(file_agentlightning_runtime_v1_model, 4);
 

@@ -4,6 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ArtifactInfo } from "./artifact_pb.ts";
+import { file_agentlightning_runtime_v1_artifact } from "./artifact_pb.ts";
 import type { RuntimeFailure } from "./error_pb.ts";
 import { file_agentlightning_runtime_v1_error } from "./error_pb.ts";
 import type { CheckpointInfo, InferenceEndpoint, ModelInfo } from "./model_pb.ts";
@@ -16,7 +18,42 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file agentlightning/runtime/v1/operation.proto.
  */
 export const file_agentlightning_runtime_v1_operation: GenFile = /*@__PURE__*/
-  fileDesc("CilhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL29wZXJhdGlvbi5wcm90bxIZYWdlbnRsaWdodG5pbmcucnVudGltZS52MSLvBAoJT3BlcmF0aW9uEhAKCG1vZGVsX2lkGAEgASgJEgsKA3NlcRgCIAEoDRI4CgVzdGF0ZRgDIAEoDjIpLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uU3RhdGUSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0X3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI3CgViYXRjaBgKIAEoCzImLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQmF0Y2hSZXN1bHRIABJACgpvcHRpbV9zdGVwGAsgASgLMiouYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5PcHRpbVN0ZXBSZXN1bHRIABI/CgpjaGVja3BvaW50GAwgASgLMikuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5DaGVja3BvaW50SW5mb0gAEkAKCGVuZHBvaW50GA0gASgLMiwuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5JbmZlcmVuY2VFbmRwb2ludEgAEjUKBW1vZGVsGA4gASgLMiQuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Nb2RlbEluZm9IABI6CgVlcnJvchgUIAEoCzIpLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuUnVudGltZUZhaWx1cmVIAEIJCgdvdXRjb21lIlkKDk9wZXJhdGlvbkV2ZW50Eg4KBmN1cnNvchgBIAEoCRI3CglvcGVyYXRpb24YAiABKAsyJC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvbiK/AQoLQmF0Y2hSZXN1bHQSDAoEbG9zcxgBIAEoARIWCg50cmFpbmVkX3Rva2VucxgCIAEoDRJECgdtZXRyaWNzGAMgAygLMjMuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5CYXRjaFJlc3VsdC5NZXRyaWNzRW50cnkSFAoMb3V0cHV0X2J5dGVzGAQgASgNGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkoKD09wdGltU3RlcFJlc3VsdBIMCgRzdGVwGAEgASgNEhUKDWdyYWRpZW50X25vcm0YAiABKAESEgoKaXNfc2tpcHBlZBgDIAEoCCrEAQoOT3BlcmF0aW9uU3RhdGUSHwobT1BFUkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWT1BFUkFUSU9OX1NUQVRFX1NUQUdFRBABEhsKF09QRVJBVElPTl9TVEFURV9SVU5OSU5HEAISHQoZT1BFUkFUSU9OX1NUQVRFX1NVQ0NFRURFRBADEhoKFk9QRVJBVElPTl9TVEFURV9GQUlMRUQQBBIdChlPUEVSQVRJT05fU1RBVEVfQ0FOQ0VMTEVEEAViBnByb3RvMw", [file_agentlightning_runtime_v1_error, file_agentlightning_runtime_v1_model, file_google_protobuf_timestamp]);
+  fileDesc("CilhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL29wZXJhdGlvbi5wcm90bxIZYWdlbnRsaWdodG5pbmcucnVudGltZS52MSJQChFPcGVyYXRpb25Qcm9ncmVzcxIQCghmcmFjdGlvbhgBIAEoARITCgt0b2tlbnNfZG9uZRgCIAEoDRIUCgx0b2tlbnNfdG90YWwYAyABKA0iwgYKCU9wZXJhdGlvbhIQCghtb2RlbF9pZBgBIAEoCRILCgNzZXEYAiABKA0SOAoFc3RhdGUYAyABKA4yKS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvblN0YXRlEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoIcHJvZ3Jlc3MYByABKAsyLC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvblByb2dyZXNzEhYKDnF1ZXVlX3Bvc2l0aW9uGAggASgNEjwKDHF1ZXVlX3JlYXNvbhgJIAEoDjImLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuUXVldWVSZWFzb24SNwoFYmF0Y2gYCiABKAsyJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhdGNoUmVzdWx0SAASQAoKb3B0aW1fc3RlcBgLIAEoCzIqLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3B0aW1TdGVwUmVzdWx0SAASPwoKY2hlY2twb2ludBgMIAEoCzIpLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ2hlY2twb2ludEluZm9IABJACghlbmRwb2ludBgNIAEoCzIsLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuSW5mZXJlbmNlRW5kcG9pbnRIABI1CgVtb2RlbBgOIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTW9kZWxJbmZvSAASOwoIYXJ0aWZhY3QYDyABKAsyJy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkFydGlmYWN0SW5mb0gAEjoKBWVycm9yGBQgASgLMikuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5SdW50aW1lRmFpbHVyZUgAQgkKB291dGNvbWUiWQoOT3BlcmF0aW9uRXZlbnQSDgoGY3Vyc29yGAEgASgJEjcKCW9wZXJhdGlvbhgCIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uItsBCgtCYXRjaFJlc3VsdBIMCgRsb3NzGAEgASgBEhYKDnRyYWluZWRfdG9rZW5zGAIgASgNEkQKB21ldHJpY3MYAyADKAsyMy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhdGNoUmVzdWx0Lk1ldHJpY3NFbnRyeRIUCgxvdXRwdXRfYnl0ZXMYBCABKA0SGgoSdmFsdWVfb3V0cHV0X2J5dGVzGAUgASgNGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkoKD09wdGltU3RlcFJlc3VsdBIMCgRzdGVwGAEgASgNEhUKDWdyYWRpZW50X25vcm0YAiABKAESEgoKaXNfc2tpcHBlZBgDIAEoCCrEAQoOT3BlcmF0aW9uU3RhdGUSHwobT1BFUkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWT1BFUkFUSU9OX1NUQVRFX1NUQUdFRBABEhsKF09QRVJBVElPTl9TVEFURV9SVU5OSU5HEAISHQoZT1BFUkFUSU9OX1NUQVRFX1NVQ0NFRURFRBADEhoKFk9QRVJBVElPTl9TVEFURV9GQUlMRUQQBBIdChlPUEVSQVRJT05fU1RBVEVfQ0FOQ0VMTEVEEAUqpQEKC1F1ZXVlUmVhc29uEhwKGFFVRVVFX1JFQVNPTl9VTlNQRUNJRklFRBAAEiIKHlFVRVVFX1JFQVNPTl9FQVJMSUVSX09QRVJBVElPThABEh0KGVFVRVVFX1JFQVNPTl9TRVFVRU5DRV9HQVAQAhIcChhRVUVVRV9SRUFTT05fRU5HSU5FX0JVU1kQAxIXChNRVUVVRV9SRUFTT05fUEFVU0VEEARiBnByb3RvMw", [file_agentlightning_runtime_v1_artifact, file_agentlightning_runtime_v1_error, file_agentlightning_runtime_v1_model, file_google_protobuf_timestamp]);
+
+/**
+ * How far an operation is.
+ *
+ * @generated from message agentlightning.runtime.v1.OperationProgress
+ */
+export type OperationProgress = Message<"agentlightning.runtime.v1.OperationProgress"> & {
+  /**
+   * From 0 to 1.
+   *
+   * @generated from field: double fraction = 1;
+   */
+  fraction: number;
+
+  /**
+   * Tokens done; 0 when it is not about tokens.
+   *
+   * @generated from field: uint32 tokens_done = 2;
+   */
+  tokensDone: number;
+
+  /**
+   * Tokens in all; 0 when it is not about tokens.
+   *
+   * @generated from field: uint32 tokens_total = 3;
+   */
+  tokensTotal: number;
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.OperationProgress.
+ * Use `create(OperationProgressSchema)` to create a new message.
+ */
+export const OperationProgressSchema: GenMessage<OperationProgress> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_operation, 0);
 
 /**
  * Work the runtime has accepted. It goes on whatever becomes of the connection.
@@ -67,6 +104,28 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
   endTime?: Timestamp | undefined;
 
   /**
+   * How far it is, told about once a second while it runs. Absent when the runtime does not know.
+   *
+   * @generated from field: agentlightning.runtime.v1.OperationProgress progress = 7;
+   */
+  progress?: OperationProgress | undefined;
+
+  /**
+   * How many operations of the model's sequence must run before it, missing ones included. 0 when it
+   * is next, runs or has ended. Told again about once a second while it waits and moves up.
+   *
+   * @generated from field: uint32 queue_position = 8;
+   */
+  queuePosition: number;
+
+  /**
+   * Why it waits.
+   *
+   * @generated from field: agentlightning.runtime.v1.QueueReason queue_reason = 9;
+   */
+  queueReason: QueueReason;
+
+  /**
    * How it ended. Absent before. A publish has `endpoint`, saving and loading have `checkpoint`.
    *
    * @generated from oneof agentlightning.runtime.v1.Operation.outcome
@@ -113,6 +172,14 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
     case: "model";
   } | {
     /**
+     * Of ExportCheckpoint.
+     *
+     * @generated from field: agentlightning.runtime.v1.ArtifactInfo artifact = 15;
+     */
+    value: ArtifactInfo;
+    case: "artifact";
+  } | {
+    /**
      * Of anything that failed or was cancelled.
      *
      * @generated from field: agentlightning.runtime.v1.RuntimeFailure error = 20;
@@ -127,10 +194,10 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
  * Use `create(OperationSchema)` to create a new message.
  */
 export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_operation, 0);
+  messageDesc(file_agentlightning_runtime_v1_operation, 1);
 
 /**
- * An operation that is new or has changed its state.
+ * An operation that is new, or has changed its state, its progress or its place in the queue.
  *
  * @generated from message agentlightning.runtime.v1.OperationEvent
  */
@@ -155,7 +222,7 @@ export type OperationEvent = Message<"agentlightning.runtime.v1.OperationEvent">
  * Use `create(OperationEventSchema)` to create a new message.
  */
 export const OperationEventSchema: GenMessage<OperationEvent> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_operation, 1);
+  messageDesc(file_agentlightning_runtime_v1_operation, 2);
 
 /**
  * What a pass over a batch found.
@@ -186,11 +253,20 @@ export type BatchResult = Message<"agentlightning.runtime.v1.BatchResult"> & {
   metrics: { [key: string]: number };
 
   /**
-   * How much FetchBatchOutput has, in bytes: 4 for each trained token of a FORWARD batch, else 0.
+   * How much FetchBatchOutput has of log-probabilities, in bytes: 4 for each trained token of a FORWARD
+   * batch, else 0.
    *
    * @generated from field: uint32 output_bytes = 4;
    */
   outputBytes: number;
+
+  /**
+   * How much FetchBatchOutput has of values, in bytes: 4 for each trained token of a FORWARD batch when
+   * the model has a value head and `use_reference` is not set, else 0.
+   *
+   * @generated from field: uint32 value_output_bytes = 5;
+   */
+  valueOutputBytes: number;
 };
 
 /**
@@ -198,7 +274,7 @@ export type BatchResult = Message<"agentlightning.runtime.v1.BatchResult"> & {
  * Use `create(BatchResultSchema)` to create a new message.
  */
 export const BatchResultSchema: GenMessage<BatchResult> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_operation, 2);
+  messageDesc(file_agentlightning_runtime_v1_operation, 3);
 
 /**
  * What an optimizer step did.
@@ -233,7 +309,7 @@ export type OptimStepResult = Message<"agentlightning.runtime.v1.OptimStepResult
  * Use `create(OptimStepResultSchema)` to create a new message.
  */
 export const OptimStepResultSchema: GenMessage<OptimStepResult> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_operation, 3);
+  messageDesc(file_agentlightning_runtime_v1_operation, 4);
 
 /**
  * Where an operation is in its life.
@@ -296,4 +372,59 @@ export type OperationState = (typeof OperationState)[keyof typeof OperationState
  */
 export const OperationStateSchema: GenEnum<OperationState> = /*@__PURE__*/
   enumDesc(file_agentlightning_runtime_v1_operation, 0);
+
+/**
+ * Why an operation waits.
+ *
+ * @generated from enum agentlightning.runtime.v1.QueueReason
+ */
+export const QueueReason = {
+  /**
+   * It does not wait, or the runtime does not say.
+   *
+   * @generated from enum value: QUEUE_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * An operation before it in the model's sequence waits or runs.
+   *
+   * @generated from enum value: QUEUE_REASON_EARLIER_OPERATION = 1;
+   */
+  EARLIER_OPERATION: 1,
+
+  /**
+   * An operation before it in the model's sequence has not come yet.
+   *
+   * @generated from enum value: QUEUE_REASON_SEQUENCE_GAP = 2;
+   */
+  SEQUENCE_GAP: 2,
+
+  /**
+   * It is next in its sequence, and the engine works for another model.
+   *
+   * @generated from enum value: QUEUE_REASON_ENGINE_BUSY = 3;
+   */
+  ENGINE_BUSY: 3,
+
+  /**
+   * The engine takes nothing up for now: it is paused, starts or restarts.
+   *
+   * @generated from enum value: QUEUE_REASON_PAUSED = 4;
+   */
+  PAUSED: 4,
+} as const;
+
+/**
+ * Why an operation waits.
+ *
+ * @generated from enum agentlightning.runtime.v1.QueueReason
+ */
+export type QueueReason = (typeof QueueReason)[keyof typeof QueueReason] | UnknownEnum;
+
+/**
+ * Describes the enum agentlightning.runtime.v1.QueueReason.
+ */
+export const QueueReasonSchema: GenEnum<QueueReason> = /*@__PURE__*/
+  enumDesc(file_agentlightning_runtime_v1_operation, 1);
 

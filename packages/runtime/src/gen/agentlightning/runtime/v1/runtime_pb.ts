@@ -4,13 +4,15 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file agentlightning/runtime/v1/runtime.proto.
  */
 export const file_agentlightning_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("CidhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL3J1bnRpbWUucHJvdG8SGWFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEiGAoWR2V0Q2FwYWJpbGl0aWVzUmVxdWVzdCKwAwoXR2V0Q2FwYWJpbGl0aWVzUmVzcG9uc2USFwoPcnVudGltZV92ZXJzaW9uGAEgASgJEhQKDGFwaV92ZXJzaW9ucxgCIAMoCRIOCgZkZXZpY2UYAyABKAkSOQoLYmFzZV9tb2RlbHMYBCADKAsyJC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhc2VNb2RlbBIzCgZsb3NzZXMYBSADKAsyIy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkxvc3NJbmZvEhkKEW1heF9tZXNzYWdlX2J5dGVzGAYgASgNEhcKD21heF9iYXRjaF9ieXRlcxgHIAEoDRIYChBtYXhfYmF0Y2hfdG9rZW5zGAggASgNEhYKDm1heF9iYXRjaF9kYXRhGAkgASgNEhoKEm1heF9pbmZsaWdodF9ieXRlcxgKIAEoDRIWCg5yZW9yZGVyX3dpbmRvdxgLIAEoDRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYDCABKA0SFgoOc2Vzc2lvbl90dGxfbXMYDSABKA0SFQoNcmVzdWx0X3R0bF9tcxgOIAEoDSJCCglCYXNlTW9kZWwSDAoEbmFtZRgBIAEoCRITCgttYXhfY29udGV4dBgCIAEoDRISCgp2b2NhYl9zaXplGAMgASgNIp8BCghMb3NzSW5mbxIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKA0SQwoIZGVmYXVsdHMYAyADKAsyMS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkxvc3NJbmZvLkRlZmF1bHRzRW50cnkaLwoNRGVmYXVsdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkoKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhoKEmNsaWVudF9zZXNzaW9uX2tleRgBIAEoCRIWCg5jbGllbnRfdmVyc2lvbhgCIAEoCSIrChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCSImChBIZWFydGJlYXRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiEwoRSGVhcnRiZWF0UmVzcG9uc2UiKQoTQ2xvc2VTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhYKFENsb3NlU2Vzc2lvblJlc3BvbnNlMtcDCg5SdW50aW1lU2VydmljZRJ4Cg9HZXRDYXBhYmlsaXRpZXMSMS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkdldENhcGFiaWxpdGllc1JlcXVlc3QaMi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkdldENhcGFiaWxpdGllc1Jlc3BvbnNlEnIKDUNyZWF0ZVNlc3Npb24SLy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNyZWF0ZVNlc3Npb25SZXF1ZXN0GjAuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5DcmVhdGVTZXNzaW9uUmVzcG9uc2USZgoJSGVhcnRiZWF0EisuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5IZWFydGJlYXRSZXF1ZXN0GiwuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5IZWFydGJlYXRSZXNwb25zZRJvCgxDbG9zZVNlc3Npb24SLi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNsb3NlU2Vzc2lvblJlcXVlc3QaLy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNsb3NlU2Vzc2lvblJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("CidhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL3J1bnRpbWUucHJvdG8SGWFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEiGAoWR2V0Q2FwYWJpbGl0aWVzUmVxdWVzdCLlAwoXR2V0Q2FwYWJpbGl0aWVzUmVzcG9uc2USFwoPcnVudGltZV92ZXJzaW9uGAEgASgJEhQKDGFwaV92ZXJzaW9ucxgCIAMoCRIOCgZkZXZpY2UYAyABKAkSOQoLYmFzZV9tb2RlbHMYBCADKAsyJC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhc2VNb2RlbBIzCgZsb3NzZXMYBSADKAsyIy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkxvc3NJbmZvEhkKEW1heF9tZXNzYWdlX2J5dGVzGAYgASgNEhcKD21heF9iYXRjaF9ieXRlcxgHIAEoDRIYChBtYXhfYmF0Y2hfdG9rZW5zGAggASgNEhYKDm1heF9iYXRjaF9kYXRhGAkgASgNEhoKEm1heF9pbmZsaWdodF9ieXRlcxgKIAEoDRIWCg5yZW9yZGVyX3dpbmRvdxgLIAEoDRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYDCABKA0SFgoOc2Vzc2lvbl90dGxfbXMYDSABKA0SFQoNcmVzdWx0X3R0bF9tcxgOIAEoDRIQCghmZWF0dXJlcxgPIAMoCRINCgVkdHlwZRgQIAEoCRISCgptYXhfbW9kZWxzGBEgASgNIscBCglCYXNlTW9kZWwSDAoEbmFtZRgBIAEoCRITCgttYXhfY29udGV4dBgCIAEoDRISCgp2b2NhYl9zaXplGAMgASgNEhgKEHRva2VuaXplcl9zaGEyNTYYBCABKAkSHAoUY2hhdF90ZW1wbGF0ZV9zaGEyNTYYBSABKAkSFQoNbWF4X2xvcmFfcmFuaxgGIAEoDRIXCg9wYXJhbWV0ZXJfY291bnQYByABKAQSGwoTbG9yYV90YXJnZXRfbW9kdWxlcxgIIAMoCSKfAQoITG9zc0luZm8SDAoEbmFtZRgBIAEoCRIPCgd2ZXJzaW9uGAIgASgNEkMKCGRlZmF1bHRzGAMgAygLMjEuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Mb3NzSW5mby5EZWZhdWx0c0VudHJ5Gi8KDURlZmF1bHRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASJKChRDcmVhdGVTZXNzaW9uUmVxdWVzdBIaChJjbGllbnRfc2Vzc2lvbl9rZXkYASABKAkSFgoOY2xpZW50X3ZlcnNpb24YAiABKAkiKwoVQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkiJgoQSGVhcnRiZWF0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhMKEUhlYXJ0YmVhdFJlc3BvbnNlIikKE0Nsb3NlU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSIWChRDbG9zZVNlc3Npb25SZXNwb25zZSI9ChNXYXRjaE1ldHJpY3NSZXF1ZXN0EhAKCG1vZGVsX2lkGAEgASgJEhQKDGFmdGVyX2N1cnNvchgCIAEoCSJeChRXYXRjaE1ldHJpY3NSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSNgoGcG9pbnRzGAIgAygLMiYuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5NZXRyaWNQb2ludCJ0CgtNZXRyaWNQb2ludBIQCghtb2RlbF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBXZhbHVlGAMgASgBEgwKBHN0ZXAYBCABKA0SKAoEdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAyygQKDlJ1bnRpbWVTZXJ2aWNlEngKD0dldENhcGFiaWxpdGllcxIxLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuR2V0Q2FwYWJpbGl0aWVzUmVxdWVzdBoyLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuR2V0Q2FwYWJpbGl0aWVzUmVzcG9uc2UScgoNQ3JlYXRlU2Vzc2lvbhIvLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ3JlYXRlU2Vzc2lvblJlcXVlc3QaMC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNyZWF0ZVNlc3Npb25SZXNwb25zZRJmCglIZWFydGJlYXQSKy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkhlYXJ0YmVhdFJlcXVlc3QaLC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkhlYXJ0YmVhdFJlc3BvbnNlEm8KDENsb3NlU2Vzc2lvbhIuLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ2xvc2VTZXNzaW9uUmVxdWVzdBovLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ2xvc2VTZXNzaW9uUmVzcG9uc2UScQoMV2F0Y2hNZXRyaWNzEi4uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5XYXRjaE1ldHJpY3NSZXF1ZXN0Gi8uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5XYXRjaE1ldHJpY3NSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Asks for nothing in particular.
@@ -130,6 +132,32 @@ export type GetCapabilitiesResponse = Message<"agentlightning.runtime.v1.GetCapa
    * @generated from field: uint32 result_ttl_ms = 14;
    */
   resultTtlMs: number;
+
+  /**
+   * What else it can do, by name; names a client does not know mean nothing to it. `lora`: CreateModel
+   * takes LoRA; `value_head`: CreateModel takes a value head; `reference_logprobs`: FORWARD takes
+   * `use_reference`; `export`: ExportCheckpoint takes SAFETENSORS; `export_peft`: it takes PEFT;
+   * `metrics`: WatchMetrics has something to say; `progress`: operations that run tell how far they are;
+   * `pause`: sampling can be paused. What needs an absent one is refused with INVALID.
+   *
+   * @generated from field: repeated string features = 15;
+   */
+  features: string[];
+
+  /**
+   * What the weights are computed in: `float32`, `bfloat16`, `float16`. Empty: not told.
+   *
+   * @generated from field: string dtype = 16;
+   */
+  dtype: string;
+
+  /**
+   * Most models that may be there at a time, over all clients; making one more is refused with
+   * PRECONDITION. 0: as many as fit into memory.
+   *
+   * @generated from field: uint32 max_models = 17;
+   */
+  maxModels: number;
 };
 
 /**
@@ -165,6 +193,42 @@ export type BaseModel = Message<"agentlightning.runtime.v1.BaseModel"> & {
    * @generated from field: uint32 vocab_size = 3;
    */
   vocabSize: number;
+
+  /**
+   * SHA-256 of the tokenizer's definition, 64 lower-case hexadecimal digits: of the bytes of
+   * `tokenizer.json` where there is one. Empty: not known. Whoever makes token ids compares it with its own.
+   *
+   * @generated from field: string tokenizer_sha256 = 4;
+   */
+  tokenizerSha256: string;
+
+  /**
+   * SHA-256 of the chat template's UTF-8 text, 64 lower-case hexadecimal digits. Empty: not known, or none.
+   *
+   * @generated from field: string chat_template_sha256 = 5;
+   */
+  chatTemplateSha256: string;
+
+  /**
+   * Largest LoRA rank. 0: no LoRA.
+   *
+   * @generated from field: uint32 max_lora_rank = 6;
+   */
+  maxLoraRank: number;
+
+  /**
+   * Number of weights. 0: not told.
+   *
+   * @generated from field: uint64 parameter_count = 7;
+   */
+  parameterCount: bigint;
+
+  /**
+   * Names of the layers LoRA can be at, as LoraConfig.target_modules takes them.
+   *
+   * @generated from field: repeated string lora_target_modules = 8;
+   */
+  loraTargetModules: string[];
 };
 
 /**
@@ -331,6 +395,114 @@ export const CloseSessionResponseSchema: GenMessage<CloseSessionResponse> = /*@_
   messageDesc(file_agentlightning_runtime_v1_runtime, 9);
 
 /**
+ * Watches measurements.
+ *
+ * @generated from message agentlightning.runtime.v1.WatchMetricsRequest
+ */
+export type WatchMetricsRequest = Message<"agentlightning.runtime.v1.WatchMetricsRequest"> & {
+  /**
+   * Only those of this model. Empty: those of all models and of the runtime itself.
+   *
+   * @generated from field: string model_id = 1;
+   */
+  modelId: string;
+
+  /**
+   * Cursor of the last response seen; empty gives everything that is kept.
+   *
+   * @generated from field: string after_cursor = 2;
+   */
+  afterCursor: string;
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.WatchMetricsRequest.
+ * Use `create(WatchMetricsRequestSchema)` to create a new message.
+ */
+export const WatchMetricsRequestSchema: GenMessage<WatchMetricsRequest> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_runtime, 10);
+
+/**
+ * Measurements, in the order they were made.
+ *
+ * @generated from message agentlightning.runtime.v1.WatchMetricsResponse
+ */
+export type WatchMetricsResponse = Message<"agentlightning.runtime.v1.WatchMetricsResponse"> & {
+  /**
+   * Give it back as `after_cursor` to go on after these.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * The measurements; at least one.
+   *
+   * @generated from field: repeated agentlightning.runtime.v1.MetricPoint points = 2;
+   */
+  points: MetricPoint[];
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.WatchMetricsResponse.
+ * Use `create(WatchMetricsResponseSchema)` to create a new message.
+ */
+export const WatchMetricsResponseSchema: GenMessage<WatchMetricsResponse> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_runtime, 11);
+
+/**
+ * One measurement.
+ *
+ * @generated from message agentlightning.runtime.v1.MetricPoint
+ */
+export type MetricPoint = Message<"agentlightning.runtime.v1.MetricPoint"> & {
+  /**
+   * Of which model; empty for the runtime as a whole.
+   *
+   * @generated from field: string model_id = 1;
+   */
+  modelId: string;
+
+  /**
+   * What was measured. `train/tokens_per_second`; `train/mfu` (0 to 1, of what the device could do);
+   * `train/loss` (the weighted sum); `optimizer/gradient_norm`; `memory/used_bytes` and
+   * `memory/peak_bytes` (of the device); `sampling/tokens_per_second`; and the names of
+   * BatchResult.metrics. A runtime may have more.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * In the unit that the name implies.
+   *
+   * @generated from field: double value = 3;
+   */
+  value: number;
+
+  /**
+   * Optimizer steps the model had taken; 0 for the runtime as a whole.
+   *
+   * @generated from field: uint32 step = 4;
+   */
+  step: number;
+
+  /**
+   * When it was measured.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 5;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.MetricPoint.
+ * Use `create(MetricPointSchema)` to create a new message.
+ */
+export const MetricPointSchema: GenMessage<MetricPoint> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_runtime, 12);
+
+/**
  * What the runtime can do, and who is talking to it.
  *
  * @generated from service agentlightning.runtime.v1.RuntimeService
@@ -375,6 +547,17 @@ export const RuntimeService: GenService<{
     methodKind: "unary";
     input: typeof CloseSessionRequestSchema;
     output: typeof CloseSessionResponseSchema;
+  },
+  /**
+   * First the measurements that are kept after the cursor, then every new one; ends only with the
+   * server. A slow reader misses the oldest, never the newest. Needs the feature `metrics`.
+   *
+   * @generated from rpc agentlightning.runtime.v1.RuntimeService.WatchMetrics
+   */
+  watchMetrics: {
+    methodKind: "server_streaming";
+    input: typeof WatchMetricsRequestSchema;
+    output: typeof WatchMetricsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_agentlightning_runtime_v1_runtime, 0);

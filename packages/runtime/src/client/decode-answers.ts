@@ -1,0 +1,47 @@
+import type { BatchResult, InferenceEndpoint, ModelState } from '@agentlightning/core';
+import type { ModelInfo } from '../gen/agentlightning/runtime/v1/model_pb.ts';
+import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import type { InferenceState } from '../server/engine.ts';
+import { outcome } from './operation-outcome.ts';
+
+/** A model's state as core has it. */
+export function toModelState(model: ModelInfo): ModelState {
+  const { modelId, baseModel, step, policyVersion, hasPendingGradients, isCorrupted, hasValueHead } = model;
+  const { nextSeq: nextSequence, lora, trainableParameterCount } = model;
+  return {
+    modelId,
+    baseModel,
+    step,
+    policyVersion,
+    nextSequence,
+    hasPendingGradients,
+    isCorrupted,
+    ...(lora === undefined ? {} : { lora: { rank: lora.rank, alpha: lora.alpha, targetModules: lora.targetModules } }),
+    hasValueHead,
+    ...(trainableParameterCount === 0n ? {} : { trainableParameterCount: Number(trainableParameterCount) }),
+  };
+}
+
+/** @throws RuntimeError INTERNAL when the operation gave something else */
+export function toBatchResult(operation: Operation): BatchResult {
+  const { loss, trainedTokens, metrics } = outcome(operation, 'batch');
+  return { loss, trainedTokens, metrics };
+}
+
+/** An endpoint as core has it. */
+export function toEndpoint(endpoint: InferenceEndpoint): InferenceEndpoint {
+  return {
+    baseUrl: endpoint.baseUrl,
+    model: endpoint.model,
+    policyVersion: endpoint.policyVersion,
+  };
+}
+
+/** The state of sampling as callers see it. */
+export function toInferenceState(state: InferenceState | undefined): InferenceState {
+  return {
+    isPaused: state?.isPaused ?? false,
+    inFlight: state?.inFlight ?? 0,
+    policyVersion: state?.policyVersion ?? 0,
+  };
+}

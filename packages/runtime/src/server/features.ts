@@ -1,0 +1,10 @@
+import type { RuntimeFeature } from '@agentlightning/core';
+import type { EngineCapabilities } from './engine.ts';
+import { invalid } from './invalid.ts';
+
+/** @throws RuntimeError INVALID, naming the field that asks for something the engine cannot do */
+export function assertFeature(capabilities: EngineCapabilities, feature: RuntimeFeature, field: string): void {
+  const features = capabilities.features ?? [];
+  if (features.includes(feature)) return;
+  throw invalid(field, `needs the feature ${feature}; this runtime has ${features.join(', ') || 'none'}`);
+}

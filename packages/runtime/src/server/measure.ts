@@ -1,0 +1,32 @@
+import type { BatchResult, StepResult } from '@agentlightning/core';
+import type { HostedModel } from './hosted-model.ts';
+import type { RuntimeHost } from './runtime-host.ts';
+
+/** What was done in which time. */
+export interface TimedBatch {
+  readonly result: BatchResult;
+  /** All of the batch, trained or not. */
+  readonly tokens: number;
+  readonly durationMs: number;
+}
+
+/** Tells those who watch measurements what a pass over a batch came to. */
+export function measureBatch(host: RuntimeHost, model: HostedModel, { result, tokens, durationMs }: TimedBatch): void {
+  const throughput = durationMs > 0 ? { 'train/tokens_per_second': tokens / (durationMs / 1000) } : {};
+  measure(host, model, { 'train/loss': result.loss, ...throughput, ...result.metrics });
+}
+
+/** Tells those who watch measurements what a step came to. */
+export function measureStep(host: RuntimeHost, model: HostedModel, { gradientNorm }: StepResult): void {
+  measure(host, model, { 'optimizer/gradient_norm': gradientNorm });
+}
+
+function measure(host: RuntimeHost, model: HostedModel, values: Readonly<Record<string, number>>): void {
+  const timeMs = host.now();
+  const step = model.engine?.state().step ?? 0;
+  const ofRuntime = Object.entries(host.engine.measurements?.() ?? {});
+  host.metrics.add([
+    ...Object.entries(values).map(([name, value]) => ({ modelId: model.modelId, name, value, step, timeMs })),
+    ...ofRuntime.map(([name, value]) => ({ modelId: '', name, value, step: 0, timeMs })),
+  ]);
+}

@@ -1,0 +1,38 @@
+import { OperationState, QueueReason } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { type OperationRecord, type QueuePlace, queuedAnew } from './operation-record.ts';
+
+/** How far a model's sequence is. */
+export interface Line {
+  readonly nextToRun: number;
+  /** The first number that has not come. */
+  readonly nextSeq: number;
+  /** True when something runs or is about to. */
+  readonly isEngineBusy: boolean;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/**
+ * Notes where those that wait stand, and gives those of which there is something to tell: another reason at once,
+ * another position now and then, and what has just come not at all, since its coming is told anyway.
+ */
+export function placeInLine(records: Iterable<OperationRecord>, line: Line): readonly OperationRecord[] {
+  const news: OperationRecord[] = [];
+  for (const record of records) {
+    if (record.state !== OperationState.STAGED) continue;
+    const before = record.queue;
+    record.queue = placeOf(record.seq, line);
+    if (before === queuedAnew) continue;
+    const hasOtherReason = before.reason !== record.queue.reason;
+    const hasMoved = before.position !== record.queue.position;
+    if (hasOtherReason || (hasMoved && record.mayTell(line.nowMs))) news.push(record);
+  }
+  return news;
+}
+
+function placeOf(seq: number, { nextToRun, nextSeq, isEngineBusy }: Line): QueuePlace {
+  const position = Math.max(0, seq - nextToRun);
+  if (seq > nextSeq) return { position, reason: QueueReason.SEQUENCE_GAP };
+  if (position > 0) return { position, reason: QueueReason.EARLIER_OPERATION };
+  return { position, reason: isEngineBusy ? QueueReason.ENGINE_BUSY : QueueReason.UNSPECIFIED };
+}

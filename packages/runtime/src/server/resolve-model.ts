@@ -1,0 +1,45 @@
+import type { LoraConfig } from '@agentlightning/core';
+import type { LoraConfig as LoraMessage } from '../gen/agentlightning/runtime/v1/model_pb.ts';
+import type { CreateModelRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type { EngineCapabilities } from './engine.ts';
+import { assertFeature } from './features.ts';
+import type { ModelRequest } from './hosted-model.ts';
+import { assertName, invalid } from './invalid.ts';
+
+type Base = EngineCapabilities['models'][number];
+
+/**
+ * Checks what a client wants of a model, and fills in defaults.
+ * @throws RuntimeError INVALID for a base or a feature that the engine does not have
+ */
+export function resolveModel(request: CreateModelRequest, capabilities: EngineCapabilities): ModelRequest {
+  const { modelId, baseModel, seed, lora, hasValueHead } = request;
+  assertName('model_id', modelId);
+  const base = capabilities.models.find(({ name }) => name === baseModel);
+  if (base === undefined) {
+    const names = capabilities.models.map(({ name }) => name).join(', ');
+    throw invalid('base_model', `is "${baseModel}"; known are ${names}`);
+  }
+  if (hasValueHead) assertFeature(capabilities, 'value_head', 'has_value_head');
+  if (lora === undefined) return { modelId, baseModel, seed, hasValueHead };
+  assertFeature(capabilities, 'lora', 'lora');
+  return { modelId, baseModel, seed, hasValueHead, lora: resolveLora(lora, base) };
+}
+
+function resolveLora({ rank, alpha, targetModules }: LoraMessage, base: Base): Required<LoraConfig> {
+  const { name, maxLoraRank = 0, loraTargetModules = [] } = base;
+  if (rank < 1 || rank > maxLoraRank) {
+    throw invalid('lora.rank', `is ${rank}; ${name} takes 1 to ${maxLoraRank}`);
+  }
+  if (!(Number.isFinite(alpha) && alpha >= 0))
+    throw invalid('lora.alpha', `is ${alpha}; it must be finite and above 0`);
+  for (const [at, module] of targetModules.entries()) {
+    if (loraTargetModules.length === 0 || loraTargetModules.includes(module)) continue;
+    throw invalid(`lora.target_modules[${at}]`, `is "${module}"; ${name} has ${loraTargetModules.join(', ')}`);
+  }
+  return {
+    rank,
+    alpha: alpha === 0 ? rank : alpha,
+    targetModules: targetModules.length === 0 ? loraTargetModules : targetModules,
+  };
+}
