@@ -1,17 +1,33 @@
 import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
-import { Agent, OpenAIChatCompletionsModel, run, setTraceProcessors } from '@openai/agents';
+import { type ModelRequest, OpenAIChatCompletionsModel, setTraceProcessors, withTrace } from '@openai/agents';
 import OpenAI from 'openai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
 
-/** An agent of the OpenAI Agents SDK: one run of one turn. Its tracing is on, as it is by default, and exports nothing. */
+/** What an agent's runner asks a model. */
+const request: ModelRequest = {
+  input: prompt,
+  systemInstructions: 'Count.',
+  modelSettings: {},
+  tools: [],
+  outputType: 'text',
+  handoffs: [],
+  tracing: true,
+};
+
+/** A model of the OpenAI Agents SDK. Its tracing is on, as it is by default, and exports nothing. */
 export function open(): Promise<FrameworkUnderTest> {
   setTraceProcessors([]);
   const client = new OpenAI({ baseURL: 'https://provider.invalid/v1', apiKey: 'key' });
   const model = new OpenAIChatCompletionsModel(client, 'tiny');
-  const agent = new Agent({ name: 'counter', instructions: 'Count.', model });
   return Promise.resolve({
-    call: async () => (await run(agent, prompt)).finalOutput ?? '',
+    call: () => withTrace('count', async () => textOf(await model.getResponse(request))),
     instrument: () => instrumentOpenAIAgents(),
   });
+}
+
+function textOf({ output }: Awaited<ReturnType<OpenAIChatCompletionsModel['getResponse']>>): string {
+  const [item] = output;
+  const [part] = item?.type === 'message' && Array.isArray(item.content) ? item.content : [];
+  return part?.type === 'output_text' ? part.text : '';
 }

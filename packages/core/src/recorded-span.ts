@@ -37,14 +37,11 @@ export class RecordedSpan implements ActiveSpan {
   }
 
   setAttribute(name: string, value: AttributeValue): void {
-    if (this.#isEnded) return;
-    const clean = toAttributeValue(value);
-    if (clean === null) delete this.#attributes[name];
-    else this.#attributes[name] = clean;
+    this.#set(name, value);
   }
 
   setAttributes(attributes: Attributes): void {
-    for (const [name, value] of Object.entries(attributes)) this.setAttribute(name, value);
+    for (const name of Object.keys(attributes)) this.#set(name, attributes[name]);
   }
 
   addEvent(name: string, attributes: Attributes = {}): void {
@@ -75,6 +72,13 @@ export class RecordedSpan implements ActiveSpan {
     } catch {
       // A sink must not throw. Where one does, the agent goes on and the span is lost.
     }
+  }
+
+  #set(name: string, value: AttributeValue | undefined): void {
+    if (this.#isEnded) return;
+    const clean = toAttributeValue(value);
+    if (clean === null) delete this.#attributes[name];
+    else this.#attributes[name] = clean;
   }
 
   #toInput(): SpanInput {

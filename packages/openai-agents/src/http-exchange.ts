@@ -43,6 +43,11 @@ export class HttpExchange {
     this.#isEnded = false;
   }
 
+  /** Somebody has read the body of the request that is sent. */
+  readRequest(body: JsonObject): void {
+    this.#request = body;
+  }
+
   /** Bytes of the answer pass by. */
   take(chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;

@@ -1,6 +1,7 @@
 import { currentRollout } from '@agentlightning/core';
 import {
   type CallPlace,
+  type ModelRequest,
   markLayer,
   quietly,
   type RedirectedFetchOptions,
@@ -30,7 +31,8 @@ export function tracedModelFetch(
   { calls, redirect, shouldRedirect }: ModelFetchOptions,
 ): typeof fetch {
   const place = (): CallPlace | null => calls.place();
-  const send = redirect ? redirectedFetch({ fetch: inner, shouldRedirect, place }) : inner;
+  const onRequest = ({ body }: ModelRequest): void => calls.exchange()?.readRequest(body);
+  const send = redirect ? redirectedFetch({ fetch: inner, shouldRedirect, place, onRequest }) : inner;
   const traced: typeof fetch = async (input, init) => {
     if (currentRollout() === null) return send(input, init);
     const exchange = calls.exchange();

@@ -4,7 +4,7 @@ import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
 import { beginSpan, type TracerOptions } from '../rollout-tracer.ts';
-import type { Attributes } from '../span.ts';
+import type { Attributes, AttributeValue } from '../span.ts';
 import {
   agentLightningAttributes,
   genAiAttributes,
@@ -122,14 +122,13 @@ export class AgentSteps {
 
   #record(step: AgentStep, around: RolloutContext, inAgent: RolloutContext): ActiveSpan {
     const { id, gathered } = step;
-    const origin = {
-      [agentLightningAttributes.framework]: this.#framework,
-      [agentLightningAttributes.frameworkRunId]: id,
-    };
+    const attributes = stepAttributes(step, inAgent);
+    attributes[agentLightningAttributes.framework] = this.#framework;
+    attributes[agentLightningAttributes.frameworkRunId] = id;
     return beginSpan(
       { name: spanNameOf(step), context: around, clock: this.#clock },
       {
-        attributes: { ...stepAttributes(step, inAgent), ...step.attributes, ...origin },
+        attributes,
         beforeEnd: (span) => {
           this.#open.delete(id);
           if (gathered !== undefined) span.setAttributes(gathered());
@@ -191,21 +190,22 @@ function withAgentOf({ kind, name, agentName }: AgentStep, around: RolloutContex
   return agentName === undefined || agentName === around.agentName ? around : withinAgent(around, agentName);
 }
 
-function stepAttributes({ kind, name }: AgentStep, inAgent: RolloutContext): Attributes {
+/** One by one: to spread many small objects into one takes longer than all the rest of a step. */
+function stepAttributes(
+  { kind, name, attributes }: AgentStep,
+  inAgent: RolloutContext,
+): Record<string, AttributeValue> {
+  const known: Record<string, AttributeValue> = { [agentLightningAttributes.stepKind]: kind };
   const operation = operations[kind];
+  if (operation !== null) known[genAiAttributes.operationName] = operation;
   const path = agentPathOf(inAgent);
   const agentName = path.at(-1);
-  return {
-    [agentLightningAttributes.stepKind]: kind,
-    ...(operation === null ? {} : { [genAiAttributes.operationName]: operation }),
-    ...(agentName === undefined
-      ? {}
-      : {
-          [genAiAttributes.agentName]: agentName,
-          [pythonReaderAttributes.agentName]: agentName,
-          [agentLightningAttributes.agentPath]: agentPathText(path),
-        }),
-    ...(kind === 'tool-call' ? { [genAiAttributes.toolName]: name } : {}),
-    ...(kind === 'model-call' || kind === 'embedding' ? { [genAiAttributes.requestModel]: name } : {}),
-  };
+  if (agentName !== undefined) {
+    known[genAiAttributes.agentName] = agentName;
+    known[pythonReaderAttributes.agentName] = agentName;
+    known[agentLightningAttributes.agentPath] = agentPathText(path);
+  }
+  if (kind === 'tool-call') known[genAiAttributes.toolName] = name;
+  if (kind === 'model-call' || kind === 'embedding') known[genAiAttributes.requestModel] = name;
+  return Object.assign(known, attributes);
 }

@@ -79,14 +79,12 @@ function ownHeaders({ context, endpoint, place }: GatewayHeaderOptions): Readonl
 export function hasHeader(headers: HeadersInput, name: string): boolean {
   return headers instanceof Headers
     ? headers.has(name)
-    : headerEntries(headers).some(([other]) => other.toLowerCase() === name);
+    : [...headerEntries(headers)].some(([other]) => other.toLowerCase() === name);
 }
 
 /** Names and values as they were given: frameworks have classes of their own for it, which can be iterated. */
-function headerEntries(headers: HeadersInput): Header[] {
-  return Symbol.iterator in headers
-    ? [...headers]
-    : Object.entries(headers).map(([name, value]) => [name, String(value)]);
+function headerEntries(headers: HeadersInput): Iterable<Header> {
+  return Symbol.iterator in headers ? headers : Object.entries(headers).map(([name, value]) => [name, String(value)]);
 }
 
 function headerText(text: string): string {

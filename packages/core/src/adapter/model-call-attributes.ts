@@ -83,6 +83,9 @@ function firstNumber(...values: readonly (JsonValue | undefined)[]): number | nu
 
 function known(attributes: MaybeAttributes): Attributes {
   const found: Record<string, AttributeValue> = {};
-  for (const [name, value] of Object.entries(attributes)) if (value !== null) found[name] = value;
+  for (const name of Object.keys(attributes)) {
+    const value = attributes[name] ?? null;
+    if (value !== null) found[name] = value;
+  }
   return found;
 }

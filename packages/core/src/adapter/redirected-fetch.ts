@@ -24,6 +24,8 @@ export interface RedirectedFetchOptions {
    * @default where the rollout's context says, which `AgentSteps.within` sets
    */
   readonly place?: (() => CallPlace | null) | undefined;
+  /** Told of every model call that is redirected, so that its body need not be read a second time. @default nobody is */
+  readonly onRequest?: ((request: ModelRequest) => void) | undefined;
 }
 
 /** A model call that is on its way to a rollout's endpoint. */
@@ -57,7 +59,7 @@ const turnsOfFlush = 8;
  * ```
  */
 export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fetch {
-  const { shouldRedirect = () => true, place } = options;
+  const { shouldRedirect = () => true, place, onRequest } = options;
   const redirected: typeof fetch = async (input, init) => {
     const next = nextFetch(redirected, options.fetch);
     const context = currentRollout();
@@ -66,6 +68,7 @@ export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fe
     if (request === null || !isForGateway(request) || !shouldRedirect({ url: request.url, model: request.model })) {
       return next(input, readInit);
     }
+    onRequest?.(request);
     const send = bareFetch(next);
     const call = { send, request, context, input, init: readInit, place: place?.() ?? placeOfLayers(next) };
     return throughGateway(call, context.endpoint);
