@@ -1,6 +1,7 @@
 export type { ResolvedConfig } from './config/resolve-config.ts';
 export type {
   EvaluationConfig,
+  PolicyConfig,
   RuntimeConfig,
   SamplingConfig,
   StoreConfig,

@@ -2,6 +2,7 @@ import { AgentLightningError, type RunStatus, type Store } from '@agentlightning
 import { type ResolvedConfig, resolveConfig } from './config/resolve-config.ts';
 import type { TrainConfig } from './config/train-config.ts';
 import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './loop/open-session.ts';
+import { trainedPolicies } from './loop/session-policies.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import type { TrainingSession } from './loop/training-session.ts';
@@ -124,8 +125,8 @@ function startedEvent({ config, run, state, ...session }: TrainingSession): Trai
     firstStep: state.finishedStep + 1,
     trainTasks: session.tasks.train.length,
     heldOutTasks: Math.min(session.tasks.heldOut.length, config.evaluation.tasks),
-    algorithm: session.algorithm.name,
-    model: session.model.modelId,
+    algorithm: [...new Set(trainedPolicies(session.policies).map(({ learner }) => learner.name))].join(', '),
+    model: session.policies.map(({ model }) => model.modelId).join(', '),
     device: session.capabilities.device,
   };
 }

@@ -27,7 +27,7 @@ export interface StepSummary {
   readonly seconds: number;
   /** How long the rest will take at this pace, in seconds. */
   readonly secondsLeft: number;
-  /** Everything that was measured, by name. */
+  /** Everything that was measured, by name; of a policy with a name it begins with it: `writer/policy/entropy`. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -82,7 +82,13 @@ export type TrainingEvent =
       readonly total: number;
     }
   | { readonly type: 'stepped'; readonly summary: StepSummary }
-  | { readonly type: 'checkpointed'; readonly step: number; readonly uri: string }
+  | {
+      readonly type: 'checkpointed';
+      readonly step: number;
+      readonly uri: string;
+      /** Of which policy; null where the run names none. */
+      readonly policy: string | null;
+    }
   | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 

@@ -6,7 +6,8 @@ import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
 import { nearestName } from './nearest-name.ts';
-import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
+import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
+import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
 
 /** A configuration with every default filled in and every path absolute. */
 export interface ResolvedConfig {
@@ -15,6 +16,8 @@ export interface ResolvedConfig {
   readonly tasks: { readonly train: string | readonly unknown[]; readonly test: string | readonly unknown[] };
   readonly taskSchema: z.ZodType | null;
   readonly algorithm: AlgorithmOptions;
+  /** In order; the first one answers calls that are no other's. At least one is trained. */
+  readonly policies: readonly ResolvedPolicy[];
   readonly runtime: RuntimeConfig;
   readonly storeUrl: string;
   readonly storeApiKey: string | null;
@@ -83,6 +86,7 @@ const configSchema = z.strictObject({
   tasks: tasksSchema,
   taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
+  policies: z.record(z.string(), policySchema).optional(),
   runtime: runtimeSchema.optional(),
   store: storeSchema.optional(),
   tokenSecret: z.string().optional(),
@@ -112,15 +116,17 @@ const configSchema = z.strictObject({
 export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
   const result = configSchema.safeParse(value);
   if (!result.success) throw configError(result.error.issues);
-  const { store, runtime, evaluation, algorithm, gatewayUrl, taskSchema, ...optional } = result.data;
+  const { store, runtime, evaluation, algorithm, policies, gatewayUrl, taskSchema, ...optional } = result.data;
   const { stopAtReward, tokenSecret, ...rest } = optional;
   const dataDir = path.resolve(folder, rest.dataDir);
+  const howToLearn = parseAlgorithmOptions(algorithm ?? { type: 'grpo' });
   return {
     ...rest,
     name: rest.name ?? path.basename(folder),
     tasks: { train: absolute(rest.tasks.train, folder), test: absolute(rest.tasks.test, folder) },
     taskSchema: taskSchema ?? null,
-    algorithm: parseAlgorithmOptions(algorithm ?? { type: 'grpo' }),
+    algorithm: howToLearn,
+    policies: resolvePolicies(policies as TrainConfig['policies'], howToLearn),
     runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
     storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),
     storeApiKey: store?.apiKey ?? null,
@@ -158,11 +164,12 @@ const knownKeys: Readonly<Record<string, readonly string[]>> = {
   runtime: runtimeSchema.options.flatMap(({ shape }) => Object.keys(shape)),
   sampling: Object.keys(samplingSchema.shape),
   evaluation: Object.keys(evaluationSchema.shape),
+  'policies.*': Object.keys(policySchema.shape),
   'evaluation.sampling': Object.keys(samplingSchema.shape),
 };
 
 function unknownKeyMessage(key: string, where: string): string {
   const full = where === '' ? key : `${where}.${key}`;
-  const nearest = nearestName(key, knownKeys[where] ?? []);
+  const nearest = nearestName(key, knownKeys[where.replace(/^policies\.[^.]+$/, 'policies.*')] ?? []);
   return `unknown key "${full}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;
 }

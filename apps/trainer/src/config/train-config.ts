@@ -51,6 +51,24 @@ export interface EvaluationConfig {
   readonly sampling?: SamplingConfig;
 }
 
+/** One of several models that are at work in the same rollouts. */
+export interface PolicyConfig {
+  /**
+   * Whose calls it answers and learns from: agents by name, or by the path from the outermost agent on (`boss>expert`).
+   * Calls of all others go to the first policy. A call that asks for the policy by its name as `model` goes to it in any
+   * case.
+   *
+   * @default nobody's in particular
+   */
+  readonly agents?: readonly string[];
+  /** How it learns. @default the configuration's `algorithm` */
+  readonly algorithm?: AlgorithmOptions;
+  /** One of the runtime's base models. @default that of `runtime` */
+  readonly model?: string;
+  /** False for a model that only answers, with the weights it began with. @default true */
+  readonly train?: boolean;
+}
+
 /** Everything `agl train` can be told. */
 export interface TrainConfig<TTask = unknown> {
   /** A name for people. @default the configuration file's folder */
@@ -67,6 +85,14 @@ export interface TrainConfig<TTask = unknown> {
   readonly taskSchema?: z.ZodType<TTask>;
   /** How to learn. @default { type: 'grpo' } with vetted defaults */
   readonly algorithm?: AlgorithmOptions;
+  /**
+   * Several models in one run, by name: one for each agent, say. Each is trained on the calls that it answered, with
+   * batches, optimizer and checkpoints of its own; rollouts and evaluations are shared. Each is also a resource of this
+   * name, for agents that choose by themselves.
+   *
+   * @default one model, which answers everybody
+   */
+  readonly policies?: Readonly<Record<string, PolicyConfig>>;
   /** @default { type: 'embedded' } */
   readonly runtime?: RuntimeConfig;
   readonly store?: StoreConfig;

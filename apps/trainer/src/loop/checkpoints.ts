@@ -1,11 +1,13 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { policyKey } from '../config/policies.ts';
 import { hasReachedGoal } from './reached-goal.ts';
 import { type RunState, writeRunState } from './run-state.ts';
+import { type TrainedPolicy, trainedPolicies } from './session-policies.ts';
 import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /**
- * Saves the model after a step when the configuration asks for it, and always after the last one.
+ * Saves the models after a step when the configuration asks for it, and always after the last one.
  *
  * @param state - with the step's reward, but not its checkpoint
  * @returns the state's new checkpoint fields
@@ -15,26 +17,42 @@ export async function saveCheckpoint(
   state: RunState,
   step: number,
 ): Promise<Pick<RunState, 'checkpoint' | 'checkpoints'>> {
-  const { config, model, run } = session;
+  const { config, policies } = session;
   const isLast = step === config.steps || hasReachedGoal(state.rewardCurve, config.stopAtReward);
   if (step % config.checkpointEvery !== 0 && !isLast) {
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }
-  const operation = await model.saveCheckpoint(`step-${String(step).padStart(6, '0')}`, { runId: run.runId, step });
+  const uris = Object.fromEntries(
+    await Promise.all(trainedPolicies(policies).map((policy) => savePolicy(session, policy, step))),
+  );
+  const others = state.checkpoints.filter((saved) => saved.step !== step);
+  return { checkpoint: { step, uris }, checkpoints: [...others, { step, uris }] };
+}
+
+async function savePolicy(
+  session: TrainingSession,
+  policy: TrainedPolicy,
+  step: number,
+): Promise<readonly [string, string]> {
+  const name = `step-${String(step).padStart(6, '0')}`;
+  const operation = await policy.model.saveCheckpoint(name, { runId: session.run.runId, step });
   const { uri } = await unlessAborted(operation.result, session.failure);
-  session.emit({ type: 'checkpointed', step, uri });
-  const others = state.checkpoints.filter((saved) => saved.uri !== uri);
-  return { checkpoint: { step, uri }, checkpoints: [...others, { step, uri }] };
+  session.emit({ type: 'checkpointed', step, uri, policy: policy.name });
+  return [policyKey(policy), uri];
 }
 
 /** Deletes all but the newest checkpoints, after the state that names the newest is stored. */
 export async function discardOldCheckpoints(session: TrainingSession, state: RunState): Promise<RunState> {
   const surplus = state.checkpoints.slice(0, -session.config.keepCheckpoints);
   if (surplus.length === 0) return state;
-  for (const { uri } of surplus) {
-    await session.model.deleteCheckpoint(uri).catch((error: unknown) => {
-      if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
-    });
+  for (const policy of trainedPolicies(session.policies)) {
+    for (const { uris } of surplus) {
+      const uri = uris[policyKey(policy)];
+      if (uri === undefined) continue;
+      await policy.model.deleteCheckpoint(uri).catch((error: unknown) => {
+        if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
+      });
+    }
   }
   const next = { ...state, checkpoints: state.checkpoints.slice(-session.config.keepCheckpoints) };
   await session.store.updateRun(session.run.runId, { state: writeRunState(next) });

@@ -5,50 +5,64 @@ import {
   type TrainableModel,
   type TrainingRuntime,
 } from '@agentlightning/core';
+import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RunState } from './run-state.ts';
 
-/** The model that is trained, and the one it began as. */
-export interface OpenModels {
-  readonly policy: TrainableModel;
+/** A policy's model, and the one it began as. */
+export interface OpenModel {
+  readonly model: TrainableModel;
+  /** The model as it was at the start, for a KL term; made when it is first asked for. */
   readonly reference: () => Promise<TrainableModel>;
 }
 
-/**
- * Makes or finds the run's model, at the run's last checkpoint.
- *
- * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint
- */
-export async function openModels(options: {
+/** Where models are made, and for which run. */
+export interface ModelSource {
   readonly runtime: TrainingRuntime;
   readonly config: ResolvedConfig;
   readonly run: Run;
   readonly state: RunState;
   readonly capabilities: RuntimeCapabilities;
-}): Promise<OpenModels> {
-  const { runtime, config, run, state, capabilities } = options;
+}
+
+/**
+ * Makes or finds the model of a policy, at the run's last checkpoint.
+ *
+ * @param options.index - the policy's place among those of the run
+ * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint
+ */
+export async function openModel(
+  source: ModelSource,
+  options: { readonly policy: ResolvedPolicy; readonly index: number },
+): Promise<OpenModel> {
+  const { runtime, config, run, state, capabilities } = source;
+  const { policy, index } = options;
   const fallback = config.runtime.type === 'embedded' ? 'tiny-chat' : capabilities.models[0]?.name;
-  const origin = { baseModel: config.runtime.model ?? fallback ?? 'default', seed: state.seed };
-  const policy = await runtime.createModel({ ...origin, modelId: run.runId });
-  if (state.checkpoint === null) await assertUntrained(policy, run.runId);
-  else await (await policy.loadCheckpoint(state.checkpoint.uri)).result;
+  // Models that begin with random weights must not all begin with the same ones.
+  const seed = (state.seed + index) >>> 0;
+  const origin = { baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default', seed };
+  const modelId = policy.name === null ? run.runId : `${run.runId}-${policy.name}`;
+  const model = await runtime.createModel({ ...origin, modelId });
+  const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
+  if (uri === null) await assertUntrained(model);
+  else await (await model.loadCheckpoint(uri)).result;
   let reference: Promise<TrainableModel> | null = null;
   return {
-    policy,
+    model,
     reference: () => {
-      reference ??= runtime.createModel({ ...origin, modelId: `${run.runId}-reference` });
+      reference ??= runtime.createModel({ ...origin, modelId: `${modelId}-reference` });
       return reference;
     },
   };
 }
 
 /** A runtime that was not restarted may still have the model of another run with the same id. */
-async function assertUntrained(policy: TrainableModel, runId: string): Promise<void> {
-  const { step } = await policy.state();
+async function assertUntrained(model: TrainableModel): Promise<void> {
+  const { step } = await model.state();
   if (step === 0) return;
   throw new AgentLightningError({
     code: 'CONFLICT',
-    message: `the runtime has a model "${runId}" already, trained for ${step} steps`,
+    message: `the runtime has a model "${model.modelId}" already, trained for ${step} steps`,
     remedy: 'Give the run another id (`--run`), or restart the runtime.',
   });
 }

@@ -1,6 +1,6 @@
-import { createAlgorithm } from '@agentlightning/algorithms';
-import { AgentLightningError, type Store } from '@agentlightning/core';
+import { AgentLightningError, type InferenceEndpoint, type ProxyLlmResource, type Store } from '@agentlightning/core';
 import { loadTasks } from '../config/load-tasks.ts';
+import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
@@ -10,9 +10,10 @@ import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { dropUnfinished } from './collect-rollouts.ts';
 import { type FoundRun, findOrBeginRun, type RunChoice } from './find-or-begin-run.ts';
-import { type OpenModels, openModels } from './open-models.ts';
+import { openModel } from './open-models.ts';
 import type { RunTasks } from './rollout-shape.ts';
 import { leaseIntervalMs } from './run-lease.ts';
+import { groupSizeOf, learnerOf, type SessionPolicy } from './session-policies.ts';
 import { startRunner } from './start-runner.ts';
 import type { TrainingSession } from './training-session.ts';
 
@@ -62,85 +63,99 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   void connection.died.then(onFailure);
   signal.throwIfAborted();
   const capabilities = await connection.runtime.capabilities();
-  const models = await openModels({ runtime: connection.runtime, config, run, state, capabilities });
-
-  const upstream = await models.policy.endpoint();
-  const gateway = await openGateway({ config, store, upstream });
+  const source = { runtime: connection.runtime, config, run, state, capabilities };
+  const policies: ServedSessionPolicy[] = [];
+  for (const [index, policy] of config.policies.entries()) {
+    const opened = await openModel(source, { policy, index });
+    const learner = learnerOf(policy, opened.model.modelId);
+    policies.push({ ...policy, ...opened, learner, endpoint: await opened.model.endpoint() });
+  }
+  const gateway = await openGateway({ config, store, policies });
   onOpen(gateway.close);
-  const resourcesId = await publishResources(store, gateway, config);
+  const resourcesId = await publishResources(store, { gateway, policies, config });
   await dropUnfinished(store, run.runId);
   onOpen(startRunner({ config, store, run, emit, onFailure }));
-  const checks = healthChecks({ models, modelUrl: upstream.baseUrl, gateway });
+  const checks = healthChecks(policies, gateway);
   const lookAtLease: HealthCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({ checks: [lookAtLease, ...checks], intervalMs: leaseIntervalMs, onFailure });
   onOpen(health.stop);
   return {
     ...opened,
     config: { ...config, seed: state.seed },
-    algorithm: createAlgorithm(config.algorithm),
-    model: models.policy,
-    reference: models.reference,
+    policies,
+    groupSize: groupSizeOf(config.policies),
     capabilities,
     resourcesId,
     failure: failures.signal,
     assertHealthy: health.assertHealthy,
     emit,
+    toldWarnings: new Set(),
     signal,
   };
 }
 
-function healthChecks(options: {
-  readonly models: OpenModels;
-  readonly modelUrl: string;
-  readonly gateway: OpenGateway;
-}): readonly HealthCheck[] {
-  const { models, modelUrl, gateway } = options;
+type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoint };
+
+function healthChecks(policies: readonly ServedSessionPolicy[], gateway: OpenGateway): readonly HealthCheck[] {
+  const urls = [...new Set(policies.map(({ endpoint }) => endpoint.baseUrl))];
   return [
-    { what: 'the training runtime', check: () => assertModelIsThere(models) },
-    {
+    ...policies.map((policy) => ({ what: 'the training runtime', check: () => assertModelIsThere(policy) })),
+    ...urls.map((url) => ({
       what: 'the model endpoint',
       check: () =>
         assertReachable({
-          what: `the model endpoint ${modelUrl}`,
-          url: `${modelUrl}/models`,
+          what: `the model endpoint ${url}`,
+          url: `${url}/models`,
           // It may ask for a key: then it is there.
           isFine: (status) => status < 500,
           remedy: 'See what the training runtime says of itself, then `agl train --resume <run>`.',
         }),
-    },
+    })),
     { what: 'the gateway', check: gateway.check },
   ];
 }
 
 /** A runtime that was restarted answers, but has lost the model. */
-async function assertModelIsThere({ policy }: OpenModels): Promise<void> {
+async function assertModelIsThere({ model }: SessionPolicy): Promise<void> {
   try {
-    await policy.state();
+    await model.state();
   } catch (error) {
     if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
-      message: `the training runtime has lost model "${policy.modelId}": it was restarted`,
+      message: `the training runtime has lost model "${model.modelId}": it was restarted`,
       remedy: 'Go on from the last checkpoint with `agl train --resume <run>`.',
       cause: error,
     });
   }
 }
 
-async function publishResources(store: Store, gateway: OpenGateway, config: ResolvedConfig): Promise<string> {
+/** A snapshot with each policy under its name; the first one is what agents call that do not choose. */
+async function publishResources(
+  store: Store,
+  options: {
+    readonly gateway: OpenGateway;
+    readonly policies: readonly ServedSessionPolicy[];
+    readonly config: ResolvedConfig;
+  },
+): Promise<string> {
+  const { gateway, policies, config } = options;
   const { temperature, topP, maxTokens } = config.sampling;
-  const snapshot = await store.addResources({
-    policy: {
+  const samplingParameters = {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+  };
+  const resources = policies.map((policy): [string, ProxyLlmResource] => [
+    policyKey(policy),
+    {
       resourceType: 'proxy_llm',
       endpoint: gateway.baseUrl,
-      model: gateway.model,
+      model: policy.endpoint.model,
       apiKey: null,
-      samplingParameters: {
-        ...(temperature === undefined ? {} : { temperature }),
-        ...(topP === undefined ? {} : { top_p: topP }),
-        ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-      },
+      samplingParameters,
     },
-  });
+  ]);
+  const snapshot = await store.addResources(Object.fromEntries(resources));
   return snapshot.resourcesId;
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { createAlgorithm } from '@agentlightning/algorithms';
 import { AgentLightningError, type JsonObject, type JsonValue, type Run } from '@agentlightning/core';
 import { z } from 'zod';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { groupSizeOf } from './session-policies.ts';
 
 /** The tasks of a run, read and checked. */
 export interface RunTasks {
@@ -20,13 +20,24 @@ export const shapeKey = 'rollouts';
 export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObject {
   return {
     tasksPerStep: config.tasksPerStep,
-    'algorithm.groupSize': createAlgorithm(config.algorithm).groupSize,
+    'algorithm.groupSize': groupSizeOf(config.policies),
     'evaluation.tasks': config.evaluation.tasks,
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'runtime.model': config.runtime.model ?? 'the first one',
+    ...(config.policies.some(({ name }) => name !== null) ? { policies: policiesText(config) } : {}),
     'tasks.train': fingerprint(tasks.train),
     'tasks.test': fingerprint(tasks.heldOut),
   };
+}
+
+/** Which models there are, and which of them are trained: a checkpoint has those. */
+function policiesText({ policies }: ResolvedConfig): string {
+  return policies
+    .map(
+      ({ name, baseModel, algorithm }) =>
+        `${name} (${baseModel ?? 'the run’s model'}${algorithm === null ? ', fixed' : ''})`,
+    )
+    .join(', ');
 }
 
 /** @throws AgentLightningError CONFIG that names every setting that has changed since the run began */

@@ -1,5 +1,6 @@
 import { type JsonObject, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
+import { onlyPolicy } from '../config/policies.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 
 /** What a run must remember to go on after a crash; kept in the store with the run. */
@@ -7,9 +8,9 @@ export interface RunState {
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
   /** The last saved step and its checkpoint; null before the first. */
-  readonly checkpoint: { readonly step: number; readonly uri: string } | null;
+  readonly checkpoint: SavedStep | null;
   /** Saved checkpoints, oldest first. */
-  readonly checkpoints: readonly { readonly step: number; readonly uri: string }[];
+  readonly checkpoints: readonly SavedStep[];
   /** Held-out reward before training; null until measured. */
   readonly before: StoredEvaluation | null;
   /** Held-out reward after training; null until measured. */
@@ -22,6 +23,12 @@ export interface RunState {
   readonly seed: number;
   /** Where the embedded runtime keeps its checkpoints. */
   readonly dataDir: string;
+}
+
+/** A step that was saved: a checkpoint of every policy that is trained, by the policy's name. */
+export interface SavedStep {
+  readonly step: number;
+  readonly uris: Readonly<Record<string, string>>;
 }
 
 /** An evaluation with what the final comparison needs. */
@@ -41,7 +48,11 @@ const summary = z.object({
 
 const evaluation = summary.extend({ rewards: z.array(z.number()), rolloutIds: z.array(z.string()) });
 
-const savedStep = z.object({ step: z.int(), uri: z.string() });
+/** States of before there were several policies name one checkpoint, without the policy. */
+const savedStep: z.ZodType<SavedStep> = z.union([
+  z.object({ step: z.int(), uris: z.record(z.string(), z.string()) }),
+  z.object({ step: z.int(), uri: z.string() }).transform(({ step, uri }) => ({ step, uris: { [onlyPolicy]: uri } })),
+]);
 
 const runState: z.ZodType<RunState> = z.object({
   finishedStep: z.int().min(0),

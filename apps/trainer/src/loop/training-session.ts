@@ -1,17 +1,18 @@
-import type { Algorithm, RuntimeCapabilities, Store, TrainableModel } from '@agentlightning/core';
+import type { RuntimeCapabilities, Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TrainingListener } from '../training-event.ts';
 import type { FoundRun } from './find-or-begin-run.ts';
 import type { RunTasks } from './rollout-shape.ts';
+import type { SessionPolicy } from './session-policies.ts';
 
 /** Everything a training run works with, opened and ready. */
 export interface TrainingSession extends FoundRun {
   readonly config: ResolvedConfig;
   readonly store: Store;
-  readonly algorithm: Algorithm;
-  readonly model: TrainableModel;
-  /** The model as it was at the start, for a KL term; made when it is first asked for. */
-  readonly reference: () => Promise<TrainableModel>;
+  /** The models at work, in the order of the configuration; at least one of them is trained. */
+  readonly policies: readonly SessionPolicy[];
+  /** How many rollouts of each task a step has. */
+  readonly groupSize: number;
   readonly capabilities: RuntimeCapabilities;
   readonly tasks: RunTasks;
   /** The snapshot of resources that rollouts run with: the model behind the gateway. */
@@ -21,6 +22,8 @@ export interface TrainingSession extends FoundRun {
   /** Throws when gateway, model endpoint or runtime does not answer. */
   readonly assertHealthy: () => Promise<void>;
   readonly emit: TrainingListener;
+  /** What was warned of already, so that it is not said in every step. */
+  readonly toldWarnings: Set<string>;
   /** Aborts when the run is to stop. */
   readonly signal: AbortSignal;
 }

@@ -55,7 +55,12 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         metrics: event.summary.metrics,
       };
     case 'checkpointed':
-      return { event: 'checkpoint', step: event.step, uri: event.uri };
+      return {
+        event: 'checkpoint',
+        step: event.step,
+        uri: event.uri,
+        ...(event.policy === null ? {} : { policy: event.policy }),
+      };
     case 'warning':
       return { event: 'warning', message: event.message };
     case 'rollout-finished':

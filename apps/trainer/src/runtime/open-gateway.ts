@@ -7,36 +7,47 @@ import { assertReachable } from './assert-reachable.ts';
 export interface OpenGateway {
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
-  /** The model's name there. */
-  readonly model: string;
   /** Throws when it does not answer. */
   readonly check: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** Starts a gateway in this process in front of the model, or takes the one the configuration names. */
+/** A model that the gateway stands in front of. */
+export interface ServedPolicy {
+  readonly endpoint: InferenceEndpoint;
+  /** Null when it is the only one. */
+  readonly name: string | null;
+  /** Whose calls it answers; those of all others go to the first one. */
+  readonly agents: readonly string[];
+}
+
+/** Starts a gateway in this process in front of the models, or takes the one the configuration names. */
 export async function openGateway(options: {
   readonly config: ResolvedConfig;
   readonly store: Store;
-  readonly upstream: InferenceEndpoint;
+  readonly policies: readonly ServedPolicy[];
 }): Promise<OpenGateway> {
-  const { config, store, upstream } = options;
-  if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl, upstream);
+  const { config, store, policies } = options;
+  if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl);
   const gateway = await serveGateway({
     store,
-    upstream: { baseUrl: upstream.baseUrl, model: upstream.model },
+    upstream: policies.map(({ endpoint: { baseUrl, model }, name, agents }) => ({
+      baseUrl,
+      model,
+      agents,
+      names: name === null ? [] : [name],
+    })),
     attemptTokens: config.attemptTokens,
     sampling: { train: config.sampling, test: config.evaluation.sampling, val: config.evaluation.sampling },
   });
   return {
     baseUrl: `${gateway.url}/v1`,
-    model: upstream.model,
     check: async () => undefined,
     close: () => gateway.close(),
   };
 }
 
-async function externalGateway(url: string, upstream: InferenceEndpoint): Promise<OpenGateway> {
+async function externalGateway(url: string): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const check = (): Promise<void> =>
     assertReachable({
@@ -46,5 +57,5 @@ async function externalGateway(url: string, upstream: InferenceEndpoint): Promis
       remedy: 'Start it again (`agl gateway`), then `agl train --resume <run>`.',
     });
   await check();
-  return { baseUrl: `${root}/v1`, model: upstream.model, check, close: async () => undefined };
+  return { baseUrl: `${root}/v1`, check, close: async () => undefined };
 }

@@ -1,0 +1,94 @@
+import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
+import { AgentLightningError } from '@agentlightning/core';
+import { z } from 'zod';
+import type { PolicyConfig } from './train-config.ts';
+
+/** One of the models of a run, with every default filled in. */
+export interface ResolvedPolicy {
+  /** Null for the only policy of a run that does not name any. */
+  readonly name: string | null;
+  /** Whose calls it answers: names and paths of agents. */
+  readonly agents: readonly string[];
+  /** How it learns; null when it stays as it is. */
+  readonly algorithm: AlgorithmOptions | null;
+  /** Null takes that of the runtime's configuration. */
+  readonly baseModel: string | null;
+}
+
+/** What is checked of each of the configuration's policies. */
+export const policySchema: z.ZodObject<{
+  agents: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  model: z.ZodOptional<z.ZodString>;
+  algorithm: z.ZodOptional<z.ZodType<AlgorithmOptions>>;
+  train: z.ZodOptional<z.ZodBoolean>;
+}> = z.strictObject({
+  agents: z.array(z.string().min(1)).min(1).optional(),
+  model: z.string().min(1).optional(),
+  algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
+  train: z.boolean().optional(),
+});
+
+/** What a policy of a run that names none is called in stored states. */
+export const onlyPolicy = 'policy';
+
+/**
+ * Fills in what policies take from the rest of the configuration.
+ *
+ * @param policies - by name, in order; undefined for a run with one model
+ * @param algorithm - for policies without one of their own
+ * @throws AgentLightningError CONFIG when they contradict each other
+ */
+export function resolvePolicies(
+  policies: Readonly<Record<string, PolicyConfig>> | undefined,
+  algorithm: AlgorithmOptions,
+): readonly ResolvedPolicy[] {
+  if (policies === undefined) return [{ name: null, agents: [], algorithm, baseModel: null }];
+  const named = Object.entries(policies);
+  assertNames(named.map(([name]) => name));
+  assertNoAgentTwice(named);
+  if (!named.some(([, { train = true }]) => train)) {
+    throw policyError('policies: none of them is trained', 'Leave `train: false` away for at least one.');
+  }
+  return named.map(([name, { agents = [], model = null, train = true, ...own }]) => ({
+    name,
+    agents,
+    algorithm: train ? parseAlgorithmOptions(own.algorithm ?? algorithm) : null,
+    baseModel: model,
+  }));
+}
+
+/** The name that a policy goes by in states, metrics and resources. */
+export function policyKey({ name }: Pick<ResolvedPolicy, 'name'>): string {
+  return name ?? onlyPolicy;
+}
+
+function assertNames(names: readonly string[]): void {
+  if (names.length === 0) throw policyError('policies: there is none', 'Name at least one, or leave `policies` away.');
+  for (const name of names) {
+    if (/^[A-Za-z0-9_-]{1,64}$/.test(name) && !name.endsWith('reference')) continue;
+    throw policyError(
+      `policies: "${name}" cannot be the name of a policy`,
+      'Use 1 to 64 letters, digits, hyphens and underscores that do not end with "reference".',
+    );
+  }
+}
+
+function assertNoAgentTwice(named: readonly (readonly [string, PolicyConfig])[]): void {
+  const owners = new Map<string, string>();
+  for (const [name, { agents = [] }] of named) {
+    for (const agent of agents) {
+      const other = owners.get(agent);
+      if (other !== undefined && other !== name) {
+        throw policyError(
+          `policies: the agent "${agent}" is in ${other} and in ${name}`,
+          'Give each agent to one policy; a path such as "boss>expert" tells apart agents of the same name.',
+        );
+      }
+      owners.set(agent, name);
+    }
+  }
+}
+
+function policyError(message: string, remedy: string): AgentLightningError {
+  return new AgentLightningError({ code: 'CONFIG', message, remedy });
+}

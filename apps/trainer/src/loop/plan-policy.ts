@@ -1,0 +1,32 @@
+import type { CollectedRollout, StepContext, StepPlan } from '@agentlightning/core';
+import { groupRollouts } from './collect-rollouts.ts';
+import { scoreSequences } from './score-sequences.ts';
+import type { TrainedPolicy } from './session-policies.ts';
+import type { TrainingSession } from './training-session.ts';
+
+/** What a policy's algorithm makes of the step's rollouts. */
+export async function planPolicy(
+  { config, capabilities }: TrainingSession,
+  policy: TrainedPolicy,
+  { collected, step }: { readonly collected: readonly CollectedRollout[]; readonly step: number },
+): Promise<StepPlan> {
+  const { learner, model, reference } = policy;
+  const { maxBatchTokens } = capabilities;
+  const groups = groupRollouts(collected);
+  const context: StepContext = {
+    step,
+    totalSteps: config.steps,
+    policyVersion: (await model.state()).policyVersion,
+    seed: (spreadSeed(config.seed) + step) >>> 0,
+    maxBatchTokens,
+  };
+  const request = learner.scoring?.(groups, context) ?? null;
+  if (request === null) return learner.planStep(groups, context);
+  const scores = await scoreSequences(request, { model, reference, maxBatchTokens });
+  return learner.planStep(groups, { ...context, scores });
+}
+
+/** Spreads neighbouring seeds apart, so that step 2 of seed 1 is not step 1 of seed 2. */
+function spreadSeed(seed: number): number {
+  return Math.imul(seed + 1, 0x9e3779b1) >>> 0;
+}

@@ -1,0 +1,55 @@
+import type { CollectedRollout, StepPlan } from '@agentlightning/core';
+import { primaryReward } from '../trace/primary-reward.ts';
+import type { AppliedPlan } from './apply-plan.ts';
+import type { TrainedPolicy } from './session-policies.ts';
+
+/** What a step did to one policy. */
+export interface PolicyStep {
+  readonly policy: TrainedPolicy;
+  readonly plan: StepPlan;
+  readonly applied: AppliedPlan;
+}
+
+/** What a step came to, over all policies. */
+export interface StepMetrics {
+  /** By name; where policies have names, each metric of a policy begins with it: `writer/policy/entropy`. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** The mean over policies; null when none had anything to learn from. */
+  readonly entropy: number | null;
+  readonly trainedTokens: number;
+}
+
+/**
+ * The mean reward of a step. Policies with names may each learn from another dimension of it; the step's reward is then
+ * the one that evaluations measure.
+ */
+export function stepReward(steps: readonly PolicyStep[], collected: readonly CollectedRollout[]): number {
+  const [first] = steps;
+  if (first?.policy.name === null) return first.plan.metrics['reward/mean'] ?? 0;
+  const rewards = collected
+    .filter(({ rollout }) => rollout.status === 'succeeded')
+    .map(({ spans }) => primaryReward(spans))
+    .filter((reward) => reward !== null);
+  return meanOf(rewards) ?? 0;
+}
+
+/** The metrics of all policies together. */
+export function policyMetrics(steps: readonly PolicyStep[], reward: number): StepMetrics {
+  const shared = steps[0]?.policy.name === null ? {} : { 'reward/mean': reward };
+  const entries = steps.flatMap(({ policy, plan, applied }) =>
+    Object.entries({ ...plan.metrics, ...applied.metrics }).map(([name, value]) => [
+      policy.name === null ? name : `${policy.name}/${name}`,
+      value,
+    ]),
+  );
+  const entropies = steps.flatMap(({ applied }) => applied.metrics['policy/entropy'] ?? []);
+  return {
+    metrics: { ...shared, ...Object.fromEntries(entries) },
+    entropy: meanOf(entropies),
+    trainedTokens: steps.reduce((sum, { applied }) => sum + applied.trainedTokens, 0),
+  };
+}
+
+function meanOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
