@@ -1,1 +1,1 @@
-"""What agents talk to: an OpenAI-compatible endpoint for the models being trained."""
+"""The OpenAI-compatible inference endpoint: samples from the weights that training published."""

@@ -1,0 +1,95 @@
+"""Parts of an answer that chat and plain completions have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentlightning_runtime.inference.generation import Generation
+    from agentlightning_runtime.inference.sampling_rule import TokenChoice
+    from agentlightning_runtime.inference.text_model import TextModel
+
+_IMPOSSIBLE = -9999.0
+"""JSON has no minus infinity; OpenAI writes this for what is practically impossible."""
+
+
+@dataclass(frozen=True)
+class AnswerIdentity:
+    """Who answers, and when, in Unix seconds."""
+
+    id: str
+    created: int
+    model: str
+
+
+def usage_of(generations: Sequence[Generation]) -> dict[str, Any]:
+    """Tokens read and written, in OpenAI's form."""
+    first = generations[0]
+    prompt = len(first.request.prompt_tokens)
+    completion = sum(len(generation.choices) for generation in generations)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": first.cached_tokens},
+    }
+
+
+def logprob_entry(model: TextModel, choice: TokenChoice) -> dict[str, Any]:
+    """A token's log-probability as chat completions report it."""
+    top = [_named(model, token, logprob) for token, logprob in choice.top]
+    return {**_named(model, choice.token, choice.logprob), "top_logprobs": top}
+
+
+def finite(logprob: float) -> float:
+    """A log-probability that JSON can write."""
+    return max(logprob, _IMPOSSIBLE)
+
+
+class Progress:
+    """Wakes an event loop when the sampling thread has more."""
+
+    def __init__(self, generations: Sequence[Generation]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._more = asyncio.Event()
+        for generation in generations:
+            generation.on_progress = self._wake
+
+    async def wait(self) -> None:
+        """Returns when something came since the last call."""
+        await self._more.wait()
+        self._more.clear()
+
+    def _wake(self) -> None:
+        # The loop may have closed since: then nobody waits.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._more.set)
+
+
+async def whole(generations: Sequence[Generation]) -> None:
+    """Waits until all responses are over.
+
+    Raises:
+        ApiError: the first that a response ended with.
+    """
+    progress = Progress(generations)
+    while not all(generation.is_over for generation in generations):
+        await progress.wait()
+    raise_failures(generations)
+
+
+def raise_failures(generations: Sequence[Generation]) -> None:
+    """Raises what a response ended with, if one did so."""
+    for generation in generations:
+        if generation.error is not None:
+            raise generation.error
+
+
+def _named(model: TextModel, token: int, logprob: float) -> dict[str, Any]:
+    text, token_bytes = model.token_text(token)
+    return {"token": text, "logprob": finite(logprob), "bytes": list(token_bytes)}

@@ -1,0 +1,94 @@
+"""Serves with this package's own sampler: any causal model, on a GPU or without one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.engine.results import Endpoint, InferenceState
+from agentlightning_runtime.inference.http_server import HttpServer
+from agentlightning_runtime.inference.inference_app import InferenceApp
+from agentlightning_runtime.inference.model_shape import end_tokens_of, shape_of
+from agentlightning_runtime.inference.sampler import Sampler, SamplerLimits
+from agentlightning_runtime.inference.served_weights import snapshot_weights
+from agentlightning_runtime.inference.text_model import TextModel
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.results import PauseMode
+    from agentlightning_runtime.inference.inference_backend import ServedModel
+
+
+class BuiltinBackend:
+    """The sampler and its HTTP endpoint in this process.
+
+    Args:
+        host: where the endpoint listens.
+        port: 0 takes any free one.
+        public_url: what clients are told instead of where it listens, up to and with `/v1`; empty: that.
+        api_key: what callers must send; empty: nothing.
+        limits: how much it takes on for one model.
+
+    Raises:
+        EngineError: when the port cannot be had.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        public_url: str = "",
+        api_key: str = "",
+        limits: SamplerLimits | None = None,
+    ) -> None:
+        self._models: dict[str, TextModel] = {}
+        self._sampler = Sampler(limits)
+        app = InferenceApp(self._sampler, self._models, api_key)
+        try:
+            self._server = HttpServer(app.starlette(), host, port)
+        except Exception:
+            self._sampler.close()
+            raise
+        shown_host = f"[{host}]" if ":" in host else host
+        self.base_url = public_url or f"http://{shown_host}:{self._server.port}/v1"
+
+    def serve(self, model: ServedModel, version: int) -> None:
+        """Serves the model as it is now, as this policy version."""
+        shape = shape_of(model.causal_lm, model.max_context)
+        if model.output_size is not None:
+            shape = replace(shape, output_size=model.output_size)
+        text_model = TextModel(model.model_id, shape, model.tokenizer, end_tokens_of(model.causal_lm))
+        self._sampler.add_model(model.model_id, shape, snapshot_weights(model.causal_lm, version))
+        self._models[model.model_id] = text_model
+
+    def publish(self, model: ServedModel, version: int) -> None:
+        """Serves the model as it is now from the next request on."""
+        self._sampler.publish(model.model_id, snapshot_weights(model.causal_lm, version))
+
+    def endpoint(self, model_id: str) -> Endpoint:
+        """Where the model is served, and which version."""
+        return Endpoint(self.base_url, model_id, self._sampler.version(model_id))
+
+    def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
+        """Answers new requests 503; returns when those in flight have finished, or have ended with an error."""
+        self._sampler.pause(model_id, abort=mode == "abort")
+        return self._state(model_id)
+
+    def resume(self, model_id: str) -> InferenceState:
+        """Answers requests again."""
+        self._sampler.resume(model_id)
+        return self._state(model_id)
+
+    def remove(self, model_id: str) -> None:
+        """Serves the model no longer; those in flight end with an error."""
+        self._models.pop(model_id, None)
+        self._sampler.remove_model(model_id)
+
+    def close(self) -> None:
+        """Ends everything in flight, and the endpoint."""
+        self._sampler.close()
+        self._server.close()
+
+    def _state(self, model_id: str) -> InferenceState:
+        sampler = self._sampler
+        return InferenceState(sampler.is_paused(model_id), sampler.in_flight(model_id), sampler.version(model_id))

@@ -1,0 +1,84 @@
+"""A chat completion request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentlightning_runtime.inference.api_error import rejected
+from agentlightning_runtime.inference.model_request import ModelRequest
+
+
+class CalledFunction(BaseModel):
+    """A function and what it was called with, as JSON."""
+
+    name: str
+    arguments: str
+
+
+class MessageToolCall(BaseModel):
+    """A call that the assistant made earlier."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+
+class ChatMessage(BaseModel):
+    """A message; what else it has goes to the template."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+    tool_calls: list[MessageToolCall] | None = None
+
+
+class ToolFunction(BaseModel):
+    """What a tool is called, does and takes."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Annotated[str, Field(min_length=1)]
+
+
+class ChatTool(BaseModel):
+    """A tool on offer."""
+
+    type: Literal["function"]
+    function: ToolFunction
+
+
+class ChatRequest(ModelRequest):
+    """A request for the assistant's next message."""
+
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    tools: list[ChatTool] | None = None
+    tool_choice: Any = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+
+    @property
+    def most_tokens(self) -> int | None:
+        """Most tokens of a response; None for as many as there is room for."""
+        return self.max_completion_tokens or self.max_tokens
+
+    def offered_tools(self) -> list[dict[str, Any]]:
+        """The tools; `tool_choice: "none"` takes them away.
+
+        Raises:
+            ApiError: when a tool is to be forced, which a model that is only sampled cannot be.
+        """
+        if self.tool_choice == "none":
+            return []
+        if self.tool_choice not in (None, "auto"):
+            message = f"tool_choice is {self.tool_choice!r}; this endpoint samples freely and cannot force a tool"
+            raise rejected(message, 'Send "auto" or "none", and ask for the tool in the prompt.', "tool_choice")
+        return [tool.model_dump(exclude_none=True) for tool in self.tools or []]
+
+    def conversation(self) -> list[dict[str, Any]]:
+        """The messages, as plain values."""
+        return [message.model_dump(exclude_none=True) for message in self.messages]

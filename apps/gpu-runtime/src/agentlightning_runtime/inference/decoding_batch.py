@@ -1,0 +1,145 @@
+"""The responses that one version of the weights samples at the same time."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+from torch import Tensor, nn
+
+from agentlightning_runtime.inference.generation import Generation
+from agentlightning_runtime.inference.key_value_cache import BatchCache
+from agentlightning_runtime.inference.model_shape import ModelShape
+from agentlightning_runtime.inference.sampling_rule import choose_tokens
+
+_PREFILL_TOKENS = 16_384
+"""Most tokens, padding included, of prompts that are read at a time."""
+
+
+class DecodingBatch:
+    """A running batch: responses join after their prompt was read, and leave with their last token.
+
+    Rows are aligned at the right, so a step appends one column for all of them. The model sees a mask of two
+    dimensions and positions, as Transformers' own generation gives them; so sliding windows and the like hold.
+    """
+
+    def __init__(self, module: nn.Module, shape: ModelShape) -> None:
+        self._module = module
+        self._shape = shape
+        self._rows: list[Generation] = []
+        self._cache: BatchCache | None = None
+        self._device = next(module.parameters()).device
+        self._keeps_last = "logits_to_keep" in inspect.signature(_innermost(module).forward).parameters
+
+    @property
+    def size(self) -> int:
+        """How many responses are running."""
+        return len(self._rows)
+
+    @property
+    def generations(self) -> list[Generation]:
+        """The responses that are running."""
+        return list(self._rows)
+
+    def join(self, newcomers: list[Generation]) -> None:
+        """Reads prompts, draws the first token of each response, and takes them into the batch.
+
+        A prompt that several responses have is read once. Prompts of similar lengths are read together.
+        """
+        prompts = sorted(
+            {generation.request.prompt_tokens for generation in newcomers}, key=lambda ids: (len(ids), ids)
+        )
+        while prompts:
+            width = len(prompts[-1])
+            count = max(1, min(len(prompts), _PREFILL_TOKENS // width))
+            group, prompts = prompts[-count:], prompts[:-count]
+            wanted = set(group)
+            self._prefill(group, [one for one in newcomers if one.request.prompt_tokens in wanted])
+
+    def step(self) -> None:
+        """Draws the next token of every response."""
+        self._drop_ended()
+        if not self._rows or self._cache is None:
+            return
+        tokens = torch.tensor([[row.choices[-1].token] for row in self._rows], device=self._device)
+        lengths = [self._length(row) for row in self._rows]
+        logits = self._forward(tokens, lengths, self._cache)
+        self._choose(logits, self._rows)
+        self._drop_ended()
+
+    def _prefill(self, prompts: list[tuple[int, ...]], generations: list[Generation]) -> None:
+        width = max(len(prompt) for prompt in prompts)
+        padded = [[0] * (width - len(prompt)) + list(prompt) for prompt in prompts]
+        cache = BatchCache(self._shape.layer_count)
+        tokens = torch.tensor(padded, device=self._device)
+        logits = self._forward(tokens, [len(prompt) for prompt in prompts], cache)
+        place = {prompt: index for index, prompt in enumerate(prompts)}
+        rows = [place[generation.request.prompt_tokens] for generation in generations]
+        read: set[int] = set()
+        for generation, row in zip(generations, rows, strict=True):
+            # Its own reading is the first's; the others had theirs for nothing.
+            generation.cached_tokens = len(generation.request.prompt_tokens) if row in read else 0
+            read.add(row)
+        self._choose(logits[torch.tensor(rows, device=self._device)], generations)
+        staying = [index for index, generation in enumerate(generations) if not generation.is_over]
+        if not staying:
+            return
+        cache.select([rows[index] for index in staying], 0)
+        self._take_in([generations[index] for index in staying], cache)
+
+    def _take_in(self, generations: list[Generation], cache: BatchCache) -> None:
+        if self._cache is None:
+            self._cache = cache
+        else:
+            self._cache.join(cache)
+        self._rows.extend(generations)
+
+    def _forward(self, tokens: Tensor, lengths: list[int], cache: BatchCache) -> Tensor:
+        """Logits after the last token of each row, [rows, vocabulary]. `lengths` counts these tokens too."""
+        columns = cache.get_seq_length() + tokens.shape[1]
+        ends = torch.arange(columns, device=self._device)
+        starts = torch.tensor([columns - length for length in lengths], device=self._device).unsqueeze(1)
+        mask = (ends >= starts).long()
+        positions = (ends - starts).clamp(min=0)[:, -tokens.shape[1] :]
+        extra = {"logits_to_keep": 1} if self._keeps_last else {}
+        output = self._module(
+            input_ids=tokens,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=cache,
+            use_cache=True,
+            **extra,
+        )
+        return output.logits[:, -1, : self._shape.output_size]
+
+    def _choose(self, logits: Tensor, generations: list[Generation]) -> None:
+        rules = [generation.request.rule for generation in generations]
+        uniforms = [generation.next_uniform() for generation in generations]
+        choices = choose_tokens(logits, rules, uniforms)
+        for generation, choice in zip(generations, choices, strict=True):
+            generation.add(choice, self._shape.max_context)
+
+    def _drop_ended(self) -> None:
+        for row in self._rows:
+            row.fail_if_cancelled()
+        staying = [index for index, row in enumerate(self._rows) if not row.is_over]
+        if len(staying) == len(self._rows):
+            return
+        self._rows = [self._rows[index] for index in staying]
+        if not self._rows or self._cache is None:
+            self._cache = None
+            return
+        # The last token was drawn, but not read yet: the cache is one column shorter than the sequence.
+        longest = max(self._length(row) for row in self._rows) - 1
+        self._cache.select(staying, self._cache.get_seq_length() - longest)
+
+    @staticmethod
+    def _length(row: Generation) -> int:
+        return len(row.request.prompt_tokens) + len(row.choices)
+
+
+def _innermost(module: nn.Module) -> nn.Module:
+    """The model within PEFT's wrapper, whose own signature says nothing."""
+    unwrap = getattr(module, "get_base_model", None)
+    inner: object = unwrap() if callable(unwrap) else module
+    return inner if isinstance(inner, nn.Module) else module

@@ -1,0 +1,120 @@
+"""One response in progress."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agentlightning_runtime.inference.api_error import ApiError, cancelled
+from agentlightning_runtime.inference.sampling_rule import SamplingRule, TokenChoice
+from agentlightning_runtime.inference.served_weights import ServedWeights
+
+FinishReason = Literal["stop", "length"]
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """A request for one response.
+
+    Attributes:
+        prompt_tokens: the prompt's token ids, at least one.
+        max_tokens: most tokens to sample.
+        rule: how they are drawn.
+        seed: with the same prompt, rule and weights, the same seed gives the same response.
+        end_tokens: tokens that end the response; they are part of it.
+        find_stop: tells the stop text that the tokens so far hold; ``None`` when there is none.
+    """
+
+    prompt_tokens: tuple[int, ...]
+    max_tokens: int
+    rule: SamplingRule
+    seed: int
+    end_tokens: frozenset[int]
+    find_stop: Callable[[list[int]], str | None] | None = None
+
+
+@dataclass
+class Generation:
+    """A response being sampled. It keeps the weights it started with, so it comes from exactly one policy version.
+
+    Attributes:
+        on_progress: called by the sampling thread after every token and at the end; it must not block.
+        choices: every sampled token with its log-probability, the closing one included.
+        stop: the stop text that ended it, if one did; it is still in the tokens.
+    """
+
+    request: GenerationRequest
+    weights: ServedWeights
+    on_progress: Callable[[], None] | None = None
+    choices: list[TokenChoice] = field(default_factory=list)
+    cached_tokens: int = 0
+    finish_reason: FinishReason | None = None
+    stop: str | None = None
+    error: ApiError | None = None
+
+    def __post_init__(self) -> None:
+        # Not for secrets; every response has its own, so that its company changes nothing in it.
+        self._random = random.Random(self.request.seed)  # noqa: S311
+        self._ended = threading.Event()
+        self._cancel_reason: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self._ended.is_set()
+
+    @property
+    def policy_version(self) -> int:
+        """The version of the weights that sample it."""
+        return self.weights.version
+
+    @property
+    def tokens(self) -> list[int]:
+        """The sampled tokens so far."""
+        return [choice.token for choice in self.choices]
+
+    def next_uniform(self) -> float:
+        """The number that draws the next token."""
+        return self._random.random()
+
+    def cancel(self, reason: str) -> None:
+        """Asks the sampling thread to end it at the next token."""
+        self._cancel_reason = self._cancel_reason or reason
+
+    def fail_if_cancelled(self) -> bool:
+        """Ends it when somebody asked for that. By the sampling thread."""
+        if self._cancel_reason is None or self.is_over:
+            return False
+        self.fail(cancelled(self._cancel_reason))
+        return True
+
+    def fail(self, error: ApiError) -> None:
+        """Ends it with an error."""
+        self.error = error
+        self._ended.set()
+        self._announce()
+
+    def add(self, choice: TokenChoice, max_context: int) -> None:
+        """Takes the next token, and ends the response when that was the last."""
+        self.choices.append(choice)
+        request = self.request
+        if choice.token in request.end_tokens:
+            self.finish_reason = "stop"
+        elif request.find_stop is not None and (stop := request.find_stop(self.tokens)) is not None:
+            self.finish_reason, self.stop = "stop", stop
+        elif len(self.choices) >= request.max_tokens or len(request.prompt_tokens) + len(self.choices) >= max_context:
+            self.finish_reason = "length"
+        if self.finish_reason is not None:
+            self._ended.set()
+        self._announce()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Blocks until the response is over; for callers without an event loop."""
+        return self._ended.wait(timeout_s)
+
+    def _announce(self) -> None:
+        if self.on_progress is not None:
+            self.on_progress()

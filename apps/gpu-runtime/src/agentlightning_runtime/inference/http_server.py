@@ -1,0 +1,78 @@
+"""An HTTP server on a thread and event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+_KEEP_ALIVE_S = 65
+"""How long a connection that nobody uses is kept: agents may take their time between two calls."""
+
+_GRACE_S = 2
+"""How long answers may take to get to their readers when the server stops."""
+
+
+class HttpServer:
+    """Serves an application until it is closed.
+
+    Args:
+        app: what to serve.
+        host: where to listen.
+        port: 0 takes any free one.
+
+    Raises:
+        EngineError: when the port cannot be had.
+    """
+
+    def __init__(self, app: Starlette, host: str, port: int) -> None:
+        self._socket = _listen(host, port)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_GRACE_S,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="inference-http", daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        port: int = self._socket.getsockname()[1]
+        return port
+
+    def close(self) -> None:
+        """Lets answers that are on their way get there, and stops."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as error:
+        listener.close()
+        message = f"The inference endpoint cannot listen on {host}:{port}: {error.strerror}"
+        remedy = "Choose another port, or 0 for any free one"
+        raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy) from error
+    return listener

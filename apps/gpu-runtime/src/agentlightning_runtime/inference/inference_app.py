@@ -1,0 +1,211 @@
+"""The model API: OpenAI's chat completions, completions and model list, over the models that are served."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agentlightning_runtime.inference.answer_parts import AnswerIdentity, whole
+from agentlightning_runtime.inference.api_error import ApiError, failed, unknown_model
+from agentlightning_runtime.inference.chat_answer import ChatAnswer
+from agentlightning_runtime.inference.chat_request import ChatRequest
+from agentlightning_runtime.inference.completion_answer import CompletionAnswer
+from agentlightning_runtime.inference.completion_request import CompletionRequest
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from agentlightning_runtime.inference.generation import Generation
+    from agentlightning_runtime.inference.sampler import Sampler
+    from agentlightning_runtime.inference.text_model import TextModel
+
+_log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 8 * 1024 * 1024
+"""The largest request body."""
+
+POLICY_VERSION_HEADER = "x-agl-policy-version"
+"""The header that tells which policy version answered."""
+
+_Answer = ChatAnswer | CompletionAnswer
+_Handler = Callable[["Request"], Awaitable[Response]]
+
+
+class InferenceApp:
+    """The routes of the API.
+
+    Args:
+        sampler: samples the responses.
+        models: the served models by id; whoever serves and removes models changes it.
+        api_key: what callers must send; empty: nothing.
+    """
+
+    def __init__(self, sampler: Sampler, models: dict[str, TextModel], api_key: str) -> None:
+        self._sampler = sampler
+        self._models = models
+        self._api_key = api_key
+
+    def starlette(self) -> Starlette:
+        """The application as servers take it."""
+        routes = [
+            Route("/health", self._health, methods=["GET"]),
+            Route("/v1/models", self._guarded(self._list_models), methods=["GET"]),
+            Route("/v1/chat/completions", self._guarded(self._chat), methods=["POST"]),
+            Route("/v1/completions", self._guarded(self._complete), methods=["POST"]),
+        ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
+
+    async def _health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _list_models(self, request: Request) -> Response:
+        data = [
+            {
+                "id": model.model_id,
+                "object": "model",
+                "created": 0,
+                "owned_by": "agentlightning",
+                "max_model_len": model.shape.max_context,
+            }
+            for model in list(self._models.values())
+        ]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def _chat(self, request: Request) -> Response:
+        asked = ChatRequest.read(await _body_of(request))
+        model = self._model(asked.model)
+        tools = asked.offered_tools()
+        prompt = await asyncio.to_thread(model.chat_prompt, asked.conversation(), tools)
+        requests = model.generation_requests(
+            asked, prompt, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs or 0
+        )
+        generations = self._sampler.submit(model.model_id, requests)
+        identity = _new_identity("chatcmpl-", model.model_id)
+        answer = ChatAnswer(identity, asked, model, generations, has_tools=len(tools) > 0)
+        return await self._answered(request, answer, is_streamed=asked.stream is True)
+
+    async def _complete(self, request: Request) -> Response:
+        asked = CompletionRequest.read(await _body_of(request))
+        model = self._model(asked.model)
+        prompt = await asyncio.to_thread(model.plain_prompt, asked.single_prompt())
+        requests = model.generation_requests(
+            # OpenAI's default of this API.
+            asked,
+            prompt,
+            max_tokens=asked.max_tokens or 16,
+            top_logprobs=asked.logprobs or 0,
+        )
+        generations = self._sampler.submit(model.model_id, requests)
+        answer = CompletionAnswer(_new_identity("cmpl-", model.model_id), asked, model, generations)
+        return await self._answered(request, answer, is_streamed=asked.stream is True)
+
+    async def _answered(self, request: Request, answer: _Answer, *, is_streamed: bool) -> Response:
+        headers = {POLICY_VERSION_HEADER: str(answer.policy_version)}
+        if is_streamed:
+            headers["cache-control"] = "no-cache"
+            return StreamingResponse(_events(answer), media_type="text/event-stream", headers=headers)
+        gone = asyncio.create_task(_hang_up(request))
+        waiting = asyncio.create_task(whole(answer.generations))
+        try:
+            await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                return Response(status_code=499)
+            await waiting
+        finally:
+            gone.cancel()
+            waiting.cancel()
+            _cancel(answer.generations)
+        return JSONResponse(await asyncio.to_thread(answer.body), headers=headers)
+
+    def _model(self, name: str) -> TextModel:
+        model = self._models.get(name)
+        if model is None:
+            raise unknown_model(name)
+        return model
+
+    def _guarded(self, handler: _Handler) -> _Handler:
+        async def guarded(request: Request) -> Response:
+            try:
+                self._check_key(request)
+                return await handler(request)
+            except ApiError as error:
+                return _error_response(error)
+            except Exception:  # noqa: BLE001
+                _log.exception("%s %s failed", request.method, request.url.path)
+                return _error_response(failed())
+
+        return guarded
+
+    def _check_key(self, request: Request) -> None:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self._api_key and not hmac.compare_digest(given.encode(), self._api_key.encode()):
+            remedy = "Send the runtime's inference key as `Authorization: Bearer <key>`."
+            raise ApiError(401, "UNAUTHENTICATED", "The request has no valid API key", remedy)
+
+
+async def _body_of(request: Request) -> bytes:
+    remedy = "Send a shorter conversation."
+    error = ApiError(413, "PAYLOAD_TOO_LARGE", f"A request may have {MAX_BODY_BYTES} bytes at most", remedy)
+    if int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES:
+        raise error
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BODY_BYTES:
+            raise error
+    return bytes(body)
+
+
+async def _events(answer: _Answer) -> AsyncIterator[str]:
+    """Server-sent events with `[DONE]` at the end. When the reader leaves, the responses are sampled no further."""
+    try:
+        async for chunk in answer.chunks():
+            yield f"data: {json.dumps(chunk, ensure_ascii=False, separators=(',', ':'))}\n\n"
+        yield "data: [DONE]\n\n"
+    except ApiError as error:
+        # An event with `error` is what OpenAI's clients throw.
+        yield f"data: {json.dumps(error.body())}\n\n"
+    except Exception:  # noqa: BLE001
+        _log.exception("a streamed answer failed")
+        yield f"data: {json.dumps(failed().body())}\n\n"
+    finally:
+        _cancel(answer.generations)
+
+
+async def _hang_up(request: Request) -> None:
+    """Returns when the client has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _cancel(generations: Any) -> None:
+    each: list[Generation] = list(generations)
+    for generation in each:
+        if not generation.is_over:
+            generation.cancel("The client hung up")
+
+
+def _new_identity(prefix: str, model: str) -> AnswerIdentity:
+    return AnswerIdentity(f"{prefix}{secrets.token_hex(12)}", int(time.time()), model)
+
+
+def _error_response(error: ApiError) -> Response:
+    return JSONResponse(error.body(), status_code=error.status, headers=error.headers())
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    message = f"There is no {request.method} {request.url.path}"
+    remedy = "GET /v1/models lists the models; POST /v1/chat/completions asks one."
+    return _error_response(ApiError(status, "NOT_FOUND", message, remedy))

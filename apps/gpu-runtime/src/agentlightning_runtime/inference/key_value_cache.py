@@ -1,0 +1,123 @@
+"""The keys and values of a running batch, aligned at the right so that all rows grow by the same column."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+_SPARE_COLUMNS = 64
+
+
+class BatchLayer(CacheLayerMixin):
+    """One layer's keys and values, [rows, heads, columns, width], in buffers with columns to spare.
+
+    Rows end at the same column and begin at different ones; what lies before a row's beginning is zero and masked.
+    """
+
+    is_sliding = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._length = 0
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        """Takes shapes and types from the first states."""
+        self.dtype, self.device = key_states.dtype, key_states.device
+        self.keys = _empty_like(key_states, key_states.shape[-2] + _SPARE_COLUMNS)
+        self.values = _empty_like(value_states, value_states.shape[-2] + _SPARE_COLUMNS)
+        self.is_initialized = True
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
+    ) -> tuple[Tensor, Tensor]:
+        """Appends the new columns, and gives all there are."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        keys, values = self._buffers()
+        begin, end = self._length, self._length + key_states.shape[-2]
+        if end > keys.shape[-2]:
+            keys = _widened(keys, begin, end + max(_SPARE_COLUMNS, end // 2))
+            values = _widened(values, begin, end + max(_SPARE_COLUMNS, end // 2))
+            self.keys, self.values = keys, values
+        keys[..., begin:end, :] = key_states
+        values[..., begin:end, :] = value_states
+        self._length = end
+        return keys[..., :end, :], values[..., :end, :]
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """How many columns there will be, and at which the mask begins."""
+        return self._length + query_length, 0
+
+    def get_seq_length(self) -> int:
+        """How many columns there are."""
+        return self._length
+
+    def get_max_length(self) -> int:
+        """There is no limit."""
+        return -1
+
+    def select(self, rows: Tensor, first_column: int) -> None:
+        """Keeps these rows, and the columns from this one on. A row may be kept several times."""
+        keys, values = self._buffers()
+        self.keys = keys[rows, :, first_column:].contiguous()
+        self.values = values[rows, :, first_column:].contiguous()
+        self._length -= first_column
+
+    def join(self, other: BatchLayer) -> None:
+        """Takes the rows of another layer in, all ends at the same column."""
+        keys, values = self._buffers()
+        other_keys, other_values = other._buffers()
+        length = max(self._length, other._length)
+        self.keys = _stacked((keys, self._length), (other_keys, other._length), length)
+        self.values = _stacked((values, self._length), (other_values, other._length), length)
+        self._length = length
+
+    def _buffers(self) -> tuple[Tensor, Tensor]:
+        if self.keys is None or self.values is None:
+            raise RuntimeError("The cache has no rows yet. Run the model over a prompt before its rows are moved.")
+        return self.keys, self.values
+
+
+class BatchCache(Cache):
+    """The layers of a running batch, in the form that Transformers' models take."""
+
+    def __init__(self, layer_count: int) -> None:
+        self.batch_layers = [BatchLayer() for _ in range(layer_count)]
+        super().__init__(layers=list(self.batch_layers))
+
+    def select(self, rows: list[int], first_column: int) -> None:
+        """Keeps these rows, and the columns from this one on."""
+        for layer in self._used():
+            layer.select(torch.tensor(rows, dtype=torch.long, device=layer.device), first_column)
+
+    def join(self, other: BatchCache) -> None:
+        """Takes the rows of another cache in behind its own."""
+        for mine, theirs in zip(self._used(), other._used(), strict=True):
+            mine.join(theirs)
+
+    def _used(self) -> list[BatchLayer]:
+        """Some models share keys and values among layers; those without have nothing to move."""
+        return [layer for layer in self.batch_layers if layer.is_initialized]
+
+
+def _empty_like(states: Tensor, columns: int) -> Tensor:
+    rows, heads, _, width = states.shape
+    return states.new_zeros((rows, heads, columns, width))
+
+
+def _widened(buffer: Tensor, length: int, columns: int) -> Tensor:
+    wide = _empty_like(buffer, columns)
+    wide[..., :length, :] = buffer[..., :length, :]
+    return wide
+
+
+def _stacked(first: tuple[Tensor, int], second: tuple[Tensor, int], length: int) -> Tensor:
+    rows = first[0].shape[0] + second[0].shape[0]
+    _, heads, _, width = first[0].shape
+    stacked = first[0].new_zeros((rows, heads, length + _SPARE_COLUMNS, width))
+    at = 0
+    for buffer, filled in (first, second):
+        stacked[at : at + buffer.shape[0], :, length - filled : length] = buffer[..., :filled, :]
+        at += buffer.shape[0]
+    return stacked

@@ -1,0 +1,90 @@
+"""The responses of one model: those that wait, and those that are being sampled."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from agentlightning_runtime.inference.api_error import ApiError, failed
+from agentlightning_runtime.inference.decoding_batch import DecodingBatch
+from agentlightning_runtime.inference.generation import Generation
+from agentlightning_runtime.inference.model_shape import ModelShape
+from agentlightning_runtime.inference.served_weights import ServedWeights
+
+_log = logging.getLogger(__name__)
+
+
+class ModelQueue:
+    """One model of a sampler. Everything but `turn` is called with the sampler's lock held."""
+
+    def __init__(self, shape: ModelShape, weights: ServedWeights, max_running: int) -> None:
+        self.shape = shape
+        self.weights = weights
+        self.is_paused = False
+        self.waiting: deque[Generation] = deque()
+        self._active: list[Generation] = []
+        self._batches: list[tuple[ServedWeights, DecodingBatch]] = []
+        self._max_running = max_running
+
+    @property
+    def in_flight(self) -> int:
+        """How many responses wait or are sampled."""
+        return len(self.waiting) + len(self._active)
+
+    def abort(self, reason: str) -> None:
+        """Asks all responses to end with an error."""
+        for generation in [*self.waiting, *self._active]:
+            generation.cancel(reason)
+
+    def turn(self, lock: threading.Condition) -> None:
+        """Takes in what waits, and draws a token for every response. On the sampler's thread, without the lock."""
+        with lock:
+            newcomers = self._admit()
+        by_weights: dict[int, list[Generation]] = {}
+        for generation in newcomers:
+            by_weights.setdefault(id(generation.weights), []).append(generation)
+        for weights, batch in self._batches:
+            self._guarded(batch.step, lambda batch=batch: batch.generations)
+            joining = by_weights.pop(id(weights), [])
+            self._guarded(lambda batch=batch, joining=joining: batch.join(joining), lambda joining=joining: joining)
+        for joining in by_weights.values():
+            self._open(joining)
+        with lock:
+            self._active = [generation for generation in self._active if not generation.is_over]
+            # Weights that nobody samples from any more are let go here.
+            self._batches = [(weights, batch) for weights, batch in self._batches if batch.size > 0]
+            lock.notify_all()
+
+    def _admit(self) -> list[Generation]:
+        newcomers: list[Generation] = []
+        staying: deque[Generation] = deque()
+        while self.waiting:
+            generation = self.waiting.popleft()
+            if generation.fail_if_cancelled():
+                continue
+            if len(self._active) + len(newcomers) < self._max_running:
+                newcomers.append(generation)
+            else:
+                staying.append(generation)
+        self.waiting = staying
+        self._active.extend(newcomers)
+        return newcomers
+
+    def _open(self, joining: list[Generation]) -> None:
+        weights = joining[0].weights
+        batch = DecodingBatch(weights.module, self.shape)
+        self._batches.append((weights, batch))
+        self._guarded(lambda: batch.join(joining), lambda: joining)
+
+    @staticmethod
+    def _guarded(work: Callable[[], None], concerned: Callable[[], list[Generation]]) -> None:
+        """What fails takes its own responses with it, never the sampler."""
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001
+            _log.exception("sampling failed")
+            for generation in concerned():
+                if not generation.is_over:
+                    generation.fail(error if isinstance(error, ApiError) else failed())

@@ -1,0 +1,151 @@
+"""Samples from any number of models on one thread, a token for every running response in turn."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import torch
+
+from agentlightning_runtime.inference.api_error import model_paused, queue_full, unknown_model
+from agentlightning_runtime.inference.generation import Generation, GenerationRequest
+from agentlightning_runtime.inference.model_queue import ModelQueue
+from agentlightning_runtime.inference.model_shape import ModelShape
+from agentlightning_runtime.inference.served_weights import ServedWeights
+
+
+@dataclass(frozen=True)
+class SamplerLimits:
+    """How much a sampler takes on for one model.
+
+    Attributes:
+        max_running: most responses that are sampled at the same time.
+        max_waiting: most responses that wait for a place; beyond it, 429.
+    """
+
+    max_running: int = 256
+    max_waiting: int = 4096
+
+
+class Sampler:
+    """Continuous batching over the models that are served.
+
+    Responses in progress end with the weights they started with; new weights serve from the next request on. All
+    methods may be called from any thread; the arithmetic is on the sampler's own.
+    """
+
+    def __init__(self, limits: SamplerLimits | None = None) -> None:
+        self._limits = limits or SamplerLimits()
+        self._models: dict[str, ModelQueue] = {}
+        self._leaving: list[ModelQueue] = []
+        self._lock = threading.Condition()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._thread.start()
+
+    def add_model(self, model_id: str, shape: ModelShape, weights: ServedWeights) -> None:
+        """Serves a model under this id."""
+        with self._lock:
+            self._models[model_id] = ModelQueue(shape, weights, self._limits.max_running)
+
+    def publish(self, model_id: str, weights: ServedWeights) -> None:
+        """Serves other weights from the next request on."""
+        with self._lock:
+            self._model(model_id).weights = weights
+
+    def remove_model(self, model_id: str) -> None:
+        """Ends the model's responses with an error, and forgets it."""
+        with self._lock:
+            model = self._models.pop(model_id, None)
+            if model is None:
+                return
+            model.abort("The model was unloaded")
+            self._leaving.append(model)
+            self._lock.notify_all()
+
+    def shape(self, model_id: str) -> ModelShape:
+        """The sizes of a model."""
+        with self._lock:
+            return self._model(model_id).shape
+
+    def version(self, model_id: str) -> int:
+        """The policy version that new requests get."""
+        with self._lock:
+            return self._model(model_id).weights.version
+
+    def is_paused(self, model_id: str) -> bool:
+        """Whether the model turns requests away for now."""
+        with self._lock:
+            return self._model(model_id).is_paused
+
+    def in_flight(self, model_id: str) -> int:
+        """How many responses wait or run."""
+        with self._lock:
+            return self._model(model_id).in_flight
+
+    def pause(self, model_id: str, *, abort: bool) -> None:
+        """Turns new requests away; returns when those in flight have finished, or have ended with an error."""
+        with self._lock:
+            model = self._model(model_id)
+            model.is_paused = True
+            if abort:
+                model.abort("The model was paused and does not answer")
+            self._lock.notify_all()
+            self._lock.wait_for(lambda: model.in_flight == 0)
+
+    def resume(self, model_id: str) -> None:
+        """Answers again."""
+        with self._lock:
+            self._model(model_id).is_paused = False
+
+    def submit(self, model_id: str, requests: list[GenerationRequest]) -> list[Generation]:
+        """Starts responses, all of the same weights.
+
+        Raises:
+            ApiError: when the model is not there, is paused, or has too many waiting.
+        """
+        with self._lock:
+            model = self._model(model_id)
+            if self._is_closed or model.is_paused:
+                raise model_paused(model_id)
+            waiting = len(model.waiting)
+            if waiting > 0 and waiting + len(requests) > self._limits.max_waiting:
+                raise queue_full(waiting)
+            generations = [Generation(request, model.weights) for request in requests]
+            model.waiting.extend(generations)
+            self._lock.notify_all()
+            return generations
+
+    def close(self) -> None:
+        """Ends all responses with an error, and the thread."""
+        with self._lock:
+            self._is_closed = True
+            for model in self._models.values():
+                model.abort("The runtime stops")
+            self._lock.notify_all()
+        self._thread.join()
+
+    def _model(self, model_id: str) -> ModelQueue:
+        model = self._models.get(model_id)
+        if model is None:
+            raise unknown_model(model_id)
+        return model
+
+    def _run(self) -> None:
+        with torch.inference_mode():
+            while self._take_turn():
+                pass
+
+    def _take_turn(self) -> bool:
+        with self._lock:
+            self._lock.wait_for(lambda: self._is_closed or self._busy())
+            busy = self._busy()
+            self._leaving = [model for model in self._leaving if model.in_flight > 0]
+            if self._is_closed and not busy:
+                return False
+        for model in busy:
+            model.turn(self._lock)
+        return True
+
+    def _busy(self) -> list[ModelQueue]:
+        return [model for model in [*self._models.values(), *self._leaving] if model.in_flight > 0]

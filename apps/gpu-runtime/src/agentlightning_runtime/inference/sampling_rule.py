@@ -1,0 +1,95 @@
+"""How a token is drawn from logits, and the log-probability it is reported with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class SamplingRule:
+    """How the tokens of one response are drawn.
+
+    Attributes:
+        temperature: logits are divided by it; 0 takes the likeliest token, and log-probabilities are then those at 1.
+        top_p: draw only from the likeliest tokens that together reach this probability; 1 draws from all.
+        top_k: draw only from this many of the likeliest tokens; 0 draws from all.
+        top_logprobs: how many of the likeliest tokens to report beside the drawn one.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    top_logprobs: int = 0
+
+
+@dataclass(frozen=True)
+class TokenChoice:
+    """A drawn token and its natural-log probability under the distribution it was drawn from.
+
+    ``top`` holds the likeliest alternatives as (token, log-probability), the likeliest first.
+    """
+
+    token: int
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
+def choose_tokens(logits: Tensor, rules: list[SamplingRule], uniforms: list[float]) -> list[TokenChoice]:
+    """Draws one token for each row.
+
+    Args:
+        logits: of shape [rows, vocabulary].
+        rules: one for each row.
+        uniforms: one number in [0, 1) for each row; the same number draws the same token from the same logits.
+    """
+    temperatures = [rule.temperature if rule.temperature > 0 else 1.0 for rule in rules]
+    scale = torch.tensor(temperatures, dtype=torch.float32, device=logits.device).unsqueeze(1)
+    logprobs = torch.log_softmax(logits.float() / scale, dim=-1)
+    for row, rule in enumerate(rules):
+        if rule.temperature > 0 and (rule.top_p < 1 or rule.top_k > 0):
+            logprobs[row] = _nucleus(logprobs[row], rule)
+    tokens = _draw(logprobs, uniforms)
+    greedy = torch.tensor([rule.temperature == 0 for rule in rules], device=logits.device)
+    if bool(greedy.any()):
+        tokens = torch.where(greedy, logprobs.argmax(dim=-1), tokens)
+    chosen = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
+    tops = [_likeliest(logprobs[row], rule.top_logprobs) for row, rule in enumerate(rules)]
+    return [
+        TokenChoice(token, logprob, top)
+        for token, logprob, top in zip(tokens.tolist(), chosen.tolist(), tops, strict=True)
+    ]
+
+
+def _draw(logprobs: Tensor, uniforms: list[float]) -> Tensor:
+    """Inverts the distribution function; in float64, for a vocabulary has more tokens than float32 has steps."""
+    cumulative = logprobs.double().exp().cumsum(dim=-1)
+    points = torch.tensor(uniforms, dtype=torch.float64, device=logprobs.device).unsqueeze(1) * cumulative[:, -1:]
+    tokens = torch.searchsorted(cumulative, points, right=True).squeeze(1)
+    # Rounding may land behind the last token that can be drawn at all.
+    possible = torch.isfinite(logprobs)
+    last = possible.shape[1] - 1 - possible.flip(1).int().argmax(dim=1)
+    return torch.minimum(tokens, last)
+
+
+def _nucleus(logprobs: Tensor, rule: SamplingRule) -> Tensor:
+    """Keeps the likeliest tokens (Holtzman et al. 2020), and makes them a distribution again."""
+    ordered, order = logprobs.sort(descending=True, stable=True)
+    before = ordered.exp().cumsum(dim=0) - ordered.exp()
+    is_kept = before < rule.top_p
+    if rule.top_k > 0:
+        is_kept[rule.top_k :] = False
+    is_kept[0] = True
+    kept = torch.where(is_kept, ordered, torch.full_like(ordered, float("-inf")))
+    kept = kept - kept.logsumexp(dim=0)
+    return torch.empty_like(kept).scatter_(0, order, kept)
+
+
+def _likeliest(logprobs: Tensor, count: int) -> tuple[tuple[int, float], ...]:
+    if count == 0:
+        return ()
+    values, tokens = logprobs.topk(min(count, logprobs.shape[0]))
+    pairs = zip(tokens.tolist(), values.tolist(), strict=True)
+    return tuple((token, value) for token, value in pairs if value > float("-inf"))

@@ -1,0 +1,1 @@
+"""How models write tool calls: one file a format, all of them in the registry."""

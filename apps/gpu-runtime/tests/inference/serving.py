@@ -1,0 +1,63 @@
+"""A served model for tests: random weights, one token a byte."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from openai import OpenAI
+
+from agentlightning_runtime.engine.random_model import load_random_model
+from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.inference_backend import ServedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from torch import nn
+
+MODEL_ID = "policy"
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A backend with one model, and OpenAI's client of it."""
+
+    backend: BuiltinBackend
+    model: ServedModel
+    client: OpenAI
+
+    @property
+    def causal_lm(self) -> nn.Module:
+        return self.model.causal_lm
+
+
+@contextmanager
+def serving(source: str = "random:llama-tiny", **options: Any) -> Generator[Serving]:
+    """Serves a model of random weights as version 3."""
+    torch.set_num_threads(1)
+    loaded = load_random_model(source)
+    backend = BuiltinBackend(**options)
+    try:
+        model = ServedModel(MODEL_ID, loaded.causal_lm, loaded.tokenizer, loaded.output_size)
+        backend.serve(model, 3)
+        key = options.get("api_key") or "none"
+        client = OpenAI(base_url=backend.base_url, api_key=key, max_retries=0, timeout=60)
+        yield Serving(backend, model, client)
+    finally:
+        backend.close()
+
+
+def ask(served: Serving, **fields: Any) -> Any:
+    """One chat completion with token ids and log-probabilities."""
+    body: dict[str, Any] = {
+        "model": MODEL_ID,
+        "messages": [{"role": "user", "content": "Say a number."}],
+        "max_tokens": 12,
+        "logprobs": True,
+        "extra_body": {"return_token_ids": True, **fields.pop("extra_body", {})},
+        **fields,
+    }
+    return served.client.chat.completions.create(**body)
