@@ -63,26 +63,6 @@ class CheckpointInfo(_message.Message):
     client_state: bytes
     def __init__(self, uri: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., policy_version: _Optional[int] = ..., size_bytes: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., client_state: _Optional[bytes] = ...) -> None: ...
 
-class ArtifactInfo(_message.Message):
-    __slots__ = ("artifact_id", "files", "step")
-    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
-    FILES_FIELD_NUMBER: _ClassVar[int]
-    STEP_FIELD_NUMBER: _ClassVar[int]
-    artifact_id: str
-    files: _containers.RepeatedCompositeFieldContainer[ArtifactFile]
-    step: int
-    def __init__(self, artifact_id: _Optional[str] = ..., files: _Optional[_Iterable[_Union[ArtifactFile, _Mapping]]] = ..., step: _Optional[int] = ...) -> None: ...
-
-class ArtifactFile(_message.Message):
-    __slots__ = ("path", "size_bytes", "sha256")
-    PATH_FIELD_NUMBER: _ClassVar[int]
-    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
-    SHA256_FIELD_NUMBER: _ClassVar[int]
-    path: str
-    size_bytes: int
-    sha256: bytes
-    def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
-
 class InferenceEndpoint(_message.Message):
     __slots__ = ("base_url", "model", "policy_version")
     BASE_URL_FIELD_NUMBER: _ClassVar[int]

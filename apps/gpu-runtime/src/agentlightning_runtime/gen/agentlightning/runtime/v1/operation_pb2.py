@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import artifact_pb2 as agentlightning_dot_runtime_dot_v1_dot_artifact__pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2 as agentlightning_dot_runtime_dot_v1_dot_error__pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2 as agentlightning_dot_runtime_dot_v1_dot_model__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)agentlightning/runtime/v1/operation.proto\x12\x19\x61gentlightning.runtime.v1\x1a%agentlightning/runtime/v1/error.proto\x1a%agentlightning/runtime/v1/model.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"P\n\x11OperationProgress\x12\x10\n\x08\x66raction\x18\x01 \x01(\x01\x12\x13\n\x0btokens_done\x18\x02 \x01(\r\x12\x14\n\x0ctokens_total\x18\x03 \x01(\r\"\xc2\x06\n\tOperation\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\r\x12\x38\n\x05state\x18\x03 \x01(\x0e\x32).agentlightning.runtime.v1.OperationState\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12>\n\x08progress\x18\x07 \x01(\x0b\x32,.agentlightning.runtime.v1.OperationProgress\x12\x16\n\x0equeue_position\x18\x08 \x01(\r\x12<\n\x0cqueue_reason\x18\t \x01(\x0e\x32&.agentlightning.runtime.v1.QueueReason\x12\x37\n\x05\x62\x61tch\x18\n \x01(\x0b\x32&.agentlightning.runtime.v1.BatchResultH\x00\x12@\n\noptim_step\x18\x0b \x01(\x0b\x32*.agentlightning.runtime.v1.OptimStepResultH\x00\x12?\n\ncheckpoint\x18\x0c \x01(\x0b\x32).agentlightning.runtime.v1.CheckpointInfoH\x00\x12@\n\x08\x65ndpoint\x18\r \x01(\x0b\x32,.agentlightning.runtime.v1.InferenceEndpointH\x00\x12\x35\n\x05model\x18\x0e \x01(\x0b\x32$.agentlightning.runtime.v1.ModelInfoH\x00\x12;\n\x08\x61rtifact\x18\x0f \x01(\x0b\x32\'.agentlightning.runtime.v1.ArtifactInfoH\x00\x12:\n\x05\x65rror\x18\x14 \x01(\x0b\x32).agentlightning.runtime.v1.RuntimeFailureH\x00\x42\t\n\x07outcome\"Y\n\x0eOperationEvent\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x37\n\toperation\x18\x02 \x01(\x0b\x32$.agentlightning.runtime.v1.Operation\"\xdb\x01\n\x0b\x42\x61tchResult\x12\x0c\n\x04loss\x18\x01 \x01(\x01\x12\x16\n\x0etrained_tokens\x18\x02 \x01(\r\x12\x44\n\x07metrics\x18\x03 \x03(\x0b\x32\x33.agentlightning.runtime.v1.BatchResult.MetricsEntry\x12\x14\n\x0coutput_bytes\x18\x04 \x01(\r\x12\x1a\n\x12value_output_bytes\x18\x05 \x01(\r\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"J\n\x0fOptimStepResult\x12\x0c\n\x04step\x18\x01 \x01(\r\x12\x15\n\rgradient_norm\x18\x02 \x01(\x01\x12\x12\n\nis_skipped\x18\x03 \x01(\x08*\xc4\x01\n\x0eOperationState\x12\x1f\n\x1bOPERATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16OPERATION_STATE_STAGED\x10\x01\x12\x1b\n\x17OPERATION_STATE_RUNNING\x10\x02\x12\x1d\n\x19OPERATION_STATE_SUCCEEDED\x10\x03\x12\x1a\n\x16OPERATION_STATE_FAILED\x10\x04\x12\x1d\n\x19OPERATION_STATE_CANCELLED\x10\x05*\xa5\x01\n\x0bQueueReason\x12\x1c\n\x18QUEUE_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eQUEUE_REASON_EARLIER_OPERATION\x10\x01\x12\x1d\n\x19QUEUE_REASON_SEQUENCE_GAP\x10\x02\x12\x1c\n\x18QUEUE_REASON_ENGINE_BUSY\x10\x03\x12\x17\n\x13QUEUE_REASON_PAUSED\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)agentlightning/runtime/v1/operation.proto\x12\x19\x61gentlightning.runtime.v1\x1a(agentlightning/runtime/v1/artifact.proto\x1a%agentlightning/runtime/v1/error.proto\x1a%agentlightning/runtime/v1/model.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"P\n\x11OperationProgress\x12\x10\n\x08\x66raction\x18\x01 \x01(\x01\x12\x13\n\x0btokens_done\x18\x02 \x01(\r\x12\x14\n\x0ctokens_total\x18\x03 \x01(\r\"\xc2\x06\n\tOperation\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x0b\n\x03seq\x18\x02 \x01(\r\x12\x38\n\x05state\x18\x03 \x01(\x0e\x32).agentlightning.runtime.v1.OperationState\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12>\n\x08progress\x18\x07 \x01(\x0b\x32,.agentlightning.runtime.v1.OperationProgress\x12\x16\n\x0equeue_position\x18\x08 \x01(\r\x12<\n\x0cqueue_reason\x18\t \x01(\x0e\x32&.agentlightning.runtime.v1.QueueReason\x12\x37\n\x05\x62\x61tch\x18\n \x01(\x0b\x32&.agentlightning.runtime.v1.BatchResultH\x00\x12@\n\noptim_step\x18\x0b \x01(\x0b\x32*.agentlightning.runtime.v1.OptimStepResultH\x00\x12?\n\ncheckpoint\x18\x0c \x01(\x0b\x32).agentlightning.runtime.v1.CheckpointInfoH\x00\x12@\n\x08\x65ndpoint\x18\r \x01(\x0b\x32,.agentlightning.runtime.v1.InferenceEndpointH\x00\x12\x35\n\x05model\x18\x0e \x01(\x0b\x32$.agentlightning.runtime.v1.ModelInfoH\x00\x12;\n\x08\x61rtifact\x18\x0f \x01(\x0b\x32\'.agentlightning.runtime.v1.ArtifactInfoH\x00\x12:\n\x05\x65rror\x18\x14 \x01(\x0b\x32).agentlightning.runtime.v1.RuntimeFailureH\x00\x42\t\n\x07outcome\"Y\n\x0eOperationEvent\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\x12\x37\n\toperation\x18\x02 \x01(\x0b\x32$.agentlightning.runtime.v1.Operation\"\xdb\x01\n\x0b\x42\x61tchResult\x12\x0c\n\x04loss\x18\x01 \x01(\x01\x12\x16\n\x0etrained_tokens\x18\x02 \x01(\r\x12\x44\n\x07metrics\x18\x03 \x03(\x0b\x32\x33.agentlightning.runtime.v1.BatchResult.MetricsEntry\x12\x14\n\x0coutput_bytes\x18\x04 \x01(\r\x12\x1a\n\x12value_output_bytes\x18\x05 \x01(\r\x1a.\n\x0cMetricsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"J\n\x0fOptimStepResult\x12\x0c\n\x04step\x18\x01 \x01(\r\x12\x15\n\rgradient_norm\x18\x02 \x01(\x01\x12\x12\n\nis_skipped\x18\x03 \x01(\x08*\xc4\x01\n\x0eOperationState\x12\x1f\n\x1bOPERATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16OPERATION_STATE_STAGED\x10\x01\x12\x1b\n\x17OPERATION_STATE_RUNNING\x10\x02\x12\x1d\n\x19OPERATION_STATE_SUCCEEDED\x10\x03\x12\x1a\n\x16OPERATION_STATE_FAILED\x10\x04\x12\x1d\n\x19OPERATION_STATE_CANCELLED\x10\x05*\xa5\x01\n\x0bQueueReason\x12\x1c\n\x18QUEUE_REASON_UNSPECIFIED\x10\x00\x12\"\n\x1eQUEUE_REASON_EARLIER_OPERATION\x10\x01\x12\x1d\n\x19QUEUE_REASON_SEQUENCE_GAP\x10\x02\x12\x1c\n\x18QUEUE_REASON_ENGINE_BUSY\x10\x03\x12\x17\n\x13QUEUE_REASON_PAUSED\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,20 +37,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_BATCHRESULT_METRICSENTRY']._loaded_options = None
   _globals['_BATCHRESULT_METRICSENTRY']._serialized_options = b'8\001'
-  _globals['_OPERATIONSTATE']._serialized_start=1492
-  _globals['_OPERATIONSTATE']._serialized_end=1688
-  _globals['_QUEUEREASON']._serialized_start=1691
-  _globals['_QUEUEREASON']._serialized_end=1856
-  _globals['_OPERATIONPROGRESS']._serialized_start=183
-  _globals['_OPERATIONPROGRESS']._serialized_end=263
-  _globals['_OPERATION']._serialized_start=266
-  _globals['_OPERATION']._serialized_end=1100
-  _globals['_OPERATIONEVENT']._serialized_start=1102
-  _globals['_OPERATIONEVENT']._serialized_end=1191
-  _globals['_BATCHRESULT']._serialized_start=1194
-  _globals['_BATCHRESULT']._serialized_end=1413
-  _globals['_BATCHRESULT_METRICSENTRY']._serialized_start=1367
-  _globals['_BATCHRESULT_METRICSENTRY']._serialized_end=1413
-  _globals['_OPTIMSTEPRESULT']._serialized_start=1415
-  _globals['_OPTIMSTEPRESULT']._serialized_end=1489
+  _globals['_OPERATIONSTATE']._serialized_start=1534
+  _globals['_OPERATIONSTATE']._serialized_end=1730
+  _globals['_QUEUEREASON']._serialized_start=1733
+  _globals['_QUEUEREASON']._serialized_end=1898
+  _globals['_OPERATIONPROGRESS']._serialized_start=225
+  _globals['_OPERATIONPROGRESS']._serialized_end=305
+  _globals['_OPERATION']._serialized_start=308
+  _globals['_OPERATION']._serialized_end=1142
+  _globals['_OPERATIONEVENT']._serialized_start=1144
+  _globals['_OPERATIONEVENT']._serialized_end=1233
+  _globals['_BATCHRESULT']._serialized_start=1236
+  _globals['_BATCHRESULT']._serialized_end=1455
+  _globals['_BATCHRESULT_METRICSENTRY']._serialized_start=1409
+  _globals['_BATCHRESULT_METRICSENTRY']._serialized_end=1455
+  _globals['_OPTIMSTEPRESULT']._serialized_start=1457
+  _globals['_OPTIMSTEPRESULT']._serialized_end=1531
 # @@protoc_insertion_point(module_scope)

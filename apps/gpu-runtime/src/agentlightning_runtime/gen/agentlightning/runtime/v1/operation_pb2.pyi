@@ -1,5 +1,6 @@
 import datetime
 
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import artifact_pb2 as _artifact_pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2 as _error_pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2 as _model_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -82,9 +83,9 @@ class Operation(_message.Message):
     checkpoint: _model_pb2.CheckpointInfo
     endpoint: _model_pb2.InferenceEndpoint
     model: _model_pb2.ModelInfo
-    artifact: _model_pb2.ArtifactInfo
+    artifact: _artifact_pb2.ArtifactInfo
     error: _error_pb2.RuntimeFailure
-    def __init__(self, model_id: _Optional[str] = ..., seq: _Optional[int] = ..., state: _Optional[_Union[OperationState, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[OperationProgress, _Mapping]] = ..., queue_position: _Optional[int] = ..., queue_reason: _Optional[_Union[QueueReason, str]] = ..., batch: _Optional[_Union[BatchResult, _Mapping]] = ..., optim_step: _Optional[_Union[OptimStepResult, _Mapping]] = ..., checkpoint: _Optional[_Union[_model_pb2.CheckpointInfo, _Mapping]] = ..., endpoint: _Optional[_Union[_model_pb2.InferenceEndpoint, _Mapping]] = ..., model: _Optional[_Union[_model_pb2.ModelInfo, _Mapping]] = ..., artifact: _Optional[_Union[_model_pb2.ArtifactInfo, _Mapping]] = ..., error: _Optional[_Union[_error_pb2.RuntimeFailure, _Mapping]] = ...) -> None: ...
+    def __init__(self, model_id: _Optional[str] = ..., seq: _Optional[int] = ..., state: _Optional[_Union[OperationState, str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[OperationProgress, _Mapping]] = ..., queue_position: _Optional[int] = ..., queue_reason: _Optional[_Union[QueueReason, str]] = ..., batch: _Optional[_Union[BatchResult, _Mapping]] = ..., optim_step: _Optional[_Union[OptimStepResult, _Mapping]] = ..., checkpoint: _Optional[_Union[_model_pb2.CheckpointInfo, _Mapping]] = ..., endpoint: _Optional[_Union[_model_pb2.InferenceEndpoint, _Mapping]] = ..., model: _Optional[_Union[_model_pb2.ModelInfo, _Mapping]] = ..., artifact: _Optional[_Union[_artifact_pb2.ArtifactInfo, _Mapping]] = ..., error: _Optional[_Union[_error_pb2.RuntimeFailure, _Mapping]] = ...) -> None: ...
 
 class OperationEvent(_message.Message):
     __slots__ = ("cursor", "operation")

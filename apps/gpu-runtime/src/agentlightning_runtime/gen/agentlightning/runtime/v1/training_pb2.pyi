@@ -1,4 +1,5 @@
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2 as _batch_pb2
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import export_pb2 as _export_pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2 as _model_pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import operation_pb2 as _operation_pb2
 from google.protobuf.internal import containers as _containers
@@ -10,20 +11,11 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class ExportFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    EXPORT_FORMAT_UNSPECIFIED: _ClassVar[ExportFormat]
-    EXPORT_FORMAT_SAFETENSORS: _ClassVar[ExportFormat]
-    EXPORT_FORMAT_PEFT: _ClassVar[ExportFormat]
-
 class BatchOutputKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     BATCH_OUTPUT_KIND_UNSPECIFIED: _ClassVar[BatchOutputKind]
     BATCH_OUTPUT_KIND_LOGPROBS: _ClassVar[BatchOutputKind]
     BATCH_OUTPUT_KIND_VALUES: _ClassVar[BatchOutputKind]
-EXPORT_FORMAT_UNSPECIFIED: ExportFormat
-EXPORT_FORMAT_SAFETENSORS: ExportFormat
-EXPORT_FORMAT_PEFT: ExportFormat
 BATCH_OUTPUT_KIND_UNSPECIFIED: BatchOutputKind
 BATCH_OUTPUT_KIND_LOGPROBS: BatchOutputKind
 BATCH_OUTPUT_KIND_VALUES: BatchOutputKind
@@ -161,42 +153,6 @@ class ListCheckpointsResponse(_message.Message):
     CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
     checkpoints: _containers.RepeatedCompositeFieldContainer[_model_pb2.CheckpointInfo]
     def __init__(self, checkpoints: _Optional[_Iterable[_Union[_model_pb2.CheckpointInfo, _Mapping]]] = ...) -> None: ...
-
-class ExportCheckpointRequest(_message.Message):
-    __slots__ = ("key", "uri", "format")
-    KEY_FIELD_NUMBER: _ClassVar[int]
-    URI_FIELD_NUMBER: _ClassVar[int]
-    FORMAT_FIELD_NUMBER: _ClassVar[int]
-    key: _batch_pb2.OperationKey
-    uri: str
-    format: ExportFormat
-    def __init__(self, key: _Optional[_Union[_batch_pb2.OperationKey, _Mapping]] = ..., uri: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ...) -> None: ...
-
-class ExportCheckpointResponse(_message.Message):
-    __slots__ = ("operation",)
-    OPERATION_FIELD_NUMBER: _ClassVar[int]
-    operation: _operation_pb2.Operation
-    def __init__(self, operation: _Optional[_Union[_operation_pb2.Operation, _Mapping]] = ...) -> None: ...
-
-class DownloadArtifactRequest(_message.Message):
-    __slots__ = ("model_id", "artifact_id", "path", "offset")
-    MODEL_ID_FIELD_NUMBER: _ClassVar[int]
-    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
-    PATH_FIELD_NUMBER: _ClassVar[int]
-    OFFSET_FIELD_NUMBER: _ClassVar[int]
-    model_id: str
-    artifact_id: str
-    path: str
-    offset: int
-    def __init__(self, model_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., path: _Optional[str] = ..., offset: _Optional[int] = ...) -> None: ...
-
-class DownloadArtifactResponse(_message.Message):
-    __slots__ = ("offset", "data")
-    OFFSET_FIELD_NUMBER: _ClassVar[int]
-    DATA_FIELD_NUMBER: _ClassVar[int]
-    offset: int
-    data: bytes
-    def __init__(self, offset: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class DeleteCheckpointRequest(_message.Message):
     __slots__ = ("session_id", "model_id", "uri")

@@ -1,0 +1,43 @@
+"""One thread for the engine, so that the event loop stays free and the engine sees one caller only."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class EngineThread:
+    """Runs operations one after another in a thread that never changes, and side calls in other threads.
+
+    Attributes:
+        turns: Held by whoever's operation runs; waiters get it in the order they came.
+    """
+
+    def __init__(self) -> None:
+        self._operations = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
+        self.turns = asyncio.Lock()
+
+    async def run(
+        self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Result:
+        """Runs a piece of an operation; the caller holds `turns`."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._operations, partial(work, *args, **kwargs))
+
+    async def aside(
+        self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Result:
+        """Runs what the engine allows while an operation runs."""
+        return await asyncio.to_thread(work, *args, **kwargs)
+
+    def close(self) -> None:
+        """Ends the thread when what runs in it is done."""
+        self._operations.shutdown(wait=False)

@@ -1,0 +1,304 @@
+"""One model on the server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2
+from agentlightning_runtime.service.change_log import ChangeLog
+from agentlightning_runtime.service.failure import RuntimeFailureError, is_expected
+from agentlightning_runtime.service.gradient_ledger import GradientLedger
+from agentlightning_runtime.service.operation_record import Artifact, OperationRecord, OperationWork
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.contract import EngineModel
+    from agentlightning_runtime.engine.settings import ModelRequest
+    from agentlightning_runtime.service.clock import Clock
+    from agentlightning_runtime.service.engine_thread import EngineThread
+
+LOG = logging.getLogger(__name__)
+
+PROGRESS_INTERVAL_MS = 1_000
+"""How often a running operation tells how far it is."""
+
+ENDED = frozenset(
+    (
+        operation_pb2.OPERATION_STATE_SUCCEEDED,
+        operation_pb2.OPERATION_STATE_FAILED,
+        operation_pb2.OPERATION_STATE_CANCELLED,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSurroundings:
+    """What a model shares with the others of the server."""
+
+    clock: Clock
+    thread: EngineThread
+    reorder_window: int
+    result_ttl_ms: float
+
+
+class HostedModel:
+    """A model's operations in strict order of their sequence numbers.
+
+    Each is executed exactly once, however often and in whatever order they arrive.
+    """
+
+    def __init__(self, request: ModelRequest, surroundings: ModelSurroundings) -> None:
+        self.request = request
+        self.model_id = request.model_id
+        self.ledger = GradientLedger()
+        self.changes: ChangeLog[OperationRecord] = ChangeLog()
+        # Tells this life of the model id from an earlier one in cursors.
+        self.incarnation = uuid.uuid4().hex[:8]
+        # Set by operation 0.
+        self.engine: EngineModel | None = None
+        self.next_seq = 0
+        self._surroundings = surroundings
+        self._records: dict[int, OperationRecord] = {}
+        self._owner = ""
+        self._next_to_run = 0
+        self._running: asyncio.Task[None] | None = None
+        self._progress_told_ms = 0.0
+        self._end_reason: RuntimeFailureError | None = None
+
+    @property
+    def has_failed_to_start(self) -> bool:
+        """True when the model could not be made, so that its id is free again."""
+        record = self._records.get(0)
+        return record is not None and record.state == operation_pb2.OPERATION_STATE_FAILED
+
+    def take_over(self, session_id: str) -> None:
+        """Gives the model to a session.
+
+        What an earlier one sent beyond a gap is cancelled and its numbers are free.
+        """
+        if self._owner == session_id:
+            return
+        self._owner = session_id
+        for record in [record for record in self._records.values() if record.seq >= self.next_seq]:
+            self._cancel(record, _cancelled("A newer session has taken over the model"))
+            del self._records[record.seq]
+
+    def assert_living(self) -> None:
+        """Raises why the model was ended, if it was."""
+        if self._end_reason is not None:
+            raise self._end_reason
+
+    def assert_owner(self, session_id: str) -> None:
+        """Raises SESSION_SUPERSEDED when another session owns the model."""
+        if self._owner == session_id:
+            return
+        raise RuntimeFailureError(
+            error_pb2.ERROR_REASON_SESSION_SUPERSEDED,
+            f'Session "{session_id}" does not own model "{self.model_id}"',
+            remedy="Call CreateModel with this session first; a newer session takes the model over.",
+        )
+
+    def find_or_refuse(self, seq: int, fingerprint: str) -> OperationRecord | None:
+        """The operation that came under this number before, if it is the same one.
+
+        Raises:
+            RuntimeFailureError: SEQUENCE_REUSED, RESULT_EXPIRED or SEQUENCE_GAP when the number cannot be used.
+        """
+        known = self._records.get(seq)
+        if known is not None:
+            if known.fingerprint == fingerprint:
+                return known
+            raise RuntimeFailureError(
+                error_pb2.ERROR_REASON_SEQUENCE_REUSED,
+                f'Sequence number {seq} of model "{self.model_id}" came before with another payload',
+                remedy="Number every operation once; GetModel tells the next number.",
+            )
+        if seq < self.next_seq:
+            raise self._result_expired(seq)
+        if seq >= self.next_seq + self._surroundings.reorder_window:
+            raise RuntimeFailureError(
+                error_pb2.ERROR_REASON_SEQUENCE_GAP,
+                f'Sequence number {seq} of model "{self.model_id}" is too far ahead; {self.next_seq} is expected',
+                next_seq=self.next_seq,
+                remedy="Send the operations before it first.",
+            )
+        return None
+
+    def accept(self, seq: int, work: OperationWork) -> OperationRecord:
+        """Takes an operation in, or finds it when it came before."""
+        self.assert_living()
+        self._forget_old_results()
+        known = self.find_or_refuse(seq, work.fingerprint)
+        if known is not None:
+            if work.release is not None:
+                work.release()
+            return known
+        record = OperationRecord(self.model_id, seq, work, self._now())
+        self._records[seq] = record
+        self.changes.append(record)
+        while self.next_seq in self._records:
+            self.next_seq += 1
+        if self._running is None:
+            self._running = asyncio.create_task(self._run_in_order())
+        return record
+
+    def operation(self, seq: int) -> OperationRecord:
+        """An operation by its number.
+
+        Raises:
+            RuntimeFailureError: NOT_FOUND or RESULT_EXPIRED.
+        """
+        record = self._records.get(seq)
+        if record is not None:
+            return record
+        if seq < self.next_seq:
+            raise self._result_expired(seq)
+        raise RuntimeFailureError(
+            error_pb2.ERROR_REASON_NOT_FOUND,
+            f'Operation {seq} of model "{self.model_id}" not found; {self.next_seq} is expected next',
+        )
+
+    def artifact(self, artifact_id: str) -> Artifact:
+        """What an export wrote; raises NOT_FOUND when it is not there (any more)."""
+        for record in self._records.values():
+            if record.artifact is not None and artifact_id and record.artifact.info.artifact_id == artifact_id:
+                return record.artifact
+        raise RuntimeFailureError(
+            error_pb2.ERROR_REASON_NOT_FOUND,
+            f'Model "{self.model_id}" has no artifact "{artifact_id}"',
+            remedy="Export again: files are kept as long as the result of the operation.",
+        )
+
+    def cancel(self, seq: int) -> OperationRecord:
+        """Cancels an operation that waits.
+
+        Raises:
+            RuntimeFailureError: PRECONDITION when it runs or has run.
+        """
+        record = self.operation(seq)
+        if record.is_waiting:
+            self._cancel(record, _cancelled("Cancelled on request"))
+        if record.state == operation_pb2.OPERATION_STATE_CANCELLED:
+            return record
+        raise RuntimeFailureError(
+            error_pb2.ERROR_REASON_PRECONDITION,
+            f'Operation {seq} of model "{self.model_id}" is not waiting any more and cannot be cancelled',
+        )
+
+    async def end(self, reason: RuntimeFailureError) -> None:
+        """Takes nothing more in, cancels what waits and lets what runs finish."""
+        self._end_reason = self._end_reason or reason
+        for record in self._records.values():
+            if record.is_waiting:
+                self._cancel(record, reason)
+        if self._running is not None:
+            await asyncio.shield(self._running)
+        for record in self._records.values():
+            record.discard_artifact()
+        self.changes.close(reason)
+
+    def message_of(self, record: OperationRecord) -> operation_pb2.Operation:
+        """An operation as the contract has it, with its place in the line."""
+        self._place(record)
+        return record.to_message()
+
+    def tell_moves(self) -> None:
+        """Puts operations that wait and have moved up among the changes."""
+        for record in list(self._records.values()):
+            before = (record.queue_position, record.queue_reason)
+            self._place(record)
+            if record.is_waiting and before != (record.queue_position, record.queue_reason):
+                self.changes.append(record)
+
+    def note_progress(self, seq: int, done: int, total: int) -> None:
+        """Notes how far a running operation is, and tells it about once a second."""
+        record = self._records.get(seq)
+        if record is None or record.state != operation_pb2.OPERATION_STATE_RUNNING:
+            return
+        record.tell_progress(done, total)
+        if self._now() - self._progress_told_ms >= PROGRESS_INTERVAL_MS:
+            self._progress_told_ms = self._now()
+            self.changes.append(record)
+
+    async def _run_in_order(self) -> None:
+        while (record := self._due()) is not None:
+            async with self._surroundings.thread.turns:
+                await self._run(record)
+            self._next_to_run += 1
+        self._running = None
+
+    def _due(self) -> OperationRecord | None:
+        return self._records.get(self._next_to_run) if self._next_to_run < self.next_seq else None
+
+    async def _run(self, record: OperationRecord) -> None:
+        if record.is_waiting:
+            execute = record.start(self._now())
+            self._progress_told_ms = self._now()
+            self.changes.append(record)
+            loop = asyncio.get_running_loop()
+
+            def progress(done: int, total: int) -> None:
+                loop.call_soon_threadsafe(self.note_progress, record.seq, done, total)
+
+            try:
+                record.succeed(await execute(progress), self._now())
+            except Exception as error:  # Whatever an engine raises ends this operation, not the server.
+                if not is_expected(error):
+                    LOG.exception("Operation %d of model %s failed unexpectedly", record.seq, self.model_id)
+                record.fail(error, self._now())
+            self.changes.append(record)
+        if not record.adds_gradients:
+            return
+        if record.state == operation_pb2.OPERATION_STATE_SUCCEEDED:
+            self.ledger.add(record.seq)
+        else:
+            self.ledger.miss(record.seq)
+
+    def _cancel(self, record: OperationRecord, reason: RuntimeFailureError) -> None:
+        record.cancel(reason, self._now())
+        self.changes.append(record)
+
+    def _place(self, record: OperationRecord) -> None:
+        if not record.is_waiting:
+            return
+        record.queue_position = max(0, record.seq - self._next_to_run)
+        if record.seq > self.next_seq:
+            record.queue_reason = operation_pb2.QUEUE_REASON_SEQUENCE_GAP
+        elif record.queue_position > 0:
+            record.queue_reason = operation_pb2.QUEUE_REASON_EARLIER_OPERATION
+        else:
+            record.queue_reason = operation_pb2.QUEUE_REASON_ENGINE_BUSY
+
+    def _forget_old_results(self) -> None:
+        """Operation 0 stays: finding the model again asks for it."""
+        oldest = self._now() - self._surroundings.result_ttl_ms
+        old = [
+            record
+            for record in self._records.values()
+            if 0 < record.seq < self._next_to_run
+            and record.state in ENDED
+            and record.ended_at_ms is not None
+            and record.ended_at_ms < oldest
+        ]
+        for record in old:
+            record.discard_artifact()
+            del self._records[record.seq]
+        if old:
+            self.changes.compact(lambda record: record.seq in self._records)
+
+    def _result_expired(self, seq: int) -> RuntimeFailureError:
+        return RuntimeFailureError(
+            error_pb2.ERROR_REASON_RESULT_EXPIRED,
+            f'Operation {seq} of model "{self.model_id}" ended so long ago that its result is gone',
+            remedy="Ask sooner: results are kept for result_ttl_ms of the capabilities.",
+        )
+
+    def _now(self) -> float:
+        return self._surroundings.clock()
+
+
+def _cancelled(message: str) -> RuntimeFailureError:
+    return RuntimeFailureError(error_pb2.ERROR_REASON_CANCELLED, message)

@@ -1,0 +1,55 @@
+"""How much of batches may wait at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
+from agentlightning_runtime.service.failure import RuntimeFailureError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RETRY_AFTER_MS = 250
+"""How long a client should wait when the queue is full: about the time of a small batch."""
+
+
+class InflightBudget:
+    """Counts the bytes of batches that are being uploaded, wait or run."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._used_bytes = 0
+
+    @property
+    def used_bytes(self) -> int:
+        """What is taken now."""
+        return self._used_bytes
+
+    def take(self, size: int, *, is_next_in_line: bool) -> Callable[[], None]:
+        """Takes room for a batch. The next in line always gets it: everything else may be waiting for it.
+
+        Returns:
+            Gives the room back; further calls do nothing.
+
+        Raises:
+            RuntimeFailureError: QUEUE_FULL when there is no room.
+        """
+        if not is_next_in_line and self._used_bytes + size > self._limit_bytes:
+            raise RuntimeFailureError(
+                error_pb2.ERROR_REASON_QUEUE_FULL,
+                f"{self._used_bytes} bytes of batches wait already; {size} more are beyond the limit of "
+                f"{self._limit_bytes}",
+                retry_after_ms=RETRY_AFTER_MS,
+                remedy="Send the batch again a little later.",
+            )
+        self._used_bytes += size
+        is_taken = True
+
+        def give_back() -> None:
+            nonlocal is_taken
+            if is_taken:
+                self._used_bytes -= size
+            is_taken = False
+
+        return give_back

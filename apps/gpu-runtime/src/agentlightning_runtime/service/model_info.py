@@ -1,0 +1,63 @@
+"""The state of a model as the contract has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2
+from agentlightning_runtime.service.clock import to_timestamp
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.results import Checkpoint, Endpoint
+    from agentlightning_runtime.engine.settings import LoraSettings
+    from agentlightning_runtime.service.hosted_model import HostedModel
+
+
+def model_info(model: HostedModel) -> model_pb2.ModelInfo:
+    """All that a restarted client needs to go on."""
+    request = model.request
+    info = model_pb2.ModelInfo(
+        model_id=model.model_id,
+        base_model=request.base_model,
+        seed=request.seed,
+        next_seq=model.next_seq,
+        has_pending_gradients=model.ledger.has_pending,
+        lora=lora_message(request.lora),
+        has_value_head=request.has_value_head,
+    )
+    if model.engine is not None:
+        state = model.engine.state()
+        info.step = state.step
+        info.policy_version = state.policy_version
+        info.is_corrupted = state.is_corrupted
+        info.trainable_parameter_count = state.trainable_parameter_count
+        if state.lora is not None:
+            info.lora.CopyFrom(lora_message(state.lora) or info.lora)
+    return info
+
+
+def lora_message(lora: LoraSettings | None) -> model_pb2.LoraConfig | None:
+    """A LoRA as the contract has it."""
+    if lora is None:
+        return None
+    return model_pb2.LoraConfig(rank=lora.rank, alpha=lora.alpha, target_modules=lora.target_modules)
+
+
+def checkpoint_message(checkpoint: Checkpoint) -> model_pb2.CheckpointInfo:
+    """A checkpoint as the contract has it."""
+    return model_pb2.CheckpointInfo(
+        uri=checkpoint.uri,
+        name=checkpoint.name,
+        step=checkpoint.step,
+        policy_version=checkpoint.policy_version,
+        size_bytes=checkpoint.size_bytes,
+        create_time=to_timestamp(checkpoint.created_at_ms),
+        client_state=checkpoint.client_state,
+    )
+
+
+def endpoint_message(endpoint: Endpoint) -> model_pb2.InferenceEndpoint:
+    """An endpoint as the contract has it."""
+    return model_pb2.InferenceEndpoint(
+        base_url=endpoint.base_url, model=endpoint.model, policy_version=endpoint.policy_version
+    )

@@ -1,0 +1,197 @@
+"""The state of a runtime server: its engine, sessions and models."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
+from agentlightning_runtime.service.engine_thread import EngineThread
+from agentlightning_runtime.service.failure import RuntimeFailureError
+from agentlightning_runtime.service.hosted_model import HostedModel, ModelSurroundings
+from agentlightning_runtime.service.inflight_budget import InflightBudget
+from agentlightning_runtime.service.metrics_log import MetricsLog
+from agentlightning_runtime.service.model_info import model_info
+from agentlightning_runtime.service.model_request import check_model_request
+from agentlightning_runtime.service.operation_record import OperationRecord, OperationWork
+from agentlightning_runtime.service.session_registry import SessionRegistry
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.contract import EngineModel, Progress, RuntimeEngine
+    from agentlightning_runtime.engine.settings import ModelRequest
+    from agentlightning_runtime.gen.agentlightning.runtime.v1.model_pb2 import ModelInfo
+    from agentlightning_runtime.service.clock import Clock
+    from agentlightning_runtime.service.limits import ServiceLimits
+
+LOG = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+"""How often those that wait are told that they moved up."""
+
+GAUGE_TICKS = 5
+"""Every how manieth tick the engine's gauges are read."""
+
+
+class RuntimeHost:
+    """What the handlers of all services share. Made on the event loop that serves."""
+
+    def __init__(self, engine: RuntimeEngine, limits: ServiceLimits, clock: Clock) -> None:
+        self.engine = engine
+        self.capabilities = engine.capabilities()
+        self.limits = limits
+        self.clock = clock
+        self.sessions = SessionRegistry(clock, limits.session_ttl_ms)
+        self.budget = InflightBudget(limits.max_inflight_bytes)
+        self.metrics = MetricsLog(clock)
+        self.thread = EngineThread()
+        self._models: dict[str, HostedModel] = {}
+        self._stop_reason: RuntimeFailureError | None = None
+        self._ticking = asyncio.create_task(self._tick())
+
+    def touch(self, session_id: str) -> None:
+        """Notes that a session is alive.
+
+        Raises:
+            RuntimeFailureError: SESSION_EXPIRED, or SHUTTING_DOWN when the server is stopping.
+        """
+        if self._stop_reason is not None:
+            raise self._stop_reason
+        self.sessions.touch(session_id)
+
+    def model(self, model_id: str) -> HostedModel:
+        """A model by its id; raises NOT_FOUND."""
+        model = self._models.get(model_id)
+        if model is not None:
+            return model
+        raise RuntimeFailureError(
+            error_pb2.ERROR_REASON_NOT_FOUND,
+            f'Model "{model_id}" not found',
+            remedy="Make it with CreateModel; a restarted runtime has its checkpoints, but no models.",
+        )
+
+    def owned_model(self, session_id: str, model_id: str) -> HostedModel:
+        """A model for a session that wants to change it."""
+        self.touch(session_id)
+        model = self.model(model_id)
+        model.assert_owner(session_id)
+        return model
+
+    def create_model(self, session_id: str, wanted: ModelRequest) -> tuple[HostedModel, OperationRecord]:
+        """Makes a model as its operation 0, or finds it, and gives it to the session."""
+        self.touch(session_id)
+        request = check_model_request(wanted, self.capabilities)
+        found = self._models.get(request.model_id)
+        model = self._add_model(request) if found is None or found.has_failed_to_start else found
+        if model.request != request:
+            raise RuntimeFailureError(
+                error_pb2.ERROR_REASON_CONFLICT,
+                f'Model "{request.model_id}" is there as {describe(model.request)}, not {describe(request)}',
+                remedy="Choose another model id, or the same base, seed, LoRA and value head.",
+            )
+        model.assert_living()
+        model.take_over(session_id)
+        return model, model.operation(0)
+
+    async def unload_model(self, model: HostedModel) -> None:
+        """Cancels what waits, lets what runs finish, and frees the model. Its id is free when this returns."""
+        reason = RuntimeFailureError(error_pb2.ERROR_REASON_NOT_FOUND, f'Model "{model.model_id}" was unloaded')
+        await model.end(reason)
+        # Who asked twice waits for the same end, and frees once.
+        if self._models.get(model.model_id) is not model:
+            return
+        del self._models[model.model_id]
+        # In its turn, so that a new model of the same id is made after the old one is gone.
+        async with self.thread.turns:
+            if model.engine is not None:
+                await self.thread.run(model.engine.unload)
+
+    async def stop(self) -> None:
+        """Takes nothing more in, lets what runs finish, and ends the engine."""
+        reason = RuntimeFailureError(
+            error_pb2.ERROR_REASON_SHUTTING_DOWN,
+            "The runtime is shutting down",
+            remedy="Connect again when it is back, and load the last checkpoint.",
+        )
+        self._stop_reason = reason
+        self._ticking.cancel()
+        await asyncio.gather(*(model.end(reason) for model in self._models.values()))
+        self.metrics.close(reason)
+        async with self.thread.turns:
+            await self.thread.run(self.engine.close)
+        self.thread.close()
+
+    def _add_model(self, request: ModelRequest) -> HostedModel:
+        surroundings = ModelSurroundings(
+            clock=self.clock,
+            thread=self.thread,
+            reorder_window=self.limits.reorder_window,
+            result_ttl_ms=self.limits.result_ttl_ms,
+        )
+        model = HostedModel(request, surroundings)
+        self._assert_room()
+        self._models[request.model_id] = model
+
+        async def execute(progress: Progress) -> ModelInfo:
+            del progress
+            model.engine = await self.thread.run(self.engine.create_model, request)
+            return model_info(model)
+
+        model.accept(0, OperationWork(fingerprint="", execute=execute))
+        return model
+
+    def _assert_room(self) -> None:
+        limit = self.capabilities.max_models
+        living = sum(not model.has_failed_to_start for model in self._models.values())
+        if limit == 0 or living < limit:
+            return
+        raise RuntimeFailureError(
+            error_pb2.ERROR_REASON_QUEUE_FULL,
+            f"{living} models are there already; this runtime holds {limit}",
+            retry_after_ms=10_000,
+            remedy="Unload one that is not needed any more, or start the runtime with room for more.",
+        )
+
+    async def _tick(self) -> None:
+        ticks = 0
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            for model in list(self._models.values()):
+                model.tell_moves()
+            ticks += 1
+            if ticks % GAUGE_TICKS == 0:
+                await self._read_gauges()
+
+    async def _read_gauges(self) -> None:
+        try:
+            self.metrics.add(await self.thread.aside(self.engine.gauges))
+        except Exception:
+            LOG.exception("The engine's gauges could not be read")
+
+
+def describe(request: ModelRequest) -> str:
+    """A model request in a few words."""
+    return str(replace(request, model_id=""))
+
+
+def assert_made(model: HostedModel) -> EngineModel:
+    """The model's engine; raises PRECONDITION when it could not be made, or is being made."""
+    if model.engine is not None:
+        return model.engine
+    raise RuntimeFailureError(
+        error_pb2.ERROR_REASON_PRECONDITION,
+        f'Model "{model.model_id}" is not there: operation 0 has failed or is not done',
+    )
+
+
+def assert_sound(model: HostedModel) -> EngineModel:
+    """The model's engine; raises DATA_LOSS when the model's state is lost or half-changed."""
+    engine = assert_made(model)
+    if not engine.state().is_corrupted:
+        return engine
+    raise RuntimeFailureError(
+        error_pb2.ERROR_REASON_DATA_LOSS,
+        f'The state of model "{model.model_id}" is lost or half-changed',
+        remedy="Load a checkpoint.",
+    )

@@ -1,0 +1,67 @@
+"""The clients that are there."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
+from agentlightning_runtime.service.failure import RuntimeFailureError
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.service.clock import Clock
+
+
+@dataclass(slots=True)
+class _Session:
+    id: str
+    client_key: str
+    last_seen_ms: float
+
+
+class SessionRegistry:
+    """Sessions by their id. One ends when nothing was heard of it for the time to live."""
+
+    def __init__(self, clock: Clock, ttl_ms: float) -> None:
+        self._clock = clock
+        self._ttl_ms = ttl_ms
+        self._sessions: dict[str, _Session] = {}
+
+    def open(self, client_key: str) -> str:
+        """Opens a session, or finds the living one of the same client key."""
+        self._remove_expired()
+        now = self._clock()
+        for session in self._sessions.values():
+            if session.client_key == client_key:
+                session.last_seen_ms = now
+                return session.id
+        session = _Session(id=str(uuid.uuid4()), client_key=client_key, last_seen_ms=now)
+        self._sessions[session.id] = session
+        return session.id
+
+    def touch(self, session_id: str) -> None:
+        """Notes a sign of life.
+
+        Raises:
+            RuntimeFailureError: SESSION_EXPIRED when there is no such session (any more).
+        """
+        self._remove_expired()
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise RuntimeFailureError(
+                error_pb2.ERROR_REASON_SESSION_EXPIRED,
+                f'Session "{session_id}" is not known: it lapsed, was closed, or the runtime was restarted',
+                remedy="Open a new session; models of a restarted runtime are made again and load a checkpoint.",
+            )
+        session.last_seen_ms = self._clock()
+
+    def close(self, session_id: str) -> None:
+        """Ends a session, if it is there."""
+        self._sessions.pop(session_id, None)
+
+    def _remove_expired(self) -> None:
+        oldest = self._clock() - self._ttl_ms
+        for session in list(self._sessions.values()):
+            if session.last_seen_ms < oldest:
+                del self._sessions[session.id]
