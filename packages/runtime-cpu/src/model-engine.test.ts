@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sampledDatum, sampleRequest, smallConfig } from '../test/small-model.ts';
+import { loadBaseModel } from './base-models.ts';
 import { readCheckpoint } from './checkpoint/model-checkpoint.ts';
 import { tinyModelConfig } from './model/model-config.ts';
 import { ModelEngine } from './model-engine.ts';
@@ -82,6 +83,25 @@ test('a running engine takes its state back from a checkpoint, and what the clie
   expect([...(await engine.loadCheckpoint(path))]).toEqual([1, 2, 3]);
   expect(engine).toMatchObject({ step: 0, weightVersion: 0 });
   expect(await trainRound(engine)).toBe(expected);
+});
+
+test('a checkpoint keeps the value head, and a model without one does not take it', async () => {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.safetensors');
+  const engine = await loadBaseModel('tiny-chat', 1, { programs, hasValueHead: true });
+  const sampled = await engine.sample(sampleRequest({ maxTokens: 4 })).result;
+  const data = [sampledDatum(sampled, { valueTargets: new Float32Array(sampled.choices.length).fill(1) })];
+  await engine.forwardBackward(data, { ...loss, parameters: { value_coefficient: 0.5 } });
+  await engine.optimStep({ learningRate: 0.01 });
+  await engine.saveCheckpoint(path, new Uint8Array());
+  const { values } = await engine.forward(data);
+  expect(values?.[0]?.[0]).toBeGreaterThan(0.05);
+  const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path), { programs });
+  expect((await resumed.forward(data)).values).toEqual(values);
+  const plain = await loadBaseModel('tiny-chat', 1, { programs });
+  await expect(plain.loadCheckpoint(path)).rejects.toThrow(/another shape/);
+  // What is sampled does not depend on whether there is a head.
+  expect(await plain.sample(sampleRequest({ maxTokens: 4 })).result).toEqual(sampled);
 });
 
 test('gradients that wait for a step keep a checkpoint from being written', async () => {

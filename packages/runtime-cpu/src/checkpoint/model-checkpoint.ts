@@ -36,6 +36,8 @@ const configSchema: z.ZodType<ModelConfig> = z.strictObject({
   initialDeviation: z.number().nonnegative(),
   vocabularySize: z.int().positive(),
   outputSize: z.int().positive(),
+  // Checkpoints from before there were value heads do not say.
+  hasValueHead: z.boolean().default(false),
 });
 
 const word = z.int().min(0).max(0xffffffff);

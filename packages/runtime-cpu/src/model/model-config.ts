@@ -24,6 +24,8 @@ export interface ModelConfig {
   readonly vocabularySize: number;
   /** Tokens the model writes, the first of the vocabulary. A multiple of 4. */
   readonly outputSize: number;
+  /** Whether it says a number of each text beside what comes next: the return that is to be expected. */
+  readonly hasValueHead: boolean;
 }
 
 /** The shape of the models this package ships: about 115,000 parameters. */
@@ -39,4 +41,5 @@ export const tinyModelConfig: ModelConfig = {
   initialDeviation: 0.08,
   vocabularySize,
   outputSize,
+  hasValueHead: false,
 };

@@ -51,6 +51,8 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   }
   shapes.push(['final_norm', [width]]);
   if (!config.isTied) shapes.push(['unembedding', [config.outputSize, width]]);
+  // Last, so that a model's other parameters lie where they lie without it.
+  if (config.hasValueHead) shapes.push(['value_head', [1, width]], ['value_bias', [1]]);
   let offset = 0;
   const tensors = shapes.map(([name, shape]) => {
     const place = { name, shape, offset, size: shape.reduce((product, length) => product * length, 1) };
@@ -60,16 +62,32 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   return { tensors, size: offset };
 }
 
-/** Random weights: normal matrices of the config's deviation, norms of one. The same random state, the same weights. */
+/**
+ * Random weights: normal matrices of the config's deviation, norms of one, a value head of zeros. The same random state, the
+ * same weights, with a value head or without.
+ */
 export function initialParameters(config: ModelConfig, random: Random): Float32Array {
   const layout = parameterLayout(config);
   const values = new Float32Array(layout.size);
-  for (const { shape, offset, size } of layout.tensors) {
+  for (const { name, shape, offset, size } of layout.tensors) {
+    if (name === 'value_head' || name === 'value_bias') continue;
     for (let i = offset; i < offset + size; i++) {
       values[i] = shape.length === 1 ? 1 : random.nextNormal() * config.initialDeviation;
     }
   }
   return values;
+}
+
+/** The same weights as those of a model with a value head, which says 0 of everything. */
+export function withValueHead(
+  config: ModelConfig,
+  parameters: Float32Array,
+): { readonly config: ModelConfig; readonly parameters: Float32Array } {
+  if (config.hasValueHead) return { config, parameters };
+  const wider = { ...config, hasValueHead: true };
+  const extended = new Float32Array(parameterLayout(wider).size);
+  extended.set(parameters);
+  return { config: wider, parameters: extended };
 }
 
 /** The tensors of a flat vector by name, as views on it. */

@@ -1,14 +1,19 @@
-import type { BatchResult, InferenceEndpoint, StepResult, TrainingBatch } from '@agentlightning/core';
+import type { BatchResult, ForwardOptions, InferenceEndpoint, StepResult, TrainingBatch } from '@agentlightning/core';
 import type {
+  EngineArtifact,
   EngineCheckpoint,
   EngineModel,
   EngineModelState,
+  ExportOptions,
   ForwardOutput,
   InferenceState,
   PauseMode,
   ResolvedAdam,
   ResolvedLoss,
 } from '@agentlightning/runtime';
+import { exportWeights } from '../checkpoint/export-weights.ts';
+import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
+import { parameterLayout } from '../model/parameters.ts';
 import type { ModelEngine } from '../model-engine.ts';
 import type { CheckpointFolder } from './checkpoint-folder.ts';
 
@@ -17,6 +22,8 @@ export interface CpuModelOptions {
   readonly modelId: string;
   readonly baseModel: string;
   readonly seed: number;
+  /** Makes the model as it began, for reference. */
+  readonly loadReference: () => Promise<ModelEngine>;
   readonly engine: ModelEngine;
   readonly checkpoints: CheckpointFolder;
   /** The base URL it is served at, up to and with `/v1`. */
@@ -35,6 +42,8 @@ export class CpuModel implements EngineModel {
   readonly #checkpoints: CheckpointFolder;
   readonly #baseUrl: string;
   readonly #onUnload: () => void;
+  readonly #loadReference: () => Promise<ModelEngine>;
+  #reference: Promise<ModelEngine> | null = null;
   #isPaused = false;
 
   constructor(options: CpuModelOptions) {
@@ -45,6 +54,7 @@ export class CpuModel implements EngineModel {
     this.#checkpoints = options.checkpoints;
     this.#baseUrl = options.baseUrl;
     this.#onUnload = options.onUnload;
+    this.#loadReference = options.loadReference;
   }
 
   /** Whether requests are turned away for now. */
@@ -53,7 +63,8 @@ export class CpuModel implements EngineModel {
   }
 
   state(): EngineModelState {
-    return { step: this.engine.step, policyVersion: this.engine.weightVersion, isCorrupted: false };
+    const { step, weightVersion: policyVersion, config } = this.engine;
+    return { step, policyVersion, isCorrupted: false, trainableParameterCount: parameterLayout(config).size };
   }
 
   async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
@@ -61,9 +72,10 @@ export class CpuModel implements EngineModel {
     return { loss: sum, trainedTokens, metrics };
   }
 
-  async forward(batch: TrainingBatch): Promise<ForwardOutput> {
-    const { logprobs } = await this.engine.forward(batch.data);
-    return { logprobs };
+  async forward(batch: TrainingBatch, { useReference = false }: ForwardOptions = {}): Promise<ForwardOutput> {
+    const engine = useReference ? await this.#referenceEngine() : this.engine;
+    const { logprobs, values } = await engine.forward(batch.data);
+    return { logprobs, ...(values && { values }) };
   }
 
   async optimStep(adam: ResolvedAdam): Promise<StepResult> {
@@ -90,6 +102,15 @@ export class CpuModel implements EngineModel {
     const checkpoint = await this.#checkpoints.read(uri);
     await this.engine.loadCheckpoint(this.#checkpoints.fileOfUri(uri));
     return checkpoint;
+  }
+
+  async exportWeights({ uri }: ExportOptions): Promise<EngineArtifact> {
+    if (uri === undefined) {
+      const { config, step, weightVersion } = this.engine;
+      return await exportWeights({ config, parameters: this.engine.parameters(), step, weightVersion });
+    }
+    const { step } = await this.#checkpoints.read(uri);
+    return await exportWeights({ ...(await readCheckpoint(this.#checkpoints.fileOfUri(uri))), step });
   }
 
   listCheckpoints(): Promise<readonly EngineCheckpoint[]> {
@@ -121,6 +142,12 @@ export class CpuModel implements EngineModel {
     this.#onUnload();
     this.engine.abortSamples('The model was unloaded');
     await this.engine.whenIdle();
+  }
+
+  /** Made when it is first asked for; most runs need none. */
+  #referenceEngine(): Promise<ModelEngine> {
+    this.#reference ??= this.#loadReference();
+    return this.#reference;
   }
 
   #inferenceState(): InferenceState {

@@ -2,7 +2,9 @@ import os from 'node:os';
 import { type Clock, type CreateModelOptions, NotFoundError } from '@agentlightning/core';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
 import type { BaseModel } from '../base-models.ts';
+import { parameterLayout } from '../model/parameters.ts';
 import { packageVersion } from '../package-files.ts';
+import { chatTemplateSha256, tokenizerSha256 } from '../text/text-hashes.ts';
 import { lossDefinitions } from '../training/loss-spec.ts';
 import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
@@ -44,21 +46,36 @@ export class CpuRuntimeEngine implements RuntimeEngine {
         name,
         maxContext: config.maxContext,
         vocabSize: config.vocabularySize,
+        tokenizerSha256,
+        chatTemplateSha256,
+        parameterCount: parameterLayout(config).size,
       })),
       losses: lossDefinitions,
       maxBatchTokens: 4_000_000,
+      features: ['value_head', 'reference_logprobs', 'export', 'metrics', 'pause'],
+      dtype: 'float32',
     };
   }
 
-  async createModel({ modelId, baseModel, seed }: CreateModelOptions): Promise<CpuModel> {
+  measurements(): Readonly<Record<string, number>> {
+    const kilobyte = 1024;
+    return {
+      'memory/used_bytes': process.memoryUsage.rss(),
+      'memory/peak_bytes': process.resourceUsage().maxRSS * kilobyte,
+    };
+  }
+
+  async createModel({ modelId, baseModel, seed, hasValueHead = false }: CreateModelOptions): Promise<CpuModel> {
     const { models, baseModels, checkpointDir, baseUrl } = this.#options;
     const base = baseModels.find(({ name }) => name === baseModel);
     if (base === undefined) throw new NotFoundError('Base model', baseModel);
+    const shared = { programs: this.#programs, giveWay: this.#giveWay };
     const model = new CpuModel({
       modelId,
       baseModel,
       seed,
-      engine: await base.load(seed, { programs: this.#programs, giveWay: this.#giveWay }),
+      engine: await base.load(seed, { ...shared, hasValueHead }),
+      loadReference: () => base.load(seed, shared),
       checkpoints: new CheckpointFolder(checkpointDir, modelId),
       baseUrl,
       onUnload: () => models.delete(modelId),

@@ -19,7 +19,16 @@ function sampling(maxTokens: number): { readonly models: ModelDirectory; readonl
 
 function aModel(modelId: string, engine: ModelEngine): CpuModel {
   const checkpoints = new CheckpointFolder('nowhere', modelId);
-  return new CpuModel({ modelId, baseModel: 'small', seed: 1, engine, checkpoints, baseUrl: '', onUnload: () => {} });
+  return new CpuModel({
+    modelId,
+    baseModel: 'small',
+    seed: 1,
+    engine,
+    checkpoints,
+    baseUrl: '',
+    loadReference: async () => engine,
+    onUnload: () => {},
+  });
 }
 
 test('training waits until every model has answered', async () => {

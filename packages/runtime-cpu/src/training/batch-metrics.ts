@@ -8,6 +8,10 @@ export interface ScoredToken {
   /** Absent when the datum has no reference. */
   readonly referenceLogprob?: number | undefined;
   readonly advantage: number;
+  /** What the value head says before it. Absent for a model without one, as the next two. */
+  readonly value?: number | undefined;
+  readonly valueTarget?: number | undefined;
+  readonly samplingValue?: number | undefined;
 }
 
 /** Sums over trained tokens from which the metrics of a batch are made. */
@@ -18,7 +22,8 @@ export class BatchMetrics {
   #clipped = 0;
   #maxRatio = 0;
   #maxGap = 0;
-  readonly #sums = { logprob: 0, entropy: 0, kl: 0, referenceKl: 0, gap: 0, ratio: 0, squaredRatio: 0 };
+  readonly #sums = { logprob: 0, entropy: 0, kl: 0, kl3: 0, referenceKl: 0, gap: 0, ratio: 0, squaredRatio: 0 };
+  readonly #critic = { tokens: 0, error: 0, clipped: 0 };
 
   constructor(loss: ResolvedLoss) {
     this.#loss = loss;
@@ -39,6 +44,7 @@ export class BatchMetrics {
     sums.logprob += token.logprob;
     sums.entropy += token.entropy;
     sums.kl -= difference;
+    sums.kl3 += ratio - 1 - difference;
     sums.gap += Math.abs(difference);
     sums.ratio += ratio;
     sums.squaredRatio += ratio * ratio;
@@ -46,10 +52,22 @@ export class BatchMetrics {
     this.#maxGap = Math.max(this.#maxGap, Math.abs(difference));
     const clippedRatio = this.#loss.name === 'gspo' ? meanRatio : ratio;
     if (this.#isClipped(clippedRatio, token.advantage)) this.#clipped += 1;
+    this.#addValue(token);
     if (token.referenceLogprob === undefined) return;
     const toReference = token.logprob - token.referenceLogprob;
     this.#references += 1;
     sums.referenceKl += Math.exp(-toReference) + toReference - 1;
+  }
+
+  #addValue({ value, valueTarget, samplingValue }: ScoredToken): void {
+    if (value === undefined || valueTarget === undefined) return;
+    const critic = this.#critic;
+    critic.tokens += 1;
+    critic.error += (value - valueTarget) ** 2;
+    const clip = this.#loss.parameters['value_clip'] ?? 0;
+    if (clip === 0 || samplingValue === undefined) return;
+    const held = Math.min(Math.max(value, samplingValue - clip), samplingValue + clip);
+    if (Math.abs(held - valueTarget) > Math.abs(value - valueTarget)) critic.clipped += 1;
   }
 
   /** How many tokens were counted. */
@@ -61,11 +79,13 @@ export class BatchMetrics {
   summary(): Readonly<Record<string, number>> {
     const count = this.#tokens;
     if (count === 0) return {};
-    const { logprob, entropy, kl, gap, ratio, squaredRatio, referenceKl } = this.#sums;
+    const { logprob, entropy, kl, kl3, gap, ratio, squaredRatio, referenceKl } = this.#sums;
+    const critic = this.#critic;
     return {
       'policy/logprob': logprob / count,
       'policy/entropy': entropy / count,
       'policy/kl_sampler': kl / count,
+      'policy/kl_sampler_k3': kl3 / count,
       'policy/logprob_gap': gap / count,
       'policy/logprob_gap_max': this.#maxGap,
       'policy/ratio_mean': ratio / count,
@@ -74,6 +94,10 @@ export class BatchMetrics {
       /** 1 when every token counts the same, towards 1/n when one outweighs all others (Kish 1965). */
       'policy/effective_sample_fraction': (ratio * ratio) / (count * squaredRatio),
       ...(this.#references > 0 && { 'policy/kl_reference': referenceKl / this.#references }),
+      ...(critic.tokens > 0 && {
+        'value/error': critic.error / critic.tokens,
+        'value/clip_fraction': critic.clipped / critic.tokens,
+      }),
     };
   }
 

@@ -56,6 +56,10 @@ export function programInput(
       referenceLogprobs: column(columns.referenceLogprobs),
       advantages: column(columns.advantages),
       weights: column(columns.weights),
+      ...(config.hasValueHead && {
+        valueTargets: column(columns.valueTargets),
+        samplingValues: column(columns.samplingValues),
+      }),
       scalars: Object.fromEntries(
         Object.entries(loss.parameters).map(([name, value]) => [name, np.array(value, { dtype: np.float32 })]),
       ),

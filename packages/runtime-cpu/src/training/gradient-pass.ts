@@ -3,6 +3,7 @@ import { accumulate } from '../accumulate.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout, tensorViews } from '../model/parameters.ts';
 import { embeddedTokens, parameterArrays, programInput } from './device-arrays.ts';
+import type { ScoredTokens } from './gradient-program.ts';
 import type { ResolvedLoss } from './loss-spec.ts';
 import type { MicroBatch } from './micro-batch.ts';
 import { padColumns } from './padded-columns.ts';
@@ -14,6 +15,8 @@ export interface ScoredMicroBatch {
   readonly loss: number;
   readonly logprobs: Float32Array;
   readonly entropies: Float32Array;
+  /** Absent for a model without a value head. */
+  readonly values?: Float32Array;
 }
 
 /** What a pass works with. The parameters must not change while it lasts. */
@@ -54,11 +57,7 @@ export class GradientPass {
     this.#addTokenGradients(columns.tokens, await floats(output.embeddingGradients));
     await this.#addParameterGradients(output.parameterGradients);
     const [loss] = await floats(output.loss);
-    return {
-      loss: loss ?? 0,
-      logprobs: await floats(output.logprobs),
-      entropies: await floats(output.entropies),
-    };
+    return { loss: loss ?? 0, ...(await scoredFloats(output)) };
   }
 
   /** Scores a micro-batch without gradients. */
@@ -71,11 +70,7 @@ export class GradientPass {
       embeddedTokens(this.#embedding, columns.tokens, context),
       programInput(columns, this.loss, context),
     );
-    return {
-      loss: 0,
-      logprobs: await floats(output.logprobs),
-      entropies: await floats(output.entropies),
-    };
+    return { loss: 0, ...(await scoredFloats(output)) };
   }
 
   /** Frees what the pass holds in jax-js. */
@@ -108,6 +103,14 @@ export class GradientPass {
       accumulate(this.gradients.subarray(offset, offset + size), await floats(array));
     }
   }
+}
+
+async function scoredFloats({ logprobs, entropies, values }: ScoredTokens): Promise<Omit<ScoredMicroBatch, 'loss'>> {
+  return {
+    logprobs: await floats(logprobs),
+    entropies: await floats(entropies),
+    ...(values && { values: await floats(values) }),
+  };
 }
 
 /** An array's values; gives the array up. All arrays here are float32. */

@@ -5,11 +5,11 @@ import {
   type ParameterArrays,
   type TransformerInput,
   type TransformerShape,
-  transformerLogits,
+  transformerOutput,
 } from './transformer.ts';
 
 /** The arrays that say what to score and how to weigh it, all rows × outputs but the temperatures (rows). */
-export type ScoringInput = Omit<LossInput, 'logprobs' | 'entropies'> & {
+export type ScoringInput = Omit<LossInput, 'logprobs' | 'entropies' | 'values'> & {
   /** int32 */
   targets: np.Array;
   temperatures: np.Array;
@@ -19,11 +19,17 @@ export type ScoringInput = Omit<LossInput, 'logprobs' | 'entropies'> & {
 /** Everything a program reads beside parameters and embeddings. */
 export type ProgramInput = { model: Omit<TransformerInput, 'embedded'>; scoring: ScoringInput };
 
-/** What a program gives back, rows × outputs each, and the gradients. */
-export interface ProgramOutput {
+/** What is found of each wanted token, rows × outputs. */
+export type ScoredTokens = {
+  logprobs: np.Array;
+  entropies: np.Array;
+  /** Only of a model with a value head. */
+  values?: np.Array;
+};
+
+/** What a program gives back: what was scored, and the gradients. */
+export interface ProgramOutput extends ScoredTokens {
   readonly loss: np.Array;
-  readonly logprobs: np.Array;
-  readonly entropies: np.Array;
   readonly parameterGradients: ParameterArrays;
   /** rows × length × width */
   readonly embeddingGradients: np.Array;
@@ -33,11 +39,7 @@ export interface ProgramOutput {
 export type GradientProgram = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput) => ProgramOutput;
 
 /** Scores without gradients. Takes ownership of its arguments. */
-export type ScoreProgram = (
-  parameters: ParameterArrays,
-  embedded: np.Array,
-  input: ProgramInput,
-) => Pick<ProgramOutput, 'logprobs' | 'entropies'>;
+export type ScoreProgram = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput) => ScoredTokens;
 
 /** What a program is compiled for. */
 export interface ProgramContext {
@@ -50,7 +52,7 @@ export function compileGradient(context: ProgramContext, loss: LossName): Gradie
   const objective = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput): Scored => {
     const { targets, temperatures, scalars, ...rest } = input.scoring;
     const scored = score(parameters, { ...input.model, embedded }, { targets, temperatures, context });
-    const sum = lossSum(loss, { ...rest, logprobs: scored.logprobs.ref, entropies: scored.entropies.ref }, scalars);
+    const sum = lossSum(loss, { ...rest, ...tree.ref(scored) }, scalars);
     tree.dispose(scalars);
     return [sum, scored];
   };
@@ -75,7 +77,7 @@ export function compileScore(context: ProgramContext): ScoreProgram {
   });
 }
 
-type Scored = [loss: np.Array, scored: { logprobs: np.Array; entropies: np.Array }];
+type Scored = [loss: np.Array, scored: ScoredTokens];
 
 interface ScoreContext {
   readonly targets: np.Array;
@@ -83,17 +85,17 @@ interface ScoreContext {
   readonly context: ProgramContext;
 }
 
-/** Log-probability of each target and entropy of its distribution, at the row's temperature. */
+/** Log-probability of each target and entropy of its distribution, at the row's temperature; the value without it. */
 function score(
   parameters: ParameterArrays,
   model: TransformerInput,
   { targets, temperatures, context }: ScoreContext,
-): { logprobs: np.Array; entropies: np.Array } {
+): ScoredTokens {
   const { config, shape } = context;
-  const logits = transformerLogits(parameters, model, context);
+  const { logits, ...values } = transformerOutput(parameters, model, context);
   const scaled = logits.div(temperatures.reshape([shape.rows, 1, 1]));
   const all = nn.logSoftmax(scaled, -1);
   const logprobs = all.ref.mul(nn.oneHot(targets, config.outputSize)).sum(-1);
   const entropies = np.exp(all.ref).mul(all).sum(-1).neg();
-  return { logprobs, entropies };
+  return { logprobs, entropies, ...values };
 }

@@ -9,6 +9,8 @@ test('defaults are filled in under what was given', () => {
     entropy_coefficient: 0,
     kl_coefficient: 0,
     kl_estimator: 3,
+    value_coefficient: 0,
+    value_clip: 0,
   });
 });
 

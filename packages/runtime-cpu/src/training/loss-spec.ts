@@ -10,6 +10,10 @@ const commonDefaults = {
   kl_coefficient: 0,
   /** 1, 2 or 3: Schulman's k1, k2 or k3. */
   kl_estimator: 3,
+  /** Times the error of the value head, added to each token's loss. */
+  value_coefficient: 0,
+  /** How far from what it said before the value counts as it is; 0 for any distance. */
+  value_clip: 0,
 } as const;
 
 /** A loss this runtime knows, as it is announced in the capabilities. */

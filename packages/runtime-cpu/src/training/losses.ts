@@ -16,6 +16,12 @@ export type LossInput = {
   advantages: np.Array;
   /** Weight of the token in the sum. */
   weights: np.Array;
+  /** What the value head says of the text before the token; the gradient flows here too. Only of a model with one, as the next two. */
+  values?: np.Array;
+  /** What it should say. */
+  valueTargets?: np.Array;
+  /** What it said when the batch was planned. */
+  samplingValues?: np.Array;
   /** False where there is no trained token: the gradient there is exactly zero, whatever the values are. */
   isTrained: np.Array;
 };
@@ -85,7 +91,8 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
 
 /**
  * The plain sum over trained tokens of weight × (token loss − entropy_coefficient × entropy + kl_coefficient ×
- * KL estimate). Normalisation is the caller's, through the weights. Takes ownership of its arguments.
+ * KL estimate + value_coefficient × error of the value). Normalisation is the caller's, through the weights. Takes
+ * ownership of its arguments.
  */
 export function lossSum(name: LossName, input: LossInput, scalars: LossScalars): np.Array {
   const isTrained = input.isTrained;
@@ -101,7 +108,12 @@ export function lossSum(name: LossName, input: LossInput, scalars: LossScalars):
   const policy = tokenLosses[name](terms, scalars);
   const entropy = trained(input.entropies).mul(scalar(scalars, 'entropy_coefficient'));
   const kl = klEstimate(logprobs.sub(trained(input.referenceLogprobs)), scalar(scalars, 'kl_estimator'));
-  const total = policy.sub(entropy).add(kl.mul(scalar(scalars, 'kl_coefficient')));
+  const ofPolicy = policy.sub(entropy).add(kl.mul(scalar(scalars, 'kl_coefficient')));
+  const { values, valueTargets, samplingValues } = input;
+  const total =
+    values === undefined || valueTargets === undefined || samplingValues === undefined
+      ? ofPolicy
+      : ofPolicy.add(valueError(trained(values), trained(valueTargets), { old: trained(samplingValues), scalars }));
   const weighted = total.mul(trained(input.weights));
   return np.where(isTrained, weighted, 0).sum();
 }
@@ -112,6 +124,20 @@ function klEstimate(difference: np.Array, estimator: np.Array): np.Array {
   const k2 = np.square(difference.ref).mul(0.5);
   const k3 = np.exp(bounded.ref.neg()).add(bounded).sub(1);
   return np.where(estimator.ref.equal(1), difference, np.where(estimator.equal(2), k2, k3));
+}
+
+/** value_coefficient/2 × max((V − R)², (clip(V, V_old ± value_clip) − R)²), without the clip where it is 0. */
+function valueError(
+  values: np.Array,
+  targets: np.Array,
+  { old, scalars }: { readonly old: np.Array; readonly scalars: LossScalars },
+): np.Array {
+  const clip = scalar(scalars, 'value_clip');
+  const held = np.minimum(np.maximum(values.ref, old.ref.sub(clip.ref)), old.add(clip.ref));
+  const plain = np.square(values.sub(targets.ref));
+  const clipped = np.square(held.sub(targets));
+  const error = np.where(clip.greater(0), np.maximum(plain.ref, clipped), plain);
+  return error.mul(0.5).mul(scalar(scalars, 'value_coefficient'));
 }
 
 function ratioOf(logRatio: np.Array): np.Array {

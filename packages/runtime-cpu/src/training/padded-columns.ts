@@ -17,6 +17,8 @@ export interface PaddedColumns {
   readonly referenceLogprobs: Float32Array<ArrayBuffer>;
   readonly advantages: Float32Array<ArrayBuffer>;
   readonly weights: Float32Array<ArrayBuffer>;
+  readonly valueTargets: Float32Array<ArrayBuffer>;
+  readonly samplingValues: Float32Array<ArrayBuffer>;
 }
 
 /** Lays a micro-batch out in rectangles. Values of tokens that are not trained are left out, NaN or not. */
@@ -32,6 +34,8 @@ export function padColumns({ shape, examples }: MicroBatch): PaddedColumns {
     referenceLogprobs: column(),
     advantages: column(),
     weights: column(),
+    valueTargets: column(),
+    samplingValues: column(),
   };
   for (const [row, example] of examples.entries()) {
     const { datum, inputLength } = example;
@@ -55,5 +59,7 @@ function fillRow(columns: PaddedColumns, example: TrainingExample, from: number)
     columns.samplingLogprobs[at] = datum.samplingLogprobs[index] ?? 0;
     columns.advantages[at] = datum.advantages[index] ?? 0;
     columns.referenceLogprobs[at] = datum.referenceLogprobs?.[index] ?? 0;
+    columns.valueTargets[at] = datum.valueTargets?.[index] ?? 0;
+    columns.samplingValues[at] = datum.samplingValues?.[index] ?? 0;
   }
 }

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core';
 import { accumulate } from '../accumulate.ts';
 import { PreconditionError } from '../errors/precondition-error.ts';
+import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { BatchMetrics, type ScoredToken } from './batch-metrics.ts';
 import { GradientPass, type ScoredMicroBatch } from './gradient-pass.ts';
@@ -9,7 +10,7 @@ import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
 import { planMicroBatches } from './micro-batch.ts';
 import { type AdamState, adamStep, globalNorm, resolveAdam } from './optimizer.ts';
 import type { ProgramCache } from './program-cache.ts';
-import { assertReferences, toTrainingExample } from './training-example.ts';
+import { assertColumns, toTrainingExample } from './training-example.ts';
 
 /** What a forward-backward pass found. */
 export interface BatchOutcome {
@@ -20,6 +21,8 @@ export interface BatchOutcome {
   readonly metrics: Readonly<Record<string, number>>;
   /** The log-probability of each trained token, an array for each datum. */
   readonly logprobs: readonly Float32Array[];
+  /** What the value head says at each trained token, an array for each datum; null for a model without one. */
+  readonly values: readonly Float32Array[] | null;
 }
 
 /** What an optimizer step did. */
@@ -84,7 +87,7 @@ export class Trainer {
   /** Adds a batch's gradients to those accumulated. A batch that is refused leaves them alone. */
   async forwardBackward(data: readonly TrainingDatum[], spec: LossSpec): Promise<BatchOutcome> {
     const loss = resolveLoss(spec);
-    if (loss.parameters['kl_coefficient'] !== 0) assertReferences(data);
+    this.#assertComputable(data, loss);
     const pass = this.#pass(loss);
     const outcome = await this.#run(data, pass, (microBatch) => pass.forwardBackward(microBatch));
     accumulate(this.#gradients, pass.gradients);
@@ -124,6 +127,12 @@ export class Trainer {
     this.#hasPendingGradients = false;
   }
 
+  #assertComputable(data: readonly TrainingDatum[], loss: ResolvedLoss): void {
+    assertColumns(data, loss);
+    if (loss.parameters['value_coefficient'] === 0 || this.#config.hasValueHead) return;
+    throw new RejectedRequestError('value_coefficient is not 0, and the model has no value head');
+  }
+
   #pass(loss: ResolvedLoss): GradientPass {
     return new GradientPass({
       config: this.#config,
@@ -139,34 +148,38 @@ export class Trainer {
     compute: (microBatch: ReturnType<typeof planMicroBatches>[number]) => Promise<ScoredMicroBatch>,
   ): Promise<BatchOutcome> {
     const examples = data.map((datum, index) => toTrainingExample(datum, index, this.#config));
-    const logprobs = examples.map(({ trainedPositions }) => new Float32Array(trainedPositions.length));
+    const column = (): readonly Float32Array[] =>
+      examples.map(({ trainedPositions }) => new Float32Array(trainedPositions.length));
+    const logprobs = column();
+    const values = this.#config.hasValueHead ? column() : null;
     const metrics = new BatchMetrics(pass.loss);
     let loss = 0;
     try {
       for (const microBatch of planMicroBatches(examples)) {
         const scored = await compute(microBatch);
         loss += scored.loss;
-        collect(microBatch, scored, { logprobs, metrics });
+        collect(microBatch, scored, { logprobs, values, metrics });
         await this.#giveWay();
       }
     } finally {
       pass.dispose();
     }
-    return { loss, trainedTokens: metrics.trainedTokens, metrics: metrics.summary(), logprobs };
+    return { loss, trainedTokens: metrics.trainedTokens, metrics: metrics.summary(), logprobs, values };
   }
 }
 
 function collect(
   { shape, examples }: ReturnType<typeof planMicroBatches>[number],
   scored: ScoredMicroBatch,
-  into: { readonly logprobs: readonly Float32Array[]; readonly metrics: BatchMetrics },
+  into: Pick<BatchOutcome, 'logprobs' | 'values'> & { readonly metrics: BatchMetrics },
 ): void {
   for (const [row, { index, datum, trainedPositions }] of examples.entries()) {
     const tokens: ScoredToken[] = [];
     for (const at of trainedPositions.keys()) {
       const logprob = scored.logprobs[row * shape.outputs + at] as number;
-      const target = into.logprobs[index];
-      if (target) target[at] = logprob;
+      const value = scored.values?.[row * shape.outputs + at];
+      into.logprobs[index]?.set([logprob], at);
+      if (value !== undefined) into.values?.[index]?.set([value], at);
       if (datum.weights[at] === 0) continue;
       tokens.push({
         logprob,
@@ -174,6 +187,9 @@ function collect(
         samplingLogprob: datum.samplingLogprobs[at] as number,
         referenceLogprob: datum.referenceLogprobs?.[at],
         advantage: datum.advantages[at] as number,
+        value,
+        valueTarget: datum.valueTargets?.[at],
+        samplingValue: datum.samplingValues?.[at],
       });
     }
     into.metrics.addSequence(tokens);

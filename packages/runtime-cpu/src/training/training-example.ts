@@ -1,6 +1,7 @@
 import type { TrainingDatum } from '@agentlightning/core';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
+import type { ResolvedLoss } from './loss-spec.ts';
 
 /** A checked datum, cut after its last trained token and with a position for each trained token. */
 export interface TrainingExample {
@@ -39,17 +40,32 @@ export function toTrainingExample(datum: TrainingDatum, index: number, config: M
   return { index, datum, inputLength: positions.at(-1) ?? 0, trainedPositions: positions };
 }
 
-/** Refuses data without a reference, for a loss with a KL term: none would be taken for a reference that is certain. */
-export function assertReferences(data: readonly TrainingDatum[]): void {
-  const datumIndex = data.findIndex(({ referenceLogprobs }) => referenceLogprobs === undefined);
-  if (datumIndex < 0) return;
-  const what = 'referenceLogprobs is missing; kl_coefficient is not 0';
-  throw new RejectedRequestError(`Datum ${datumIndex} of the batch: ${what}`, { datumIndex });
+/** The columns that a datum need not have, by the parameter that needs them. */
+const neededColumns = [
+  ['kl_coefficient', 'referenceLogprobs'],
+  ['value_coefficient', 'valueTargets'],
+  ['value_clip', 'samplingValues'],
+] as const;
+
+/** Refuses data that lack what the loss compares with: nothing would be taken for a reference that is certain, or a return of 0. */
+export function assertColumns(data: readonly TrainingDatum[], { parameters }: ResolvedLoss): void {
+  for (const [parameter, column] of neededColumns) {
+    if (parameters[parameter] === 0 || (parameter === 'value_clip' && parameters['value_coefficient'] === 0)) continue;
+    const datumIndex = data.findIndex((datum) => datum[column] === undefined);
+    if (datumIndex < 0) continue;
+    const what = `${column} is missing; ${parameter} is not 0`;
+    throw new RejectedRequestError(`Datum ${datumIndex} of the batch: ${what}`, { datumIndex });
+  }
 }
 
 function checkColumns(datum: TrainingDatum, count: number, reject: (what: string) => never): void {
   const columns = { samplingLogprobs: datum.samplingLogprobs, advantages: datum.advantages };
-  const optional = datum.referenceLogprobs && { referenceLogprobs: datum.referenceLogprobs };
+  const { referenceLogprobs, valueTargets, samplingValues } = datum;
+  const optional = {
+    ...(referenceLogprobs && { referenceLogprobs }),
+    ...(valueTargets && { valueTargets }),
+    ...(samplingValues && { samplingValues }),
+  };
   if (datum.weights.length !== count) reject(`weights has ${datum.weights.length} values for ${count} tokens`);
   if (!datum.weights.every(Number.isFinite)) reject('weights holds a value that is not finite');
   for (const [name, values] of Object.entries({ ...columns, ...optional })) {

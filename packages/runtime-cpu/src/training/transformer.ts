@@ -26,15 +26,23 @@ export type TransformerInput = {
   sines: np.Array;
 };
 
+/** What the model says at the wanted positions. */
+export type TransformerOutput = {
+  /** rows × outputs × output size */
+  logits: np.Array;
+  /** rows × outputs; only of a model with a value head. */
+  values?: np.Array;
+};
+
 /**
- * Logits at the wanted positions, rows × outputs × output size. Padding lies at the end of a row, so causal
+ * What the model says at the wanted positions. Padding lies at the end of a row, so causal
  * attention keeps it from whatever is wanted. Takes ownership of both arguments.
  */
-export function transformerLogits(
+export function transformerOutput(
   parameters: ParameterArrays,
   input: TransformerInput,
   context: { readonly config: ModelConfig; readonly shape: TransformerShape },
-): np.Array {
+): TransformerOutput {
   const { config, shape } = context;
   const { rows, length, outputs } = shape;
   let residual = input.embedded.reshape([rows * length, config.width]);
@@ -54,7 +62,15 @@ export function transformerLogits(
   // Normalised before the choice of positions: the other way round jax-js recomputes the norm inside the product.
   const normed = rmsNorm(residual, take(parameters, 'final_norm'), config).reshape([rows, length, config.width]);
   const wanted = np.matmul(nn.oneHot(input.positions, length), normed).reshape([rows * outputs, config.width]);
-  return project(wanted, unembedding(parameters, config)).reshape([rows, outputs, config.outputSize]);
+  const values = config.hasValueHead
+    ? {
+        values: project(wanted.ref, take(parameters, 'value_head'))
+          .add(take(parameters, 'value_bias'))
+          .reshape([rows, outputs]),
+      }
+    : {};
+  const logits = project(wanted, unembedding(parameters, config)).reshape([rows, outputs, config.outputSize]);
+  return { logits, ...values };
 }
 
 type Tensor = (name: string) => np.Array;
