@@ -15,8 +15,11 @@ export interface CollectedGroup {
   readonly rollouts: readonly CollectedRollout[];
 }
 
-/** Whose log-probabilities an algorithm may ask for: the weights in training, or the model as the run began with it. */
-export type ScoringPolicy = 'current' | 'reference';
+/**
+ * Who may be asked about sampled tokens: the weights in training, or the model as the run began with it, for the
+ * log-probability of each; or the value head of the weights in training, for the return it expects before each.
+ */
+export type ScoringPolicy = 'current' | 'reference' | 'critic';
 
 /** Sequences whose tokens are to be scored before a step can be planned. */
 export interface ScoringRequest {
@@ -25,8 +28,8 @@ export interface ScoringRequest {
 }
 
 /**
- * Natural-log probabilities of trained tokens, by who was asked: for each datum of the request, in its order, an array with
- * an entry for each trained token.
+ * Natural-log probabilities of trained tokens, or values, by who was asked: for each datum of the request, in its order, an
+ * array with an entry for each trained token.
  */
 export type SequenceScores = Readonly<Partial<Record<ScoringPolicy, readonly Float32Array[]>>>;
 
@@ -71,6 +74,8 @@ export interface Algorithm {
   readonly name: string;
   /** How many rollouts of each task it compares. */
   readonly groupSize: number;
+  /** Whether the model it trains needs a value head: it may ask the `critic` then, and send value targets. @default false */
+  readonly needsValueHead?: boolean;
   /**
    * What must be known of a step's sequences before it can be planned; null when nothing. The trainer asks the runtime
    * and gives the answer to `planStep` with the same groups. An algorithm that never asks leaves the method out.

@@ -35,6 +35,8 @@ export interface Trajectory {
   readonly reward: number | null;
   /** The sum of the rewards that were meant for each agent, by its name. @default none */
   readonly agentRewards?: Readonly<Record<string, number>>;
+  /** Whether its end was cut off, so that what came after the last token is not known. @default false */
+  readonly isTruncated?: boolean;
   /** One row when the prefix never broke; more when a prompt did not continue the tokens before it. */
   readonly rows: readonly TrajectoryRow[];
 }
