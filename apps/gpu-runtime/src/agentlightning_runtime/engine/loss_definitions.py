@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from agentlightning_runtime.engine.settings import LossInfo
 
 #: Parameters that every loss has, with their defaults.
 COMMON_DEFAULTS: Mapping[str, float] = {
     "entropy_coefficient": 0.0,
     "kl_coefficient": 0.0,
     "kl_estimator": 3.0,
+    "value_coefficient": 0.0,
+    "value_clip": 0.0,
 }
 
 
-@dataclass(frozen=True)
-class LossDefinition:
-    """A loss by name, the version of its formula, and every parameter with its default."""
-
-    name: str
-    version: int
-    defaults: Mapping[str, float]
-
-
-def _define(name: str, **defaults: float) -> LossDefinition:
-    return LossDefinition(name=name, version=1, defaults={**COMMON_DEFAULTS, **defaults})
+def _define(name: str, **defaults: float) -> LossInfo:
+    return LossInfo(name=name, version=1, defaults={**COMMON_DEFAULTS, **defaults})
 
 
 #: In the order in which the capabilities list them.
-LOSS_DEFINITIONS: tuple[LossDefinition, ...] = (
+LOSS_DEFINITIONS: tuple[LossInfo, ...] = (
     _define("cross_entropy"),
     _define("importance_sampling"),
     _define("ppo", clip_low=0.2, clip_high=0.2, dual_clip=3.0),

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from agentlightning_runtime.engine.value_loss import value_token_loss
+
 #: Log-ratios are held in this range before exponentiation, so that one stray token cannot overflow.
 MAX_LOG_RATIO = 20.0
 
@@ -28,6 +30,9 @@ class TrainedTokens:
     datum: Tensor
     datum_count: int
     reference_logprobs: Tensor | None = None
+    #: What the value head is to say, and what it said when the batch was planned.
+    value_targets: Tensor | None = None
+    sampling_values: Tensor | None = None
 
     @property
     def is_trained(self) -> Tensor:
@@ -107,11 +112,17 @@ def loss_sum(
     *,
     logprobs: Tensor,
     entropies: Tensor,
+    values: Tensor | None = None,
 ) -> Tensor:
-    """The sum over tokens of weight (token loss - entropy_coefficient H + kl_coefficient KL), a scalar.
+    """The sum of weight (token loss - entropy_coefficient H + kl_coefficient KL + value_coefficient E), a scalar.
 
-    `logprobs` and `entropies` are the model's, natural, at each datum's temperature; gradients flow
-    through both. `parameters` has a value for every parameter of the loss.
+    Args:
+        name: One of `LOSS_DEFINITIONS`.
+        parameters: With a value for every parameter of the loss.
+        tokens: The trained tokens.
+        logprobs: The model's, natural, at each datum's temperature; the gradient flows here.
+        entropies: Of the distribution each token is from; the gradient flows here too.
+        values: What the value head says; the gradient flows here as well.
     """
     is_trained = tokens.is_trained
 
@@ -134,6 +145,14 @@ def loss_sum(
         difference = held - trained(tokens.reference_logprobs)
         estimate = kl_estimate(difference, int(parameters["kl_estimator"]))
         total = total + parameters["kl_coefficient"] * estimate
+    if parameters["value_coefficient"] != 0 and values is not None and tokens.value_targets is not None:
+        error = value_token_loss(
+            trained(values),
+            trained(tokens.value_targets),
+            None if tokens.sampling_values is None else trained(tokens.sampling_values),
+            parameters["value_clip"],
+        )
+        total = total + parameters["value_coefficient"] * error
     return trained(total * tokens.weights).sum()
 
 

@@ -1,0 +1,81 @@
+"""One step of Adam with bias correction (Kingma & Ba 2015) and decoupled weight decay (Loshchilov & Hutter 2019)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.distributed.tensor import DTensor
+from torch.nn.utils import get_total_norm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import nn
+
+    from agentlightning_runtime.engine.batch import AdamParameters
+
+
+class Adam:
+    """The optimizer of one model: torch's fused kernel, with its state by the names of the weights.
+
+    Args:
+        weights: What is trained, by name; changed in place.
+    """
+
+    def __init__(self, weights: Mapping[str, nn.Parameter]) -> None:
+        self._weights = weights
+        self._optimizer = torch.optim.AdamW(weights.values(), lr=0.0, fused=True)
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether any gradient is accumulated."""
+        return any(weight.grad is not None for weight in self._weights.values())
+
+    @torch.no_grad()
+    def gradient_norm(self) -> float:
+        """The global 2-norm of the gradients, in float32; not finite as soon as one gradient is not."""
+        gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
+        norm = get_total_norm(gradients)
+        return float(norm.full_tensor() if isinstance(norm, DTensor) else norm)
+
+    @torch.no_grad()
+    def step(self, adam: AdamParameters, gradient_norm: float) -> None:
+        """Changes the weights; gradients are scaled down to the clip norm first when they exceed it."""
+        if 0 < adam.gradient_clip_norm < gradient_norm and math.isfinite(gradient_norm):
+            scale = adam.gradient_clip_norm / gradient_norm
+            for weight in self._weights.values():
+                if weight.grad is not None:
+                    weight.grad.mul_(scale)
+        for group in self._optimizer.param_groups:
+            group["lr"] = adam.learning_rate
+            group["betas"] = (adam.beta1, adam.beta2)
+            group["eps"] = adam.epsilon
+            group["weight_decay"] = adam.weight_decay
+        # A weight that no token touched still decays and keeps its moments going, as the contract's Adam does.
+        for weight in self._weights.values():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+        self._optimizer.step()
+
+    def clear_gradients(self) -> None:
+        """Forgets what is accumulated, and frees its memory."""
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def state(self) -> dict[str, Tensor]:
+        """Both moments and the step count of each weight; empty before the first step."""
+        tensors: dict[str, Tensor] = {}
+        for name, weight in self._weights.items():
+            for field, value in self._optimizer.state.get(weight, {}).items():
+                tensors[f"{name}/{field}"] = value
+        return tensors
+
+    def load_state(self, tensors: Mapping[str, Tensor]) -> None:
+        """Goes on from what `state` gave."""
+        self._optimizer.state.clear()
+        for key, value in tensors.items():
+            name, _, field = key.rpartition("/")
+            weight = self._weights[name]
+            self._optimizer.state[weight][field] = value.to(weight.device, copy=True)

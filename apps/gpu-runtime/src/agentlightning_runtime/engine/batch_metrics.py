@@ -1,0 +1,117 @@
+"""The metrics of a pass over a batch: means over trained tokens, by the names of LOSSES.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from agentlightning_runtime.engine.losses import TrainedTokens, kl_estimate, ratio_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class BatchMetrics:
+    """Sums over trained tokens, kept on the device until they are asked for."""
+
+    def __init__(self, loss_name: str, parameters: Mapping[str, float]) -> None:
+        self._loss_name = loss_name
+        self._parameters = parameters
+        self._sums: dict[str, Tensor] = {}
+        self._maxima: dict[str, Tensor] = {}
+
+    @torch.no_grad()
+    def add(self, tokens: TrainedTokens, logprobs: Tensor, entropies: Tensor, values: Tensor | None) -> None:
+        """Counts the tokens of one piece of the batch; those of weight 0 do not count."""
+        chosen = tokens.is_trained
+        lp, q = logprobs.detach()[chosen].double(), tokens.sampling_logprobs[chosen].double()
+        log_ratio = lp - q
+        ratio = ratio_of(log_ratio)
+        self._sum("tokens", chosen)
+        self._sum("logprob", lp)
+        self._sum("entropy", entropies.detach()[chosen])
+        self._sum("kl_sampler", -log_ratio)
+        self._sum("kl_sampler_k3", ratio - 1 - log_ratio)
+        self._sum("logprob_gap", log_ratio.abs())
+        self._sum("ratio", ratio)
+        self._sum("squared_ratio", ratio.square())
+        self._max("logprob_gap_max", log_ratio.abs())
+        self._max("ratio_max", ratio)
+        self._sum("clipped", self._is_clipped(tokens, log_ratio))
+        if tokens.reference_logprobs is not None:
+            self._sum("references", chosen)
+            self._sum("kl_reference", kl_estimate(lp - tokens.reference_logprobs[chosen].double(), 3))
+        if values is not None and tokens.value_targets is not None and self._parameters.get("value_coefficient"):
+            targets = tokens.value_targets[chosen].double()
+            self._add_values(tokens, values.detach()[chosen].double(), targets)
+
+    def summary(self) -> tuple[int, dict[str, float]]:
+        """How many tokens were counted, and the metrics; none when there was no token."""
+        sums = {name: value.item() for name, value in self._sums.items()}
+        count = sums.get("tokens", 0.0)
+        if count == 0:
+            return 0, {}
+        ratio, squared = sums["ratio"], sums["squared_ratio"]
+        metrics = {
+            "policy/logprob": sums["logprob"] / count,
+            "policy/entropy": sums["entropy"] / count,
+            "policy/kl_sampler": sums["kl_sampler"] / count,
+            "policy/kl_sampler_k3": sums["kl_sampler_k3"] / count,
+            "policy/logprob_gap": sums["logprob_gap"] / count,
+            "policy/logprob_gap_max": self._maxima["logprob_gap_max"].item(),
+            "policy/ratio_mean": ratio / count,
+            "policy/ratio_max": self._maxima["ratio_max"].item(),
+            "policy/clip_fraction": sums["clipped"] / count,
+            # 1 when every token counts the same, towards 1/n when one outweighs all others (Kish 1965).
+            "policy/effective_sample_fraction": ratio * ratio / (count * squared),
+        }
+        if sums.get("references"):
+            metrics["policy/kl_reference"] = sums["kl_reference"] / sums["references"]
+        if "value_error" in sums:
+            metrics["value/error"] = sums["value_error"] / count
+            metrics["value/clip_fraction"] = sums["value_clipped"] / count
+        return round(count), metrics
+
+    def _add_values(self, tokens: TrainedTokens, values: Tensor, targets: Tensor) -> None:
+        self._sum("value_error", (values - targets).square())
+        clip = self._parameters.get("value_clip", 0.0)
+        if clip <= 0 or tokens.sampling_values is None:
+            self._sum("value_clipped", torch.zeros_like(values))
+            return
+        old = tokens.sampling_values[tokens.is_trained].double()
+        held = torch.clamp(values, old - clip, old + clip)
+        self._sum("value_clipped", (held - targets).square() > (values - targets).square())
+
+    def _is_clipped(self, tokens: TrainedTokens, log_ratio: Tensor) -> Tensor:
+        """Whether the clip takes part: for `cispo` where it bounds the ratio, else only where it changes the loss."""
+        low, high = self._parameters.get("clip_low"), self._parameters.get("clip_high")
+        if low is None or high is None:
+            return torch.zeros_like(log_ratio)
+        chosen = tokens.is_trained
+        ratio = ratio_of(log_ratio)
+        if self._loss_name == "gspo":
+            ratio = ratio_of(mean_by_datum(log_ratio, tokens.datum[chosen], tokens.datum_count))
+        above, below = ratio > 1 + high, ratio < 1 - low
+        if self._loss_name == "cispo":
+            return above | below
+        advantages = tokens.advantages[chosen]
+        return ((advantages > 0) & above) | ((advantages < 0) & below)
+
+    def _sum(self, name: str, values: Tensor) -> None:
+        added = values.double().sum()
+        self._sums[name] = self._sums[name] + added if name in self._sums else added
+
+    def _max(self, name: str, values: Tensor) -> None:
+        if values.numel() == 0:
+            return
+        found = values.max()
+        self._maxima[name] = torch.maximum(self._maxima[name], found) if name in self._maxima else found
+
+
+def mean_by_datum(values: Tensor, datum: Tensor, datum_count: int) -> Tensor:
+    """For each token the mean over the tokens of its datum."""
+    sums = values.new_zeros(datum_count).index_add_(0, datum, values)
+    counts = values.new_zeros(datum_count).index_add_(0, datum, torch.ones_like(values))
+    return (sums / counts.clamp(min=1))[datum]

@@ -1,0 +1,217 @@
+"""The checkpoints of one model on disk.
+
+`<root>/<model id>/<name>.json` says what is saved under a name: step, versions, and which folder beside it has the
+tensors. That file is put in its place by a rename, when everything it names is on disk; so a checkpoint is there whole
+or not at all, also when the process is killed, and also when it takes the place of one of the same name.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import uuid
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.results import Checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from torch import Tensor
+
+_FORMAT = "agentlightning-runtime/1"
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+@dataclass(frozen=True)
+class CheckpointFacts:
+    """What is saved beside tensors.
+
+    Attributes:
+        shape: Whatever must be the same for the tensors to fit: base model, LoRA, value head.
+    """
+
+    step: int
+    policy_version: int
+    shape: Mapping[str, Any]
+    client_state: bytes
+    created_at_ms: float
+
+
+@dataclass(frozen=True)
+class SavedTensors:
+    """The tensors of a checkpoint, by name."""
+
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Tensor]
+
+
+class CheckpointFolder:
+    """Saves, finds, and deletes checkpoints of one model id."""
+
+    def __init__(self, root: Path, model_id: str) -> None:
+        self._model_id = model_id
+        self._folder = root / model_id
+
+    def save(
+        self, name: str, facts: CheckpointFacts, weights: Mapping[str, Tensor], optimizer: Mapping[str, Tensor]
+    ) -> Checkpoint:
+        """Writes a checkpoint, in place of one of the same name when there is one.
+
+        Raises:
+            EngineError: INVALID when the name cannot be a file's.
+        """
+        if not _SAFE_NAME.fullmatch(name):
+            message = f'"{name}" cannot be the name of a checkpoint; use 1 to 200 letters, digits, - and _'
+            raise EngineError(EngineErrorReason.INVALID, message, field="name")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        folder = self._folder / f"{name}.{uuid.uuid4().hex}"
+        folder.mkdir()
+        try:
+            _write_tensors(folder / "weights.safetensors", weights)
+            _write_tensors(folder / "optimizer.safetensors", optimizer)
+            size = sum(file.stat().st_size for file in folder.iterdir())
+            record = {
+                "format": _FORMAT,
+                "folder": folder.name,
+                "size_bytes": size + len(facts.client_state),
+                **asdict(facts),
+                "client_state": base64.b64encode(facts.client_state).decode("ascii"),
+            }
+            _replace(self._folder / f"{name}.json", json.dumps(record).encode())
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        self._remove_folders(name, keep=folder.name)
+        return self._describe(name, record)
+
+    def find(self, uri: str) -> tuple[Checkpoint, CheckpointFacts]:
+        """What is saved under a URI.
+
+        Raises:
+            EngineError: NOT_FOUND when there is none.
+        """
+        name = self._name_of(uri)
+        record = self._record(name)
+        if record is None:
+            raise _not_found(uri)
+        return self._describe(name, record), _facts(record)
+
+    def tensors(self, uri: str) -> SavedTensors:
+        """The tensors saved under a URI, on the CPU.
+
+        Raises:
+            EngineError: NOT_FOUND when there are none.
+        """
+        record = self._record(self._name_of(uri))
+        if record is None:
+            raise _not_found(uri)
+        folder = self._folder / record["folder"]
+        return SavedTensors(
+            _read_tensors(folder / "weights.safetensors"), _read_tensors(folder / "optimizer.safetensors")
+        )
+
+    def list(self) -> list[Checkpoint]:
+        """All that is saved, newest first."""
+        found: list[Checkpoint] = []
+        for file in self._folder.glob("*.json"):
+            record = self._record(file.stem)
+            if record is not None:
+                found.append(self._describe(file.stem, record))
+        return sorted(found, key=lambda each: (-each.created_at_ms, -each.step))
+
+    def delete(self, uri: str) -> None:
+        """Deletes a checkpoint.
+
+        Raises:
+            EngineError: NOT_FOUND when there is none.
+        """
+        name = self._name_of(uri)
+        try:
+            (self._folder / f"{name}.json").unlink()
+        except FileNotFoundError:
+            raise _not_found(uri) from None
+        self._remove_folders(name, keep="")
+
+    def _record(self, name: str) -> dict[str, Any] | None:
+        try:
+            return json.loads((self._folder / f"{name}.json").read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def _describe(self, name: str, record: Mapping[str, Any]) -> Checkpoint:
+        facts = _facts(record)
+        return Checkpoint(
+            uri=f"{self._model_id}/{name}",
+            name=name,
+            step=facts.step,
+            policy_version=facts.policy_version,
+            size_bytes=record["size_bytes"],
+            client_state=facts.client_state,
+            created_at_ms=facts.created_at_ms,
+        )
+
+    def _name_of(self, uri: str) -> str:
+        model_id, _, name = uri.partition("/")
+        if model_id != self._model_id or not _SAFE_NAME.fullmatch(name):
+            raise _not_found(uri)
+        return name
+
+    def _remove_folders(self, name: str, keep: str) -> None:
+        """Names have no dots, so what begins with the name and a dot is the name's."""
+        for folder in self._folder.glob(f"{name}.*"):
+            if folder.is_dir() and folder.name != keep:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _facts(record: Mapping[str, Any]) -> CheckpointFacts:
+    return CheckpointFacts(
+        step=record["step"],
+        policy_version=record["policy_version"],
+        shape=record["shape"],
+        client_state=base64.b64decode(record["client_state"]),
+        created_at_ms=record["created_at_ms"],
+    )
+
+
+def _not_found(uri: str) -> EngineError:
+    return EngineError(EngineErrorReason.NOT_FOUND, f'There is no checkpoint "{uri}" of this model')
+
+
+def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    plain = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    save_file(plain, path, metadata={"format": "pt"})
+    _flush(path)
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    with safe_open(path, framework="pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 -- not a mapping
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    """Makes sure that a file, or the names in a folder, outlive a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

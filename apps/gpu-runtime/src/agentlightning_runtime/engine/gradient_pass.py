@@ -1,0 +1,186 @@
+"""Runs batches through a network: gradients of a loss, or log-probabilities alone."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agentlightning_runtime.engine.batch_metrics import BatchMetrics
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.losses import loss_sum
+from agentlightning_runtime.engine.micro_batch import (
+    Example,
+    MicroBatch,
+    assemble,
+    examples_of,
+    plan_micro_batches,
+    split_by_example,
+)
+from agentlightning_runtime.engine.out_of_memory import free_what_is_left, is_out_of_memory, out_of_memory_error
+from agentlightning_runtime.engine.results import BatchResult, ForwardResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
+    from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.throughput import ModelCost
+
+Scores = tuple[Tensor, Tensor, Tensor | None]
+"""Log-probabilities, entropies, and values when there is a value head."""
+
+
+@dataclass
+class PassSettings:
+    """How batches are cut. The budget shrinks when memory runs out.
+
+    Attributes:
+        token_budget: Most tokens in a piece, padding included.
+        is_packed: Sequences lie end to end instead of in padded rows.
+        output_size: How many of the first tokens the model can write.
+        peak_flops: Of the device; None when it is not known.
+    """
+
+    device: torch.device
+    token_budget: int
+    is_packed: bool
+    output_size: int
+    peak_flops: float | None
+    max_tokens_seen_ok: int = 0
+
+
+class GradientPass:
+    """The passes of one network."""
+
+    def __init__(self, network: PolicyNetwork, settings: PassSettings, cost: ModelCost) -> None:
+        self._network = network
+        self._settings = settings
+        self._cost = cost
+
+    def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
+        """Adds the gradients of the loss to the weights' own.
+
+        Raises:
+            EngineError: NON_FINITE, OUT_OF_MEMORY or INVALID; the gradients are half-made then.
+        """
+        examples = examples_of(batch, only_weighted=True)
+        metrics = BatchMetrics(loss.name, loss.parameters)
+        losses: list[Tensor] = []
+
+        def learn(piece: MicroBatch) -> None:
+            logprobs, entropies, values = self._scores(self._network, piece)
+            if loss.parameters["entropy_coefficient"] == 0:
+                entropies = entropies.detach()
+            value = loss_sum(
+                loss.name, loss.parameters, piece.trained, logprobs=logprobs, entropies=entropies, values=values
+            )
+            value.backward()
+            losses.append(value.detach().double())
+            metrics.add(piece.trained, logprobs, entropies, values)
+
+        started = time.perf_counter()
+        self._run(examples, learn, progress)
+        total = float(torch.stack(losses).sum()) if losses else 0.0
+        if not math.isfinite(total):
+            raise EngineError(
+                EngineErrorReason.NON_FINITE,
+                f"The loss {loss.name} of the batch is {total}",
+                gradients_discarded=True,
+                remedy="Look at the advantages, weights and log-probabilities, or take smaller steps",
+            )
+        trained_tokens, summary = metrics.summary()
+        speed = self._speed(examples, time.perf_counter() - started, is_backward=True)
+        return BatchResult(total, trained_tokens, {**summary, **speed})
+
+    @torch.no_grad()
+    def forward(self, batch: Batch, network: PolicyNetwork, progress: Progress) -> ForwardResult:
+        """Scores every trained token with a network, which may be another: the reference."""
+        examples = examples_of(batch, only_weighted=False)
+        empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
+        logprobs = [empty for _ in batch.data]
+        values = [empty for _ in batch.data]
+        metrics = BatchMetrics("forward", {})
+
+        def score(piece: MicroBatch) -> None:
+            scores = self._scores(network, piece)
+            metrics.add(piece.trained, *scores)
+            for index, part in split_by_example(piece.examples, _array(scores[0])):
+                logprobs[index] = part
+            if scores[2] is not None:
+                for index, part in split_by_example(piece.examples, _array(scores[2])):
+                    values[index] = part
+
+        started = time.perf_counter()
+        self._run(examples, score, progress)
+        speed = self._speed(examples, time.perf_counter() - started, is_backward=False)
+        has_values = network.value_head is not None
+        return ForwardResult(logprobs, values if has_values else None, {**metrics.summary()[1], **speed})
+
+    def _run(self, examples: Sequence[Example], work: Callable[[MicroBatch], None], progress: Progress) -> None:
+        settings = self._settings
+        self._refuse_unsayable(examples)
+        done, total = 0, sum(example.length for example in examples)
+        groups = plan_micro_batches(examples, settings.token_budget, is_packed=settings.is_packed)
+        for group in groups:
+            size = len(group) * group[0].length if not settings.is_packed else sum(each.length for each in group)
+            if self._is_too_large(group, work):
+                # Outside the handler: the exception kept the frames, and they the tensors, alive.
+                free_what_is_left(settings.device)
+                settings.token_budget = max(1, min(settings.token_budget, size) // 2)
+                raise out_of_memory_error(
+                    settings.device,
+                    num_tokens=size,
+                    max_tokens_seen_ok=settings.max_tokens_seen_ok,
+                    sequences=len(group),
+                    next_budget=settings.token_budget,
+                )
+            settings.max_tokens_seen_ok = max(settings.max_tokens_seen_ok, size)
+            done += sum(example.length for example in group)
+            progress(done, total)
+
+    def _is_too_large(self, group: Sequence[Example], work: Callable[[MicroBatch], None]) -> bool:
+        try:
+            work(assemble(group, self._settings.device, is_packed=self._settings.is_packed))
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return True
+        return False
+
+    def _scores(self, network: PolicyNetwork, piece: MicroBatch) -> Scores:
+        return network(piece.token_ids, piece.positions, piece.selected, piece.targets, piece.temperatures)
+
+    def _refuse_unsayable(self, examples: Sequence[Example]) -> None:
+        for example in examples:
+            largest = int(example.datum.token_ids[example.positions].max())
+            if largest >= self._settings.output_size:
+                raise EngineError(
+                    EngineErrorReason.INVALID,
+                    f"The token {largest} can be read but not generated; the model writes {self._settings.output_size}",
+                    field="token_ids",
+                    datum_index=example.index,
+                )
+
+    def _speed(self, examples: Sequence[Example], seconds: float, *, is_backward: bool) -> dict[str, float]:
+        tokens = sum(example.length for example in examples)
+        if seconds <= 0 or tokens == 0:
+            return {}
+        speed = {"train/tokens_per_second": tokens / seconds}
+        if self._settings.peak_flops is not None:
+            speed["train/mfu"] = (
+                self._cost.flops(examples, is_backward=is_backward) / seconds / self._settings.peak_flops
+            )
+        return speed
+
+
+def _array(values: Tensor) -> NDArray[np.float32]:
+    return values.detach().float().cpu().numpy()

@@ -1,0 +1,51 @@
+"""A base model in memory, with its tokenizer."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+
+if TYPE_CHECKING:
+    from torch import nn
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """Weights and tokenizer of a base model.
+
+    Attributes:
+        causal_lm: Never trained itself; models are twins of it.
+        tokenizer: None when the files have none.
+        output_size: How many of the vocabulary's first ids the model can write; the rest it only reads.
+    """
+
+    causal_lm: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase | None
+    output_size: int
+
+    def frozen_twin(self) -> PreTrainedModel:
+        """A model of its own modules over the same weights, which are in memory once."""
+        shared: dict[int, object] = {id(weight): weight for weight in self.causal_lm.parameters()}
+        shared |= {id(buffer): buffer for buffer in self.causal_lm.buffers()}
+        return copy.deepcopy(self.causal_lm, shared)
+
+    def separate_twin(self) -> PreTrainedModel:
+        """A model with a copy of the weights."""
+        return copy.deepcopy(self.causal_lm)
+
+
+def output_head(causal_lm: PreTrainedModel) -> nn.Linear:
+    """The layer that makes logits of hidden states.
+
+    Raises:
+        EngineError: INVALID when the model has none.
+    """
+    head = causal_lm.get_output_embeddings()
+    if head is None:
+        message = f"{type(causal_lm).__name__} has no output table, so it is no language model"
+        raise EngineError(EngineErrorReason.INVALID, message)
+    return cast("nn.Linear", head)

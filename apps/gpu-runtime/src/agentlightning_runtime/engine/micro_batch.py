@@ -1,0 +1,169 @@
+"""Cuts a batch into pieces that go through the model together.
+
+A piece is either rows of about the same length, padded at their ends (causal attention keeps padding from whatever
+is wanted, so no mask is needed), or one row of sequences end to end, told apart by positions that begin again (for
+attention kernels that know of it, and then nothing is padded). A datum is never cut, and a loss is a sum, so how a
+batch is cut does not change it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from agentlightning_runtime.engine.losses import TrainedTokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from agentlightning_runtime.engine.batch import Batch, Datum
+
+
+@dataclass(frozen=True)
+class Example:
+    """A datum, the place it has in its batch, and the positions of its trained tokens."""
+
+    index: int
+    datum: Datum
+    positions: NDArray[np.int64]
+
+    @property
+    def length(self) -> int:
+        """Tokens the model must read: all before the last trained one."""
+        return int(self.positions[-1])
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """What goes through the model together.
+
+    Attributes:
+        examples: Where the trained tokens are from, in their order.
+        token_ids: int64 [rows, length].
+        positions: int64 [1, length] when the row holds several sequences, else None.
+        selected: int64 [tokens]: where, in the flattened `token_ids`, each trained token is foretold.
+        targets: int64 [tokens].
+        temperatures: float32 [tokens].
+        trained: What the loss reads beside.
+    """
+
+    examples: Sequence[Example]
+    token_ids: Tensor
+    positions: Tensor | None
+    selected: Tensor
+    targets: Tensor
+    temperatures: Tensor
+    trained: TrainedTokens
+
+    @property
+    def input_tokens(self) -> int:
+        """Tokens the model reads, padding not counted."""
+        return sum(example.length for example in self.examples)
+
+
+def examples_of(batch: Batch, *, only_weighted: bool) -> list[Example]:
+    """The data that have something to compute, in their order.
+
+    Args:
+        batch: The sequences.
+        only_weighted: Leave out data whose weights are all 0: they take no part in a loss.
+    """
+    examples: list[Example] = []
+    for index, datum in enumerate(batch.data):
+        if datum.trained_tokens == 0 or (only_weighted and not np.any(datum.weights)):
+            continue
+        positions = np.concatenate([np.arange(span.start, span.end, dtype=np.int64) for span in datum.trained])
+        examples.append(Example(index, datum, positions))
+    return examples
+
+
+def plan_micro_batches(examples: Sequence[Example], token_budget: int, *, is_packed: bool) -> list[Sequence[Example]]:
+    """Groups of examples of at most `token_budget` tokens, padding included; a longer one goes alone.
+
+    The longest come first, so that a batch that does not fit in memory fails at once.
+    """
+    groups: list[list[Example]] = []
+    tokens = 0
+    for example in sorted(examples, key=lambda each: (-each.length, each.index)):
+        # Rows are as long as the group's first, which is its longest.
+        cost = example.length if is_packed or not groups else groups[-1][0].length
+        if groups and tokens + cost <= token_budget:
+            groups[-1].append(example)
+            tokens += cost
+        else:
+            groups.append([example])
+            tokens = example.length
+    return [*groups]
+
+
+def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool) -> MicroBatch:
+    """The tensors of a group, on the device."""
+    token_ids, positions, starts = _packed(group) if is_packed else _padded(group)
+    lengths = np.array([len(example.positions) for example in group])
+
+    def column(read: Callable[[Datum], NDArray[np.float32] | None]) -> Tensor | None:
+        parts = [part for example in group if (part := read(example.datum)) is not None]
+        return _tensor(np.concatenate(parts), device) if len(parts) == len(group) else None
+
+    def needed(read: Callable[[Datum], NDArray[np.float32]]) -> Tensor:
+        return _tensor(np.concatenate([read(example.datum) for example in group]), device)
+
+    selected = [start + example.positions - 1 for start, example in zip(starts, group, strict=True)]
+    targets = [example.datum.token_ids[example.positions] for example in group]
+    temperatures = np.repeat([np.float32(example.datum.temperature) for example in group], lengths)
+    return MicroBatch(
+        examples=group,
+        token_ids=_tensor(token_ids, device),
+        positions=None if positions is None else _tensor(positions, device),
+        selected=_tensor(np.concatenate(selected), device),
+        targets=_tensor(np.concatenate(targets).astype(np.int64), device),
+        temperatures=_tensor(temperatures, device),
+        trained=TrainedTokens(
+            sampling_logprobs=needed(lambda datum: datum.sampling_logprobs),
+            reference_logprobs=column(lambda datum: datum.reference_logprobs),
+            advantages=needed(lambda datum: datum.advantages),
+            weights=needed(lambda datum: datum.weights),
+            datum=_tensor(np.repeat(np.arange(len(group)), lengths), device),
+            datum_count=len(group),
+            value_targets=column(lambda datum: datum.value_targets),
+            sampling_values=column(lambda datum: datum.sampling_values),
+        ),
+    )
+
+
+def split_by_example(
+    group: Sequence[Example], values: NDArray[np.float32]
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """The values of trained tokens, example by example, each with the datum's place in the batch."""
+    at = 0
+    for example in group:
+        count = len(example.positions)
+        yield example.index, values[at : at + count]
+        at += count
+
+
+def _padded(group: Sequence[Example]) -> tuple[NDArray[np.int64], None, NDArray[np.int64]]:
+    longest = max(example.length for example in group)
+    rows = np.zeros((len(group), longest), dtype=np.int64)
+    for row, example in enumerate(group):
+        rows[row, : example.length] = example.datum.token_ids[: example.length]
+    return rows, None, np.arange(len(group), dtype=np.int64) * longest
+
+
+def _packed(group: Sequence[Example]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    lengths = [example.length for example in group]
+    tokens = np.concatenate([example.datum.token_ids[: example.length] for example in group]).astype(np.int64)
+    positions = np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
+    starts = np.cumsum([0, *lengths[:-1]], dtype=np.int64)
+    return tokens[None, :], positions[None, :], starts
+
+
+def _tensor(values: NDArray[np.float32] | NDArray[np.int64], device: torch.device) -> Tensor:
+    tensor = torch.from_numpy(np.ascontiguousarray(values))
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

@@ -1,0 +1,67 @@
+"""A causal language model that scores tokens, with a value head beside it when one is asked for."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from agentlightning_runtime.engine.loaded_model import output_head
+from agentlightning_runtime.engine.token_scores import LogitRule, score_tokens
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+class PolicyNetwork(nn.Module):
+    """Log-probabilities, entropies and values of chosen tokens.
+
+    Args:
+        causal_lm: The model; LoRA layers are in it already.
+        output_size: How many of the first tokens it can write.
+        compute_dtype: Matrix products are made in it while the weights stay in float32; None: in the weights' own.
+        has_value_head: Adds a linear layer from the last hidden state to one number, zero at first, so that
+            it says nothing until it has learned something.
+    """
+
+    def __init__(
+        self, causal_lm: PreTrainedModel, *, output_size: int, compute_dtype: torch.dtype | None, has_value_head: bool
+    ) -> None:
+        super().__init__()
+        self.causal_lm = causal_lm
+        self._rule = LogitRule.of(causal_lm.config, output_size)
+        self._compute_dtype = compute_dtype
+        self.value_head = _value_head(causal_lm) if has_value_head else None
+
+    def forward(
+        self, token_ids: Tensor, positions: Tensor | None, selected: Tensor, targets: Tensor, temperatures: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Scores of the targets, each foretold at its place `selected` in the flattened `token_ids`.
+
+        Returns:
+            Log-probabilities, entropies, and values when there is a value head; each [tokens].
+        """
+        with self._autocast(token_ids.device):
+            decoder = self.causal_lm.get_decoder()
+            states: Tensor = decoder(input_ids=token_ids, position_ids=positions, use_cache=False).last_hidden_state
+            hidden = states.flatten(0, 1).index_select(0, selected)
+            head = output_head(self.causal_lm)
+            logprobs, entropies = score_tokens(head, self._rule, hidden, targets, temperatures)
+        if self.value_head is None:
+            return logprobs, entropies, None
+        return logprobs, entropies, self.value_head(hidden.to(self.value_head.weight.dtype)).squeeze(-1)
+
+    def _autocast(self, device: torch.device) -> AbstractContextManager[object]:
+        if self._compute_dtype is None:
+            return nullcontext()
+        return torch.autocast(device.type, dtype=self._compute_dtype)
+
+
+def _value_head(causal_lm: PreTrainedModel) -> nn.Linear:
+    width = output_head(causal_lm).weight.shape[1]
+    head = nn.Linear(width, 1, device=causal_lm.device, dtype=torch.float32)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head

@@ -1,0 +1,144 @@
+"""The engine on PyTorch, Transformers and PEFT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from agentlightning_runtime.engine.base_model import BaseModel
+from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.gradient_pass import PassSettings
+from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.settings import EngineCapabilities
+from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
+from agentlightning_runtime.engine.torch_model import ModelParts, TorchModel
+from agentlightning_runtime.inference.inference_backend import ServedModel
+from agentlightning_runtime.inference.open_backend import open_inference
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
+    from agentlightning_runtime.inference.inference_backend import InferenceBackend
+
+_FEATURES = ("lora", "value_head", "reference_logprobs", "export", "export_peft", "progress", "pause", "metrics")
+
+#: Most tokens in a piece when the command line says nothing: enough to keep the device busy.
+_TOKENS_ON_CPU = 2048
+_TOKENS_ON_GPU = 16_384
+
+
+class TorchEngine:
+    """Trains and serves any causal model that Transformers loads. Implements `RuntimeEngine`."""
+
+    def __init__(self, settings: EngineSettings, inference: InferenceBackend) -> None:
+        self._settings = settings
+        self._inference = inference
+        self._device = choose_device(settings.device)
+        self._dtype = choose_dtype(settings.dtype, self._device)
+        self._bases = {
+            name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
+        }
+
+    def capabilities(self) -> EngineCapabilities:
+        """Loads every base model, to tell what it is: what cannot be loaded is found out at the start."""
+        return EngineCapabilities(
+            device=device_name(self._device),
+            models=[base.info() for base in self._bases.values()],
+            losses=LOSS_DEFINITIONS,
+            max_batch_tokens=self._settings.max_batch_tokens,
+            features=_FEATURES,
+            dtype=str(self._dtype).removeprefix("torch."),
+        )
+
+    def create_model(self, request: ModelRequest) -> TorchModel:
+        """Makes a model; what is new in it is drawn from the seed.
+
+        Raises:
+            EngineError: NOT_FOUND when there is no such base model, INVALID when it has no such LoRA.
+        """
+        base = self._bases.get(request.base_model)
+        if base is None:
+            known = ", ".join(self._bases)
+            message = f'There is no base model "{request.base_model}"; there are {known}'
+            raise EngineError(EngineErrorReason.NOT_FOUND, message, field="base_model")
+        loaded = base.load()
+        lora = resolve_lora(loaded, request)
+        network = make_network(loaded, request, lora, gradient_checkpointing=self._settings.gradient_checkpointing)
+        is_packed = getattr(loaded.causal_lm.config, "_attn_implementation", "").startswith("flash_attention")
+        default_budget = _TOKENS_ON_GPU if self._device.type == "cuda" else _TOKENS_ON_CPU
+        return TorchModel(
+            ModelParts(
+                request=request,
+                base=base,
+                lora=lora,
+                network=network,
+                reference=reference_network(loaded),
+                settings=PassSettings(
+                    device=self._device,
+                    token_budget=self._settings.micro_batch_tokens or default_budget,
+                    is_packed=is_packed,
+                    output_size=loaded.output_size,
+                    peak_flops=peak_flops(self._device),
+                ),
+                checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id),
+                inference=self._inference,
+                served=ServedModel(
+                    model_id=request.model_id,
+                    causal_lm=network.causal_lm,
+                    tokenizer=loaded.tokenizer,
+                    output_size=loaded.output_size,
+                    max_context=base.info().max_context,
+                ),
+            )
+        )
+
+    def gauges(self) -> dict[str, float]:
+        """Figures of the moment for the metrics stream; cheap, from any thread."""
+        return memory_gauges(self._device)
+
+    def close(self) -> None:
+        """Ends the inference endpoint and frees everything."""
+        self._inference.close()
+        self._bases.clear()
+
+
+def create_engine(settings: EngineSettings) -> TorchEngine:
+    """Makes the engine and opens its inference endpoint.
+
+    Raises:
+        EngineError: INVALID when there is no such device.
+    """
+    transformers_logging.disable_progress_bar()
+    return TorchEngine(settings, open_inference(settings))
+
+
+def choose_device(wanted: str) -> torch.device:
+    """The device of a setting; `auto` is the first GPU when there is one.
+
+    Raises:
+        EngineError: INVALID when there is no such device.
+    """
+    if wanted == "auto":
+        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    device = torch.device(wanted)
+    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        message = f'There is no device "{wanted}"; torch {torch.__version__} sees {count} GPUs'
+        raise EngineError(EngineErrorReason.INVALID, message, remedy="Start with --device cpu, or look at the driver")
+    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
+
+
+def choose_dtype(wanted: str, device: torch.device) -> torch.dtype:
+    """What frozen weights are kept in and products are made in."""
+    if wanted == "auto":
+        has_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if has_bfloat16 else torch.float32
+    return torch.bfloat16 if wanted == "bfloat16" else torch.float32
+
+
+def device_name(device: torch.device) -> str:
+    """As the capabilities give it: `cpu`, `cuda:0 NVIDIA H100`."""
+    return f"{device} {torch.cuda.get_device_name(device)}" if device.type == "cuda" else "cpu"

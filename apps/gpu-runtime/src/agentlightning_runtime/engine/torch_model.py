@@ -1,0 +1,254 @@
+"""One model of the torch engine: what the service calls, in the order of the contract."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from agentlightning_runtime.engine.adam import Adam
+from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts, CheckpointFolder
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.gradient_pass import GradientPass
+from agentlightning_runtime.engine.network_factory import trained_weights
+from agentlightning_runtime.engine.out_of_memory import free_what_is_left
+from agentlightning_runtime.engine.results import ModelState, StepResult
+from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
+from agentlightning_runtime.engine.weight_export import export_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from agentlightning_runtime.engine.base_model import BaseModel
+    from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
+    from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.engine.gradient_pass import PassSettings
+    from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.results import (
+        BatchResult,
+        Checkpoint,
+        Endpoint,
+        ExportFormat,
+        ForwardResult,
+        InferenceState,
+        PauseMode,
+    )
+    from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+    from agentlightning_runtime.inference.inference_backend import InferenceBackend, ServedModel
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelParts:
+    """What a model is made of.
+
+    Attributes:
+        lora: With every default filled in; None: all weights are trained.
+        reference: The weights it began with.
+    """
+
+    request: ModelRequest
+    base: BaseModel
+    lora: LoraSettings | None
+    network: PolicyNetwork
+    reference: PolicyNetwork
+    settings: PassSettings
+    checkpoints: CheckpointFolder
+    inference: InferenceBackend
+    served: ServedModel
+
+
+class TorchModel:
+    """A model that trains and is served. Implements `EngineModel`.
+
+    Attributes:
+        parts: What it is made of.
+        weights: What is trained, by name.
+    """
+
+    def __init__(self, parts: ModelParts) -> None:
+        self.parts = parts
+        self.weights = trained_weights(parts.network)
+        self._adam = Adam(self.weights)
+        cost = ModelCost.of(parts.network.causal_lm, trains_all=parts.lora is None)
+        self._passes = GradientPass(parts.network, parts.settings, cost)
+        self._step = 0
+        self._policy_version = 0
+        self._is_corrupted = False
+        self._trainable = sum(weight.numel() for weight in self.weights.values())
+        parts.inference.serve(parts.served, 0)
+
+    def state(self) -> ModelState:
+        """Cheap; may be called while anything runs."""
+        return ModelState(
+            step=self._step,
+            policy_version=self._policy_version,
+            is_corrupted=self._is_corrupted,
+            trainable_parameter_count=self._trainable,
+            lora=self.parts.lora,
+        )
+
+    def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
+        """Adds the gradients of the plain weighted loss sum. When that fails, all that was accumulated is dropped.
+
+        Raises:
+            EngineError: NON_FINITE when the loss is not finite, OUT_OF_MEMORY when memory did not suffice.
+        """
+        if loss.parameters["value_coefficient"] != 0 and self.parts.network.value_head is None:
+            message = "value_coefficient is not 0, and the model has no value head"
+            raise EngineError(EngineErrorReason.INVALID, message, field="loss.parameters.value_coefficient")
+        try:
+            return self._passes.forward_backward(batch, loss, progress)
+        except BaseException:
+            self._adam.clear_gradients()
+            raise
+
+    def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
+        """Log-probabilities (and values) of the trained tokens; touches no gradient."""
+        if not use_reference:
+            return self._passes.forward(batch, self.parts.network, progress)
+        return self._passes.forward(batch, self.parts.reference, progress)
+
+    def optim_step(self, adam: AdamParameters) -> StepResult:
+        """Uses the accumulated gradients and clears them, also when it skips the step as non-finite.
+
+        Raises:
+            EngineError: PRECONDITION when there are none.
+        """
+        if not self._adam.has_gradients:
+            raise EngineError(
+                EngineErrorReason.PRECONDITION,
+                "There are no gradients to take a step with",
+                remedy="Send a forward-backward batch before the optimizer step",
+            )
+        started = time.perf_counter()
+        norm = self._adam.gradient_norm()
+        is_skipped = not math.isfinite(norm)
+        if not is_skipped:
+            with self._corrupted_when_it_fails():
+                self._adam.step(adam, norm)
+            self._step += 1
+        self._adam.clear_gradients()
+        metrics = {"optimizer/seconds": time.perf_counter() - started, **memory_gauges(self.parts.settings.device)}
+        return StepResult(self._step, norm, is_skipped, metrics)
+
+    def discard_gradients(self) -> None:
+        """Clears the accumulator without a step."""
+        self._adam.clear_gradients()
+
+    def publish_weights(self) -> Endpoint:
+        """Makes the current weights the ones the endpoint serves; the policy version rises by one."""
+        self.parts.inference.publish(self.parts.served, self._policy_version + 1)
+        self._policy_version += 1
+        return self.endpoint()
+
+    def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
+        """Writes weights, optimizer state, step, policy version and client state, at once or not at all.
+
+        Raises:
+            EngineError: PRECONDITION while gradients wait for a step.
+        """
+        if self._adam.has_gradients:
+            raise EngineError(
+                EngineErrorReason.PRECONDITION,
+                "A checkpoint cannot hold gradients that wait for a step",
+                remedy="Take the optimizer step, or discard the gradients, before saving",
+            )
+        facts = CheckpointFacts(
+            step=self._step,
+            policy_version=self._policy_version,
+            shape=self._shape(),
+            client_state=client_state,
+            created_at_ms=time.time() * 1000,
+        )
+        return self.parts.checkpoints.save(name, facts, self.weights, self._adam.state())
+
+    def load_checkpoint(self, uri: str) -> Checkpoint:
+        """Takes everything from a checkpoint, clears the accumulator, and serves the loaded weights.
+
+        Raises:
+            EngineError: NOT_FOUND when there is none, INVALID when it is of a model of another kind.
+        """
+        checkpoint, facts = self.parts.checkpoints.find(uri)
+        if facts.shape != self._shape():
+            message = f'The checkpoint "{uri}" is of {facts.shape}; this model is {self._shape()}'
+            raise EngineError(EngineErrorReason.INVALID, message, field="uri")
+        tensors = self.parts.checkpoints.tensors(uri)
+        self._adam.clear_gradients()
+        with self._corrupted_when_it_fails():
+            for name, weight in self.weights.items():
+                weight.data.copy_(tensors.weights[name])
+            self._adam.load_state(tensors.optimizer)
+        self._step, self._policy_version = facts.step, facts.policy_version
+        self._is_corrupted = False
+        self.parts.inference.publish(self.parts.served, self._policy_version)
+        return checkpoint
+
+    def list_checkpoints(self) -> Sequence[Checkpoint]:
+        """The saved states of this model id, newest first, those of earlier processes included."""
+        return self.parts.checkpoints.list()
+
+    def delete_checkpoint(self, uri: str) -> None:
+        """Deletes a checkpoint.
+
+        Raises:
+            EngineError: NOT_FOUND when this model has no such checkpoint.
+        """
+        self.parts.checkpoints.delete(uri)
+
+    def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
+        """Writes a checkpoint, or the weights as they are when `uri` is empty, for other programs to read."""
+        weights: dict[str, Tensor] = {name: weight.detach() for name, weight in self.weights.items()}
+        step = self._step
+        if uri:
+            step = self.parts.checkpoints.find(uri)[0].step
+            weights = self.parts.checkpoints.tensors(uri).weights
+        export_weights(
+            self.parts.base.load(),
+            weights,
+            self.parts.lora,
+            export_format=export_format,
+            base_source=self.parts.base.source,
+            directory=directory,
+        )
+        return step
+
+    def endpoint(self) -> Endpoint:
+        """Where the model is served."""
+        return self.parts.inference.endpoint(self.parts.request.model_id)
+
+    def pause(self, mode: PauseMode) -> InferenceState:
+        """Stops answering inference requests; returns when the mode's promise about those in flight holds."""
+        return self.parts.inference.pause(self.parts.request.model_id, mode)
+
+    def resume(self) -> InferenceState:
+        """Answers inference requests again; resuming what is not paused is fine."""
+        return self.parts.inference.resume(self.parts.request.model_id)
+
+    def unload(self) -> None:
+        """Frees the model's memory and stops serving it. Checkpoints stay."""
+        self.parts.inference.remove(self.parts.request.model_id)
+        self._adam.clear_gradients()
+        self._adam.load_state({})
+        for weight in self.weights.values():
+            weight.data = weight.data.new_empty(0)
+        free_what_is_left(self.parts.settings.device)
+
+    def _shape(self) -> dict[str, Any]:
+        request, lora = self.parts.request, self.parts.lora
+        described = None
+        if lora is not None:
+            described = {"rank": lora.rank, "alpha": lora.alpha, "target_modules": list(lora.target_modules)}
+        return {"base_model": request.base_model, "lora": described, "has_value_head": request.has_value_head}
+
+    @contextmanager
+    def _corrupted_when_it_fails(self) -> Generator[None]:
+        try:
+            yield
+        except BaseException:
+            self._is_corrupted = True
+            raise
