@@ -62,6 +62,7 @@ export type {
   PromptSearchBudget,
   PromptSearchContext,
   PromptSearchResult,
+  PromptSearchStanding,
   PromptSet,
   PromptTrial,
   TriedTask,

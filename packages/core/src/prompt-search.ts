@@ -57,7 +57,7 @@ export interface PromptSearchContext {
   /** What {@link save} was given last, of the same search; null for a new one. */
   readonly saved: JsonObject | null;
   /** Keeps where the search stands, so that a search that is killed goes on from here. */
-  save(state: JsonObject): Promise<void>;
+  save(state: JsonObject, standing: PromptSearchStanding): Promise<void>;
   /** Told of every candidate that was judged. @default nobody is */
   onCandidate?(candidate: JudgedPrompts): void;
   /** Ends the search; what was found until then is the result. @default never */
@@ -79,8 +79,8 @@ export interface JudgedPrompts {
   readonly taskScores: readonly (number | null)[];
 }
 
-/** What a search found. */
-export interface PromptSearchResult {
+/** What a search has found so far, and what that has cost. */
+export interface PromptSearchStanding {
   readonly best: JudgedPrompts;
   /** Every candidate, in the order they were made. */
   readonly history: readonly JudgedPrompts[];
@@ -88,6 +88,10 @@ export interface PromptSearchResult {
   readonly rollouts: number;
   /** How many times the optimiser model was asked, likewise. */
   readonly optimizerCalls: number;
+}
+
+/** What a search found. */
+export interface PromptSearchResult extends PromptSearchStanding {
   /** Why it ended. */
   readonly ended: 'finished' | 'budget' | 'stopped';
 }

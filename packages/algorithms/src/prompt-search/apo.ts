@@ -71,7 +71,7 @@ class Apo {
     let state = this.#state ?? (await this.#begin());
     while (state.round < this.#settings.rounds && this.#budget.hasRoomFor(this.#costOfRound(state))) {
       state = await this.#round(state);
-      await this.#context.save(writeState(state));
+      await this.#save(state);
     }
     const isFinished = state.round >= this.#settings.rounds;
     const { best, history } = state;
@@ -79,12 +79,17 @@ class Apo {
     return { best, history, ...this.#budget.used, ended };
   }
 
+  async #save(state: State): Promise<void> {
+    const { best, history } = state;
+    await this.#context.save(writeState(state), { best, history, ...this.#budget.used });
+  }
+
   async #begin(): Promise<State> {
     const origin = { version: 'v0', prompts: this.#context.initial, parents: [] };
     const best = await this.#judge(origin, { tasks: this.#allValidationTasks(), occasion: 'begin' });
     this.#context.onCandidate?.(best);
     const state: State = { search: 'apo', round: 0, used: this.#budget.used, beam: [best], best, history: [best] };
-    await this.#context.save(writeState(state));
+    await this.#save(state);
     return state;
   }
 

@@ -4,6 +4,7 @@ import type {
   PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
+  PromptSearchStanding,
   PromptSet,
 } from '@agentlightning/core';
 import { z } from 'zod';
@@ -97,9 +98,7 @@ class Gepa {
       this.#iteration += 1;
       await this.#save();
     }
-    const history = this.#pool.map(judged);
-    const best = history.reduce((one, other) => ((other.score ?? -Infinity) > (one.score ?? -Infinity) ? other : one));
-    return { best, history, ...this.#budget.used, ended: this.#budget.isStopped ? 'stopped' : 'budget' };
+    return { ...this.#standing(), ended: this.#budget.isStopped ? 'stopped' : 'budget' };
   }
 
   async #reflect(): Promise<void> {
@@ -200,16 +199,21 @@ class Gepa {
     return { rollouts, optimizerCalls: proposals };
   }
 
+  #standing(): PromptSearchStanding {
+    const history = this.#pool.map(judged);
+    const best = history.reduce((one, other) => ((other.score ?? -Infinity) > (one.score ?? -Infinity) ? other : one));
+    return { best, history, ...this.#budget.used };
+  }
+
   async #save(): Promise<void> {
-    await this.#context.save(
-      writeState({
-        search: 'gepa',
-        iteration: this.#iteration,
-        used: this.#budget.used,
-        pool: this.#pool,
-        crossed: [...this.#crossed],
-      }),
-    );
+    const state = {
+      search: 'gepa',
+      iteration: this.#iteration,
+      used: this.#budget.used,
+      pool: this.#pool,
+      crossed: [...this.#crossed],
+    };
+    await this.#context.save(writeState(state), this.#standing());
   }
 }
 

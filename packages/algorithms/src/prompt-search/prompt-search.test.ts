@@ -155,6 +155,8 @@ test.each([
   ['Here it is:\n<prompt>Use ```code```.</prompt> Bye.', 'Use ```code```.'],
   ['```text\nOne\n```', 'One'],
   ['  One \n', 'One'],
+  ['<think>Between <prompt> and </prompt>.</think>\n<prompt>One</prompt>', 'One'],
+  ['<prompt>One, and then it br', ''],
 ])('the prompt in a reply: %j', (reply, prompt) => {
   expect(promptOfReply(reply)).toBe(prompt);
 });
