@@ -16,6 +16,7 @@ from agentlightning_runtime.inference.text_model import TextModel
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.results import PauseMode
     from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.inference.served_weights import ServedWeights
 
 
 class BuiltinBackend:
@@ -58,12 +59,12 @@ class BuiltinBackend:
         if model.output_size is not None:
             shape = replace(shape, output_size=model.output_size)
         text_model = TextModel(model.model_id, shape, model.tokenizer, end_tokens_of(model.causal_lm))
-        self._sampler.add_model(model.model_id, shape, snapshot_weights(model.causal_lm, version))
+        self._sampler.add_model(model.model_id, shape, _snapshot(model, version))
         self._models[model.model_id] = text_model
 
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the model as it is now from the next request on."""
-        self._sampler.publish(model.model_id, snapshot_weights(model.causal_lm, version))
+        self._sampler.publish(model.model_id, _snapshot(model, version))
 
     def endpoint(self, model_id: str) -> Endpoint:
         """Where the model is served, and which version."""
@@ -92,3 +93,7 @@ class BuiltinBackend:
     def _state(self, model_id: str) -> InferenceState:
         sampler = self._sampler
         return InferenceState(sampler.is_paused(model_id), sampler.in_flight(model_id), sampler.version(model_id))
+
+
+def _snapshot(model: ServedModel, version: int) -> ServedWeights:
+    return snapshot_weights(model.causal_lm, version, model.compute_dtype)

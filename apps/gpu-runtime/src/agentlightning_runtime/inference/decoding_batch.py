@@ -11,6 +11,7 @@ from agentlightning_runtime.inference.generation import Generation
 from agentlightning_runtime.inference.key_value_cache import BatchCache
 from agentlightning_runtime.inference.model_shape import ModelShape
 from agentlightning_runtime.inference.sampling_rule import choose_tokens
+from agentlightning_runtime.inference.served_weights import ServedWeights
 
 _PREFILL_TOKENS = 16_384
 """Most tokens, padding included, of prompts that are read at a time."""
@@ -23,8 +24,10 @@ class DecodingBatch:
     dimensions and positions, as Transformers' own generation gives them; so sliding windows and the like hold.
     """
 
-    def __init__(self, module: nn.Module, shape: ModelShape) -> None:
+    def __init__(self, weights: ServedWeights, shape: ModelShape) -> None:
+        module = weights.module
         self._module = module
+        self._compute_dtype = weights.compute_dtype
         self._shape = shape
         self._rows: list[Generation] = []
         self._cache: BatchCache | None = None
@@ -102,14 +105,15 @@ class DecodingBatch:
         mask = (ends >= starts).long()
         positions = (ends - starts).clamp(min=0)[:, -tokens.shape[1] :]
         extra = {"logits_to_keep": 1} if self._keeps_last else {}
-        output = self._module(
-            input_ids=tokens,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=cache,
-            use_cache=True,
-            **extra,
-        )
+        with torch.autocast(self._device.type, self._compute_dtype, enabled=self._compute_dtype is not None):
+            output = self._module(
+                input_ids=tokens,
+                attention_mask=mask,
+                position_ids=positions,
+                past_key_values=cache,
+                use_cache=True,
+                **extra,
+            )
         return output.logits[:, -1, : self._shape.output_size]
 
     def _choose(self, logits: Tensor, generations: list[Generation]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import torch
     from torch import nn
     from transformers import PreTrainedTokenizerBase
 
@@ -21,6 +22,7 @@ class ServedModel:
         causal_lm: The model that is trained, with its adapters; without a value head.
         tokenizer: None serves token ids only: the model then has no chat and no texts.
         output_size: How many of the vocabulary's first ids may be sampled; None: all.
+        compute_dtype: what the trainer makes products in while the weights stay in float32; None: in their own type.
         max_context: Most tokens of prompt and response together; None: as many as the model has positions.
     """
 
@@ -28,6 +30,7 @@ class ServedModel:
     causal_lm: nn.Module
     tokenizer: PreTrainedTokenizerBase | None
     output_size: int | None = None
+    compute_dtype: torch.dtype | None = None
     max_context: int | None = None
 
 

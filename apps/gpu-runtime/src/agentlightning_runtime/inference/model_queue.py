@@ -74,7 +74,7 @@ class ModelQueue:
 
     def _open(self, joining: list[Generation]) -> None:
         weights = joining[0].weights
-        batch = DecodingBatch(weights.module, self.shape)
+        batch = DecodingBatch(weights, self.shape)
         self._batches.append((weights, batch))
         self._guarded(lambda: batch.join(joining), lambda: joining)
 

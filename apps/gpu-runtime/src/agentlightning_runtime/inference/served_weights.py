@@ -5,18 +5,24 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 
 @dataclass(frozen=True)
 class ServedWeights:
-    """A model that no longer changes, and the policy version it is."""
+    """A model that no longer changes, and the policy version it is.
+
+    Attributes:
+        compute_dtype: what products are made in while the weights stay as they are; None: in the weights' own type.
+    """
 
     module: nn.Module
     version: int
+    compute_dtype: torch.dtype | None = None
 
 
-def snapshot_weights(module: nn.Module, version: int) -> ServedWeights:
+def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype | None = None) -> ServedWeights:
     """Copies what training changes, and shares what it does not.
 
     With LoRA only the adapter is copied; the base model stays in memory once. The copy computes exactly what the
@@ -33,4 +39,4 @@ def snapshot_weights(module: nn.Module, version: int) -> ServedWeights:
         if parameter.requires_grad:
             parameter.requires_grad_(False)
     twin.eval()
-    return ServedWeights(twin, version)
+    return ServedWeights(twin, version, compute_dtype)
