@@ -34,7 +34,7 @@ export function learnerOf(policy: ResolvedPolicy, modelId: string): Algorithm | 
  */
 export function groupSizeOf(policies: readonly ResolvedPolicy[]): number {
   const sizes = policies.flatMap((policy) => {
-    const groupSize = learnerOf(policy, '')?.groupSize;
+    const groupSize = learnerOf(policy, policyKey(policy))?.groupSize;
     return groupSize === undefined ? [] : [{ name: policyKey(policy), groupSize }];
   });
   const [first] = sizes;

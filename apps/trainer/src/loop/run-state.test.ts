@@ -1,0 +1,29 @@
+import type { Run } from '@agentlightning/core';
+import { expect, test } from 'vitest';
+import { initialRunState, readRunState, writeRunState } from './run-state.ts';
+
+const beginning = { seed: 3, dataDir: '/data' };
+const run = (state: Run['state']): Run => ({
+  runId: 'run-1',
+  name: 'run',
+  status: 'running',
+  config: {},
+  state,
+  createTimeMs: 1,
+  updateTimeMs: 1,
+});
+
+test('a state comes back as it was written', () => {
+  const state = {
+    ...initialRunState(beginning),
+    checkpoint: { step: 2, uris: { writer: 'file:a', critic: 'file:b' } },
+  };
+  expect(readRunState(run(writeRunState(state)), beginning)).toEqual(state);
+});
+
+test('the state of a run from before there were several policies can be gone on with', () => {
+  const saved = { step: 2, uri: 'file:a' };
+  const old = { ...writeRunState(initialRunState(beginning)), checkpoint: saved, checkpoints: [saved] };
+  const now = { step: 2, uris: { policy: 'file:a' } };
+  expect(readRunState(run(old), beginning)).toMatchObject({ checkpoint: now, checkpoints: [now] });
+});

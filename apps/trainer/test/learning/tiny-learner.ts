@@ -1,0 +1,177 @@
+import {
+  type Algorithm,
+  agentLightningAttributes,
+  type CollectedGroup,
+  type CollectedRollout,
+  genAiAttributes,
+  type Span,
+  type StepPlan,
+  type TrainingDatum,
+} from '@agentlightning/core';
+import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
+import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
+
+type ChatMessage = Parameters<typeof renderPrompt>[0][number];
+type ChatTool = Parameters<typeof renderPrompt>[1][number];
+
+/** What a model said, and which part it asked a tool for. */
+export interface Said {
+  readonly text: string;
+  readonly toolArguments: string | null;
+  readonly message: ChatMessage;
+}
+
+/** One run of an agent, as its rollout sees it: what it says and does leaves spans. */
+export class Episode {
+  readonly spans: Span[] = [];
+  readonly #engine: ModelEngine;
+  readonly #rolloutId: string;
+  readonly #seed: number;
+
+  constructor(engine: ModelEngine, rolloutId: string, seed: number) {
+    this.#engine = engine;
+    this.#rolloutId = rolloutId;
+    this.#seed = seed;
+  }
+
+  /** A model call of so many tokens at most. */
+  async ask(messages: readonly ChatMessage[], tools: readonly ChatTool[], maxTokens: number): Promise<Said> {
+    const promptTokens = renderPrompt(messages, tools);
+    const seed = Math.imul(this.#seed, 31) + this.spans.length;
+    const { choices, finishReason, weightVersion } = await this.#engine.sample({
+      promptTokens,
+      maxTokens,
+      temperature: 1,
+      topP: 1,
+      topLogprobs: 0,
+      stop: [],
+      seed: seed >>> 0,
+    }).result;
+    const tokens = choices.map(({ token }) => token);
+    const responseLogprobs = choices.map(({ logprob }) => logprob);
+    this.#add(
+      aModelCallSpan({
+        promptTokenIds: promptTokens,
+        choices: [{ index: 0, responseTokenIds: tokens, responseLogprobs, finishReason }],
+        policyVersion: weightVersion,
+        sequenceId: this.#next,
+        rolloutId: this.#rolloutId,
+      }),
+    );
+    const { content, toolCalls } = parseResponse(tokens, { tools, finishReason, callIdPrefix: 'call' });
+    return {
+      text: content ?? '',
+      toolArguments: toolCalls[0]?.function.arguments ?? null,
+      message: { role: 'assistant', content, ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }) },
+    };
+  }
+
+  /** A tool call that worked or failed, as adapters record it. */
+  tool(isFine: boolean): void {
+    const attributes = {
+      [agentLightningAttributes.stepKind]: 'tool-call',
+      [genAiAttributes.toolName]: 'count_stock',
+    };
+    const status = { code: isFine ? ('OK' as const) : ('ERROR' as const), message: null };
+    this.#add(aSpan({ attributes, status, sequenceId: this.#next, rolloutId: this.#rolloutId }));
+  }
+
+  reward(value: number): void {
+    this.#add(aRewardSpan(value, { sequenceId: this.#next, rolloutId: this.#rolloutId }));
+  }
+
+  collected(): CollectedRollout {
+    const rollout = aRollout({ rolloutId: this.#rolloutId, status: 'succeeded' });
+    return { rollout, attemptId: 'at-1', spans: this.spans };
+  }
+
+  get #next(): number {
+    return this.spans.length + 1;
+  }
+
+  #add(span: Span): void {
+    this.spans.push(span);
+  }
+}
+
+/** An agent: works on a task, and says how well it went. */
+export type TinyAgent<TTask> = (task: TTask, episode: Episode) => Promise<number>;
+
+/** How something is learnt. */
+export interface Lesson<TTask> {
+  readonly engine: ModelEngine;
+  readonly algorithm: Algorithm;
+  readonly agent: TinyAgent<TTask>;
+  readonly tasksOfStep: (step: number) => readonly TTask[];
+  readonly steps: number;
+  readonly seed?: number;
+  /** What samples; by default the model that is trained, with the weights of the moment. */
+  readonly sampler?: (step: number) => ModelEngine;
+  /** Changes what is trained on, such as a control that must not learn. */
+  readonly onPlan?: (plan: StepPlan, step: number) => StepPlan;
+  readonly onGroups?: (groups: readonly CollectedGroup[], step: number) => readonly CollectedGroup[];
+}
+
+/** Trains; the mean reward of each step's rollouts, before the step is taken. */
+export async function learn<TTask>(lesson: Lesson<TTask>): Promise<readonly number[]> {
+  const { engine, algorithm, steps, seed = 1 } = lesson;
+  const curve: number[] = [];
+  for (let step = 1; step <= steps; step += 1) {
+    const { groups, reward } = await collect(lesson, step);
+    curve.push(reward);
+    const context = { step, totalSteps: steps, policyVersion: engine.weightVersion, seed: seed * 1000 + step };
+    const given = lesson.onGroups?.(groups, step) ?? groups;
+    const request = algorithm.scoring?.(given, context) ?? null;
+    const scores =
+      request === null
+        ? {}
+        : {
+            scores: { current: await logprobs(engine, request.data), reference: await logprobs(engine, request.data) },
+          };
+    const plan = algorithm.planStep(given, { ...context, ...scores });
+    await apply(engine, lesson.onPlan?.(plan, step) ?? plan);
+  }
+  return curve;
+}
+
+async function logprobs(engine: ModelEngine, data: readonly TrainingDatum[]): Promise<readonly Float32Array[]> {
+  return (await engine.forward(data)).logprobs;
+}
+
+async function apply(engine: ModelEngine, plan: StepPlan): Promise<void> {
+  for (const { batches, loss, optimizer } of plan.updates) {
+    for (const { data } of batches) await engine.forwardBackward(data, loss);
+    await engine.optimStep(optimizer);
+  }
+  await engine.publishWeights();
+}
+
+async function collect<TTask>(
+  { engine, algorithm, agent, tasksOfStep, seed = 1, sampler = () => engine }: Lesson<TTask>,
+  step: number,
+): Promise<{ readonly groups: readonly CollectedGroup[]; readonly reward: number }> {
+  let total = 0;
+  const groups = tasksOfStep(step).map(async (task, place): Promise<CollectedGroup> => {
+    const rollouts = Array.from({ length: algorithm.groupSize }, async (_, sample) => {
+      const name = `${seed}-${step}-${place}-${sample}`;
+      const episode = new Episode(sampler(step), `ro-${name}`, seedOf(seed, step, place * 64 + sample));
+      const reward = await agent(task, episode);
+      episode.reward(reward);
+      total += reward;
+      return episode.collected();
+    });
+    return { groupId: `gr-${step}-${place}`, rollouts: await Promise.all(rollouts) };
+  });
+  const collected = await Promise.all(groups);
+  return { groups: collected, reward: total / collected.flatMap(({ rollouts }) => rollouts).length };
+}
+
+function seedOf(seed: number, step: number, rollout: number): number {
+  return (Math.imul(seed, 0x9e3779b1) ^ Math.imul(step, 0x85ebca6b) ^ Math.imul(rollout + 1, 0xc2b2ae35)) >>> 0;
+}
+
+/** The mean of the last values. */
+export function meanOfLast(curve: readonly number[], count: number): number {
+  const last = curve.slice(-count);
+  return last.reduce((sum, value) => sum + value, 0) / last.length;
+}
