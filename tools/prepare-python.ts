@@ -1,10 +1,10 @@
 /**
- * Prepares the Python side of the interop tests, for `pnpm verify` to do before the tests. Without Python they are not
+ * Prepares the Python side of the tests, for `pnpm verify` to do before the tests. Without Python they are not
  * run, and this says why; in continuous integration, where they must be, it fails.
  */
-import { interopEnvironments, preparePython } from './python-environment.ts';
+import { preparePython, pythonEnvironments } from './python-environment.ts';
 
-for (const [name, options] of Object.entries(interopEnvironments)) {
+for (const [name, options] of Object.entries(pythonEnvironments)) {
   const environment = await preparePython(options);
   if ('missing' in environment) {
     process.stdout.write(`not run: ${environment.missing}\n`);

@@ -10,20 +10,35 @@ const run = promisify(execFile);
 /** The Python that has the packages, or why there is none. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
 
-/** Where the interop tests of a package keep their side of Python. */
+/** Where the tests of a package keep their side of Python. */
 export interface PythonEnvironmentOptions {
   /** The file that names every package, so that nothing else comes along. */
   readonly requirements: string;
+  /** What pip installs before, with all that it needs: packages whose builds differ from machine to machine. @default none */
+  readonly first?: readonly string[];
   /** Where environments are kept, one for each content of the requirements: where no tool looks for sources. */
   readonly cacheFolder: string;
 }
 
-/** The environments of the packages that have interop tests, for `pnpm verify` to make before the tests. */
+/** The environments of the packages that have interop tests. */
 export const interopEnvironments: Readonly<
   Record<'agentlightning 0.3.0' | 'agentlightning 1.0.2', PythonEnvironmentOptions>
 > = {
   'agentlightning 0.3.0': interopOf('store'),
   'agentlightning 1.0.2': interopOf('gateway'),
+};
+
+/** All environments, for `pnpm verify` to make before the tests. */
+export const pythonEnvironments: Readonly<
+  Record<keyof typeof interopEnvironments | 'agentlightning-runtime', PythonEnvironmentOptions>
+> = {
+  ...interopEnvironments,
+  // By a plain pip, torch comes as the build that the machine's index has: for the CPU alone where there is one.
+  'agentlightning-runtime': {
+    requirements: join(import.meta.dirname, '../apps/gpu-runtime/requirements-test.txt'),
+    first: ['torch==2.13.0'],
+    cacheFolder: join(import.meta.dirname, '../apps/gpu-runtime/node_modules/.cache/python'),
+  },
 };
 
 /**
@@ -33,10 +48,12 @@ export const interopEnvironments: Readonly<
  */
 export async function preparePython({
   requirements,
+  first = [],
   cacheFolder,
 }: PythonEnvironmentOptions): Promise<PythonEnvironment> {
   const fingerprint = createHash('sha256')
     .update(await readFile(requirements))
+    .update(first.join(' '))
     .digest('hex')
     .slice(0, 12);
   const environment = join(cacheFolder, fingerprint);
@@ -48,15 +65,19 @@ export async function preparePython({
   // Made aside and moved as a whole: an interrupted installation leaves nothing, and of two at a time the first counts.
   const made = await mkdtemp(`${environment}-`);
   await run('python3', ['-m', 'venv', made]);
+  const pip = [join(made, 'bin', 'python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'] as const;
+  if (first.length > 0) await install([...pip, ...first]);
   // Agent Lightning 1.0 says that it needs Python 3.12, and what the tests use of it runs on 3.11.
-  const flags = ['--quiet', '--no-deps', '--disable-pip-version-check', '--ignore-requires-python'];
-  const install = ['-m', 'pip', 'install', ...flags, '-r', requirements];
-  await run(join(made, 'bin', 'python'), install, { timeout: 10 * 60_000, maxBuffer: 2 ** 26 });
+  await install([...pip, '--no-deps', '--ignore-requires-python', '-r', requirements]);
   await rename(made, environment).catch(async (error: unknown) => {
     if (!existsSync(python)) throw error;
     await rm(made, { recursive: true, force: true });
   });
   return { python };
+}
+
+async function install([program = '', ...args]: readonly string[]): Promise<void> {
+  await run(program, args, { timeout: 30 * 60_000, maxBuffer: 2 ** 26 });
 }
 
 function interopOf(name: string): PythonEnvironmentOptions {

@@ -14,6 +14,7 @@ const skippedFolders = new Set([
   '.turbo',
   '.agl',
   '.spike',
+  '.venv',
   '.readme-snippets',
 ]);
 

@@ -1,0 +1,36 @@
+"""Finds the engine that a command line names."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.cli.usage_error import UsageError
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.contract import EngineFactory
+
+GROUP = "agentlightning_runtime.engines"
+"""The entry-point group in which packages name their engines."""
+
+
+def find_engine_factory(name: str) -> EngineFactory:
+    """The `create_engine` of a name in the entry-point group, or of `package.module:function`.
+
+    Raises:
+        UsageError: When there is none.
+    """
+    try:
+        if ":" in name:
+            return EntryPoint(name=name, value=name, group=GROUP).load()
+        found = entry_points(group=GROUP, name=name)
+        if found:
+            return next(iter(found)).load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f'The engine "{name}" cannot be loaded: {error}', "Install what it needs") from error
+    if name == "torch":
+        # The package runs from its sources, and is not installed.
+        return importlib.import_module("agentlightning_runtime.engine.torch_engine").create_engine
+    known = ", ".join(sorted(entry_points(group=GROUP).names)) or "torch"
+    raise UsageError(f'There is no engine "{name}"', f"Known are {known}; or give package.module:create_engine")

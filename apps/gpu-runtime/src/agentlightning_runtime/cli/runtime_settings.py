@@ -1,0 +1,178 @@
+"""The flags of `serve` and `doctor`, and what they mean."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.cli.usage_error import UsageError
+from agentlightning_runtime.engine.settings import EngineSettings
+from agentlightning_runtime.service.serve import ServeOptions, ServerTls
+
+if TYPE_CHECKING:
+    import argparse
+
+KEY_VARIABLE = "AGENTLIGHTNING_RUNTIME_KEY"
+"""Where the key of the runtime may stand, instead of in a file."""
+
+INFERENCE_KEY_VARIABLE = "AGENTLIGHTNING_INFERENCE_KEY"
+"""Where the key of the inference endpoint may stand, instead of in a file."""
+
+DEFAULT_PORT = 50051
+DEFAULT_INFERENCE_PORT = 8000
+
+
+def add_engine_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags about models and the device."""
+    group = parser.add_argument_group("models and device")
+    group.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="[NAME=]SOURCE",
+        help="a model that can be trained: a Hugging Face id, a folder, a .gguf file, or random:llama-tiny for trials; "
+        "repeat it for several",
+    )
+    group.add_argument("--checkpoints", type=Path, default=Path("checkpoints"), metavar="DIR", help="[%(default)s]")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1 [%(default)s]")
+    group.add_argument("--dtype", choices=["auto", "bfloat16", "float32"], default="auto", help="[%(default)s]")
+    group.add_argument("--max-batch-tokens", type=_positive, default=1_048_576, metavar="N", help="[%(default)s]")
+    group.add_argument(
+        "--micro-batch-tokens", type=_positive, metavar="N", help="most tokens in one pass; less needs less memory"
+    )
+    group.add_argument(
+        "--gradient-checkpointing", action="store_true", help="needs less memory, and about a third more time"
+    )
+    group.add_argument("--threads", type=_positive, metavar="N", help="threads of the arithmetic on a CPU")
+    group.add_argument(
+        "--engine",
+        default="torch",
+        metavar="NAME",
+        help="what does the arithmetic: a name of the entry-point group agentlightning_runtime.engines, or "
+        "package.module:create_engine [%(default)s]",
+    )
+
+
+def add_listening_flags(parser: argparse.ArgumentParser) -> None:
+    """Flags about who may reach the runtime, and where."""
+    group = parser.add_argument_group("training over gRPC")
+    group.add_argument("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
+    group.add_argument("--port", type=_port, default=DEFAULT_PORT, help="0 takes any free one [%(default)s]")
+    group.add_argument(
+        "--api-key-file", type=Path, metavar="FILE", help=f"key that clients must send; or set {KEY_VARIABLE}"
+    )
+    group.add_argument("--tls-certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
+    group.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
+    group.add_argument(
+        "--tls-client-authority", type=Path, metavar="FILE", help="clients need a certificate signed by this one, PEM"
+    )
+    group = parser.add_argument_group("sampling over HTTP")
+    group.add_argument("--inference-host", default="127.0.0.1", help="address to listen on [%(default)s]")
+    group.add_argument(
+        "--inference-port", type=_port, default=DEFAULT_INFERENCE_PORT, help="0 takes any free one [%(default)s]"
+    )
+    group.add_argument(
+        "--inference-url", default="", metavar="URL", help="what clients are told, such as https://gpu.example/v1"
+    )
+    group.add_argument(
+        "--inference-key-file",
+        type=Path,
+        metavar="FILE",
+        help=f"key that callers of the endpoint must send; or set {INFERENCE_KEY_VARIABLE}",
+    )
+
+
+def engine_settings(flags: argparse.Namespace) -> EngineSettings:
+    """What the flags say about the engine.
+
+    Raises:
+        UsageError: When no model is named, or one twice.
+    """
+    return EngineSettings(
+        base_models=named_models(flags.model),
+        checkpoint_directory=flags.checkpoints,
+        device=flags.device,
+        dtype=flags.dtype,
+        max_batch_tokens=flags.max_batch_tokens,
+        micro_batch_tokens=flags.micro_batch_tokens,
+        gradient_checkpointing=flags.gradient_checkpointing,
+        inference_host=flags.inference_host,
+        inference_port=flags.inference_port,
+        inference_public_url=flags.inference_url,
+        inference_api_key=_key(flags.inference_key_file, INFERENCE_KEY_VARIABLE),
+    )
+
+
+def serve_options(flags: argparse.Namespace) -> ServeOptions:
+    """What the flags say about listening.
+
+    Raises:
+        UsageError: When a file cannot be read, or one of certificate and key is missing.
+    """
+    return ServeOptions(
+        host=flags.host, port=flags.port, api_key=_key(flags.api_key_file, KEY_VARIABLE), tls=_tls(flags)
+    )
+
+
+def named_models(specifications: list[str]) -> dict[str, str]:
+    """The sources of models by their names; a source without a name is called as it is, a path by its last part.
+
+    Raises:
+        UsageError: When there is none, or two have one name.
+    """
+    if not specifications:
+        raise UsageError(
+            "No model to train is named", "Give one, such as --model Qwen/Qwen2.5-0.5B-Instruct or --model my=/a/folder"
+        )
+    models: dict[str, str] = {}
+    for specification in specifications:
+        name, separator, source = specification.partition("=")
+        if not separator:
+            source = specification
+            name = Path(source).name.removesuffix(".gguf") if Path(source).exists() else source
+        if not name or not source:
+            raise UsageError(f'--model is "{specification}"', "Give [NAME=]SOURCE, such as --model my=/a/folder")
+        if name in models:
+            raise UsageError(f'Two models are called "{name}"', "Give each a name of its own: --model NAME=SOURCE")
+        models[name] = source
+    return models
+
+
+def _tls(flags: argparse.Namespace) -> ServerTls | None:
+    certificate, key, authority = flags.tls_certificate, flags.tls_key, flags.tls_client_authority
+    if certificate is None and key is None and authority is None:
+        return None
+    if certificate is None or key is None:
+        raise UsageError("TLS needs a certificate and its key", "Give both --tls-certificate and --tls-key")
+    return ServerTls(_read(certificate), _read(key), None if authority is None else _read(authority))
+
+
+def _key(file: Path | None, variable: str) -> str:
+    if file is None:
+        return os.environ.get(variable, "")
+    key = _read(file).decode().strip()
+    if not key:
+        raise UsageError(f"The key file {file} is empty", f"Write a key into it: openssl rand -hex 32 > {file}")
+    return key
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"Cannot read {file}: {error.strerror}", "Give a file that this user may read") from error
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 65_535:
+        raise ValueError
+    return value

@@ -1,0 +1,101 @@
+"""`agentlightning-runtime serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.cli.engine_factory import find_engine_factory
+from agentlightning_runtime.cli.runtime_settings import (
+    add_engine_flags,
+    add_listening_flags,
+    engine_settings,
+    serve_options,
+)
+from agentlightning_runtime.cli.usage_error import UsageError
+from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.service.listen_error import ListenError
+from agentlightning_runtime.service.serve import assert_guarded, serve
+
+if TYPE_CHECKING:
+    import argparse
+
+    from agentlightning_runtime.service.serve import RuntimeServer
+
+LOG = logging.getLogger(__name__)
+
+SECOND_SIGNAL_EXIT_CODE = 130
+
+
+def declare_serve(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags of the command."""
+    add_engine_flags(parser)
+    add_listening_flags(parser)
+    parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="info", help="[info]")
+    parser.add_argument(
+        "--until-stdin-ends", action="store_true", help="stop when standard input ends, so never outlive who started it"
+    )
+    parser.set_defaults(run=run_serve)
+
+
+def run_serve(flags: argparse.Namespace) -> int:
+    """Serves until it is told to stop; returns the exit code."""
+    logging.basicConfig(level=flags.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if flags.threads is not None:
+        # Read when torch is loaded, which is after this.
+        os.environ["OMP_NUM_THREADS"] = str(flags.threads)
+    try:
+        asyncio.run(_serve(flags))
+    except (UsageError, ListenError, EngineError) as error:
+        sys.stderr.write(f"{error}. {error.remedy}.\n" if error.remedy else f"{error}.\n")
+        return 1
+    return 0
+
+
+async def _serve(flags: argparse.Namespace) -> None:
+    options = serve_options(flags)
+    settings = engine_settings(flags)
+    # Before models are loaded, which takes long.
+    assert_guarded(options)
+    engine = await asyncio.to_thread(find_engine_factory(flags.engine), settings)
+    try:
+        server = await serve(engine, options)
+    except BaseException:
+        engine.close()
+        raise
+    LOG.info("Listening on %s for %s", server.address, ", ".join(settings.base_models))
+    sys.stdout.write(json.dumps({"event": "ready", "address": server.address}) + "\n")
+    sys.stdout.flush()
+    await _stop_when_told(server, until_stdin_ends=flags.until_stdin_ends)
+
+
+async def _stop_when_told(server: RuntimeServer, *, until_stdin_ends: bool) -> None:
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+
+    def stop() -> None:
+        if told.is_set():
+            # Asked twice: whoever asks does not want to wait.
+            os._exit(SECOND_SIGNAL_EXIT_CODE)
+        told.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    if until_stdin_ends:
+
+        def wait_for_end() -> None:
+            while sys.stdin.buffer.read(4096):
+                pass
+            loop.call_soon_threadsafe(told.set)
+
+        threading.Thread(target=wait_for_end, name="stdin", daemon=True).start()
+    await told.wait()
+    LOG.info("Stopping: what runs finishes, nothing new is taken in")
+    await server.stop()
+    LOG.info("Stopped")

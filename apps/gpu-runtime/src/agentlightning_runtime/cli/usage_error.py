@@ -1,0 +1,11 @@
+"""What is wrong with a command line."""
+
+from __future__ import annotations
+
+
+class UsageError(Exception):
+    """A setting that cannot be used. `remedy` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy

@@ -1,0 +1,26 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describeRuntimeConformance } from '@agentlightning/runtime/testing';
+import { test } from 'vitest';
+import { environment, startRuntime } from './runtime-process.ts';
+
+/** Loading torch takes a while, and longer on a machine that has much to do. */
+const testTimeoutMs = 120_000;
+
+if ('python' in environment) {
+  const { python } = environment;
+  describeRuntimeConformance({
+    name: 'the GPU runtime, on the CPU',
+    testTimeoutMs,
+    start: async ({ directory, apiKey }) => {
+      const keyFile = path.join(directory, 'key');
+      await writeFile(keyFile, apiKey);
+      const checkpoints = path.join(directory, 'checkpoints');
+      const flags = ['--model', 'tiny=random:llama-tiny', '--checkpoints', checkpoints, '--api-key-file', keyFile];
+      const { address, end } = await startRuntime(python, flags);
+      return { address, kill: async () => void (await end('SIGKILL')), stop: async () => void (await end('SIGTERM')) };
+    },
+  });
+} else {
+  test.todo(`the GPU runtime keeps the training-runtime contract (not run: ${environment.missing})`);
+}
