@@ -10,7 +10,7 @@ import type { SampleRequest } from './sampling/sample-request.ts';
 import { Sampler } from './sampling/sampler.ts';
 import { initialAdamState } from './training/optimizer.ts';
 import { ProgramCache } from './training/program-cache.ts';
-import { type BatchOutcome, type StepOutcome, Trainer } from './training/trainer.ts';
+import { type BatchOutcome, type OnProgress, type StepOutcome, Trainer } from './training/trainer.ts';
 
 /** A checkpoint that was written. */
 export interface SavedCheckpoint {
@@ -120,13 +120,13 @@ export class ModelEngine {
   }
 
   /** Adds a batch's gradients to those accumulated. */
-  forwardBackward(data: readonly TrainingDatum[], loss: LossSpec): Promise<BatchOutcome> {
-    return this.#inOrder(() => this.#trainer.forwardBackward(data, loss));
+  forwardBackward(data: readonly TrainingDatum[], loss: LossSpec, onProgress?: OnProgress): Promise<BatchOutcome> {
+    return this.#inOrder(() => this.#trainer.forwardBackward(data, loss, onProgress));
   }
 
   /** The log-probabilities of a batch's trained tokens under the weights being trained. */
-  forward(data: readonly TrainingDatum[]): Promise<BatchOutcome> {
-    return this.#inOrder(() => this.#trainer.forward(data));
+  forward(data: readonly TrainingDatum[], onProgress?: OnProgress): Promise<BatchOutcome> {
+    return this.#inOrder(() => this.#trainer.forward(data, onProgress));
   }
 
   /** Takes a step with the accumulated gradients and clears them; skips it when one is not finite. */

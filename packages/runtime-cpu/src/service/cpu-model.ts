@@ -10,6 +10,7 @@ import type {
   PauseMode,
   ResolvedAdam,
   ResolvedLoss,
+  WorkContext,
 } from '@agentlightning/runtime';
 import { exportWeights } from '../checkpoint/export-weights.ts';
 import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
@@ -67,14 +68,17 @@ export class CpuModel implements EngineModel {
     return { step, policyVersion, isCorrupted: false, trainableParameterCount: parameterLayout(config).size };
   }
 
-  async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
-    const { loss: sum, trainedTokens, metrics } = await this.engine.forwardBackward(batch.data, loss);
+  async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss, { onProgress }: WorkContext): Promise<BatchResult> {
+    const { loss: sum, trainedTokens, metrics } = await this.engine.forwardBackward(batch.data, loss, onProgress);
     return { loss: sum, trainedTokens, metrics };
   }
 
-  async forward(batch: TrainingBatch, { useReference = false }: ForwardOptions = {}): Promise<ForwardOutput> {
+  async forward(
+    batch: TrainingBatch,
+    { useReference = false, onProgress }: ForwardOptions & WorkContext,
+  ): Promise<ForwardOutput> {
     const engine = useReference ? await this.#referenceEngine() : this.engine;
-    const { logprobs, values } = await engine.forward(batch.data);
+    const { logprobs, values } = await engine.forward(batch.data, onProgress);
     return { logprobs, ...(values && { values }) };
   }
 

@@ -52,7 +52,7 @@ export class CpuRuntimeEngine implements RuntimeEngine {
       })),
       losses: lossDefinitions,
       maxBatchTokens: 4_000_000,
-      features: ['value_head', 'reference_logprobs', 'export', 'metrics', 'pause'],
+      features: ['value_head', 'reference_logprobs', 'export', 'metrics', 'progress', 'pause'],
       dtype: 'float32',
     };
   }

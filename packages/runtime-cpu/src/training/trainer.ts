@@ -7,10 +7,10 @@ import type { ModelConfig } from '../model/model-config.ts';
 import { BatchMetrics, type ScoredToken } from './batch-metrics.ts';
 import { GradientPass, type ScoredMicroBatch } from './gradient-pass.ts';
 import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
-import { planMicroBatches } from './micro-batch.ts';
+import { type MicroBatch, planMicroBatches } from './micro-batch.ts';
 import { type AdamState, adamStep, globalNorm, resolveAdam } from './optimizer.ts';
 import type { ProgramCache } from './program-cache.ts';
-import { assertColumns, toTrainingExample } from './training-example.ts';
+import { assertColumns, type TrainingExample, toTrainingExample } from './training-example.ts';
 
 /** What a forward-backward pass found. */
 export interface BatchOutcome {
@@ -45,6 +45,20 @@ export interface TrainerOptions {
   readonly programs: ProgramCache;
   /** Called after every micro-batch; the next one starts when it settles. @default a turn of the event loop */
   readonly giveWay?: (() => Promise<void>) | undefined;
+}
+
+/** Told after every micro-batch how many tokens of the batch are done. */
+export type OnProgress = (tokensDone: number) => void;
+
+const ignoreProgress: OnProgress = () => {};
+
+type Compute = (microBatch: MicroBatch) => Promise<ScoredMicroBatch>;
+
+/** What is done with every micro-batch of a batch. */
+interface Work {
+  readonly pass: GradientPass;
+  readonly compute: Compute;
+  readonly onProgress: OnProgress;
 }
 
 /**
@@ -85,20 +99,25 @@ export class Trainer {
   }
 
   /** Adds a batch's gradients to those accumulated. A batch that is refused leaves them alone. */
-  async forwardBackward(data: readonly TrainingDatum[], spec: LossSpec): Promise<BatchOutcome> {
+  async forwardBackward(
+    data: readonly TrainingDatum[],
+    spec: LossSpec,
+    onProgress: OnProgress = ignoreProgress,
+  ): Promise<BatchOutcome> {
     const loss = resolveLoss(spec);
     this.#assertComputable(data, loss);
     const pass = this.#pass(loss);
-    const outcome = await this.#run(data, pass, (microBatch) => pass.forwardBackward(microBatch));
+    const compute: Compute = (microBatch) => pass.forwardBackward(microBatch);
+    const outcome = await this.#run(data, { pass, compute, onProgress });
     accumulate(this.#gradients, pass.gradients);
     this.#hasPendingGradients = true;
     return outcome;
   }
 
   /** The log-probabilities and metrics of a batch, with no gradients; the loss is 0. */
-  async forward(data: readonly TrainingDatum[]): Promise<BatchOutcome> {
+  async forward(data: readonly TrainingDatum[], onProgress: OnProgress = ignoreProgress): Promise<BatchOutcome> {
     const pass = this.#pass(resolveLoss({ name: 'importance_sampling', parameters: {} }));
-    return this.#run(data, pass, (microBatch) => pass.score(microBatch));
+    return this.#run(data, { pass, compute: (microBatch) => pass.score(microBatch), onProgress });
   }
 
   /** Uses the accumulated gradients and clears them. */
@@ -142,11 +161,7 @@ export class Trainer {
     });
   }
 
-  async #run(
-    data: readonly TrainingDatum[],
-    pass: GradientPass,
-    compute: (microBatch: ReturnType<typeof planMicroBatches>[number]) => Promise<ScoredMicroBatch>,
-  ): Promise<BatchOutcome> {
+  async #run(data: readonly TrainingDatum[], { pass, compute, onProgress }: Work): Promise<BatchOutcome> {
     const examples = data.map((datum, index) => toTrainingExample(datum, index, this.#config));
     const column = (): readonly Float32Array[] =>
       examples.map(({ trainedPositions }) => new Float32Array(trainedPositions.length));
@@ -154,10 +169,14 @@ export class Trainer {
     const values = this.#config.hasValueHead ? column() : null;
     const metrics = new BatchMetrics(pass.loss);
     let loss = 0;
+    // Sequences without a trained token are done as soon as they are seen.
+    let tokensDone = tokensOf(examples.filter(({ trainedPositions }) => trainedPositions.length === 0));
     try {
       for (const microBatch of planMicroBatches(examples)) {
         const scored = await compute(microBatch);
         loss += scored.loss;
+        tokensDone += tokensOf(microBatch.examples);
+        onProgress(tokensDone);
         collect(microBatch, scored, { logprobs, values, metrics });
         await this.#giveWay();
       }
@@ -166,6 +185,10 @@ export class Trainer {
     }
     return { loss, trainedTokens: metrics.trainedTokens, metrics: metrics.summary(), logprobs, values };
   }
+}
+
+function tokensOf(examples: readonly TrainingExample[]): number {
+  return examples.reduce((sum, { datum }) => sum + datum.tokenIds.length, 0);
 }
 
 function collect(

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ModelState, TrainingBatch } from '@agentlightning/core';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { CreateModelOptions, ModelState, RuntimeFeature, TrainingBatch } from '@agentlightning/core';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { type ConnectRuntimeOptions, connectRuntime } from '../client/connect-runtime.ts';
 import type { RuntimeConnection } from '../client/grpc-runtime.ts';
 import type { RuntimeModel } from '../client/runtime-model.ts';
@@ -13,9 +13,32 @@ import { WireProxy } from './wire-proxy.ts';
 
 const apiKey = 'conformance-key';
 
+/** What the suite's runtime is tested with, defaults filled in. */
+export type BenchSettings = Required<
+  Pick<
+    RuntimeConformanceOptions,
+    'logprobTolerance' | 'lossTolerance' | 'isSeeded' | 'prompt' | 'lora' | 'largeBatchBytes'
+  >
+>;
+
+/** What a test may want of its model. */
+export interface ModelWishes extends Pick<CreateModelOptions, 'lora' | 'hasValueHead'> {
+  readonly runtime?: RuntimeConnection;
+  /** @default 1 */
+  readonly seed?: number;
+}
+
+/** What may be seen of a model from outside. */
+export interface Fingerprint {
+  readonly step: ModelState['step'];
+  readonly logprobs: readonly number[];
+}
+
 /** What the cases of the suite work with: one running runtime, and ways to reach it that end with the test. */
 export class Bench {
   readonly apiKey: string = apiKey;
+  /** What the runtime is tested with, defaults filled in. */
+  readonly settings: BenchSettings;
   readonly #options: RuntimeConformanceOptions;
   #directory = '';
   #runtime: RuntimeUnderTest | undefined;
@@ -23,6 +46,14 @@ export class Bench {
 
   constructor(options: RuntimeConformanceOptions) {
     this.#options = options;
+    this.settings = {
+      logprobTolerance: options.logprobTolerance ?? 1e-4,
+      lossTolerance: options.lossTolerance ?? 1e-3,
+      isSeeded: options.isSeeded ?? true,
+      prompt: options.prompt ?? 'cab',
+      lora: options.lora ?? { rank: 2 },
+      largeBatchBytes: options.largeBatchBytes ?? 5 * 1024 * 1024,
+    };
     beforeAll(async () => {
       this.#directory = await mkdtemp(join(tmpdir(), 'runtime-'));
       this.#runtime = await options.start({ directory: this.#directory, apiKey });
@@ -45,14 +76,35 @@ export class Bench {
     return runtime;
   }
 
-  /** A fresh model of the runtime's first base, over a connection of its own unless one is given. */
-  async model(options: { runtime?: RuntimeConnection; seed?: number } = {}): Promise<RuntimeModel> {
-    const runtime = options.runtime ?? (await this.connect());
-    return runtime.createModel({
-      baseModel: await baseModelOf(runtime),
-      modelId: this.newModelId(),
-      seed: options.seed ?? 1,
-    });
+  /** A fresh model, over a connection of its own unless one is given. */
+  async model({ runtime, seed = 1, ...wishes }: ModelWishes = {}): Promise<RuntimeModel> {
+    const connection = runtime ?? (await this.connect());
+    const baseModel = await this.baseModelOf(connection);
+    return connection.createModel({ baseModel, modelId: this.newModelId(), seed, ...wishes });
+  }
+
+  /** The base model that the suite trains. */
+  async baseModelOf(runtime: RuntimeConnection): Promise<string> {
+    const { models } = await runtime.capabilities();
+    return this.#options.baseModel ?? models[0]?.name ?? '';
+  }
+
+  /** Whether the runtime has a feature. */
+  async has(feature: RuntimeFeature): Promise<boolean> {
+    const { features = [] } = await (await this.connect()).capabilities();
+    return features.includes(feature);
+  }
+
+  /** The same operations gave the same: to the bit, unless the runtime cannot promise that. */
+  expectSame(found: Fingerprint, expected: Fingerprint): void {
+    if (this.#options.isDeterministic ?? true) {
+      expect(found).toEqual(expected);
+      return;
+    }
+    expect(found.step).toBe(expected.step);
+    expect(found.logprobs).toHaveLength(expected.logprobs.length);
+    const gaps = found.logprobs.map((logprob, at) => Math.abs(logprob - (expected.logprobs[at] ?? Number.NaN)));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(this.settings.logprobTolerance);
   }
 
   /** An id that no other test uses. */
@@ -70,7 +122,7 @@ export class Bench {
 
   /** A fresh model over the bare contract, with a session. */
   async rawModel(): Promise<RawModel> {
-    return openRawModel(this.raw(), this.newModelId());
+    return openRawModel(this.raw(), this.newModelId(), this.#options.baseModel);
   }
 
   /** A connection to the runtime, or to another address, that can be cut. */
@@ -95,12 +147,6 @@ export class Bench {
   }
 }
 
-/** The first model that a runtime can train. */
-export async function baseModelOf(runtime: RuntimeConnection): Promise<string> {
-  const { models } = await runtime.capabilities();
-  return models[0]?.name ?? '';
-}
-
 /** The loss that most cases train with. */
 export const plainLoss = { name: 'importance_sampling', parameters: {} } as const;
 
@@ -112,10 +158,7 @@ export async function trainOnce(model: RuntimeModel, batch: TrainingBatch): Prom
 }
 
 /** Everything of a model that may be seen from outside: its state, and what it thinks of a batch. */
-export async function fingerprintOfModel(
-  model: RuntimeModel,
-  batch: TrainingBatch,
-): Promise<{ step: ModelState['step']; logprobs: readonly number[] }> {
+export async function fingerprintOfModel(model: RuntimeModel, batch: TrainingBatch): Promise<Fingerprint> {
   const logprobs = await model.logprobs(batch);
   const { step } = await model.state();
   return { step, logprobs: logprobs.flatMap((array) => [...array]) };

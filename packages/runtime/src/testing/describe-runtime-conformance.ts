@@ -2,14 +2,19 @@ import { describe, vi } from 'vitest';
 import { Bench } from './bench.ts';
 import { describeCheckpoints } from './cases/checkpoints.ts';
 import { describeDeath } from './cases/death.ts';
+import { describeExports } from './cases/exports.ts';
+import { describeFeatures } from './cases/features.ts';
 import { describeGradients } from './cases/gradients.ts';
 import { describeLosses } from './cases/losses.ts';
+import { describeMetrics } from './cases/metrics.ts';
 import { describeModels } from './cases/models.ts';
+import { describeQueueing } from './cases/queueing.ts';
 import { describeSequence } from './cases/sequence.ts';
 import { describeServing } from './cases/serving.ts';
 import { describeSessions } from './cases/sessions.ts';
 import { describeUploads } from './cases/uploads.ts';
 import { describeValidation } from './cases/validation.ts';
+import { describeValues } from './cases/values.ts';
 import { describeWatching } from './cases/watching.ts';
 import type { RuntimeConformanceOptions } from './runtime-under-test.ts';
 
@@ -43,6 +48,11 @@ export function describeRuntimeConformance(options: RuntimeConformanceOptions): 
     describeWatching(bench);
     describeCheckpoints(bench);
     describeServing(bench);
+    describeQueueing(bench);
+    describeFeatures(bench);
+    describeValues(bench);
+    describeExports(bench);
+    describeMetrics(bench);
     describeDeath(bench);
   });
 }

@@ -26,6 +26,7 @@ export interface RawModel {
   readonly client: RawClient;
   readonly sessionId: string;
   readonly modelId: string;
+  readonly baseModel: string;
   key(seq: number): MessageInitShape<typeof OperationKeySchema>;
   /** A well-formed upload, to be sent as it is or spoiled. */
   upload(seq: number, batch: TrainingBatch, loss?: LossSpec): RawUpload;
@@ -40,17 +41,18 @@ const endedStates: ReadonlySet<OperationState> = new Set([
   OperationState.CANCELLED,
 ]);
 
-/** Opens a session and makes a model of the runtime's first base, or takes one over. */
-export async function openRawModel(client: RawClient, modelId: string): Promise<RawModel> {
+/** Opens a session and makes a model, of the runtime's first base unless one is named, or takes one over. */
+export async function openRawModel(client: RawClient, modelId: string, base?: string): Promise<RawModel> {
   const { baseModels } = await client.runtime.getCapabilities({});
   const { sessionId } = await client.runtime.createSession({ clientSessionKey: randomUUID() });
-  const baseModel = baseModels[0]?.name ?? '';
+  const baseModel = base ?? baseModels[0]?.name ?? '';
   await client.training.createModel({ sessionId, modelId, baseModel, seed: 1 });
   const key = (seq: number): MessageInitShape<typeof OperationKeySchema> => ({ sessionId, modelId, seq });
   const model: RawModel = {
     client,
     sessionId,
     modelId,
+    baseModel,
     key,
     upload: (seq, batch, loss) => wellFormed(key(seq), batch, loss),
     send: (upload) => sendUpload(client, upload),

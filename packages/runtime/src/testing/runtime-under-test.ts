@@ -1,3 +1,5 @@
+import type { LoraConfig } from '@agentlightning/core';
+
 /** What the suite tells a runtime that it starts. */
 export interface StartRuntimeOptions {
   /** Where checkpoints go. The suite starts a second runtime on the directory of a killed one. */
@@ -22,6 +24,31 @@ export interface RuntimeConformanceOptions {
   readonly name: string;
   /** Starts it. It must be a process of its own, since it gets killed. */
   readonly start: (options: StartRuntimeOptions) => Promise<RuntimeUnderTest>;
-  /** How long one test may take, in milliseconds. @default 30000 */
+  /** How long one test may take, in milliseconds; raise it for models that are slow to make. @default 30000 */
   readonly testTimeoutMs?: number;
+  /** Which of the runtime's base models the suite trains. @default the first of its capabilities */
+  readonly baseModel?: string;
+  /**
+   * How far two ways to the same log-probability may be apart, in nats: the sampler's and the trainer's, or one batch
+   * and its two halves. Raise it for weights in bfloat16. @default 1e-4
+   */
+  readonly logprobTolerance?: number;
+  /** How far a loss may be from its formula. Raise it for weights in bfloat16. @default 1e-3 */
+  readonly lossTolerance?: number;
+  /**
+   * Whether the same operations give the same bits, in this process and in the next. True for one thread of a processor.
+   * When false, they must be within `logprobTolerance`. @default true
+   */
+  readonly isDeterministic?: boolean;
+  /** Whether another seed makes a model with other weights. False for a base that is loaded whole. @default true */
+  readonly isSeeded?: boolean;
+  /** What the suite asks the model to complete; for templates that cannot do with anything. @default 'cab' */
+  readonly prompt?: string;
+  /** The LoRA that the suite trains where the runtime has the feature `lora`. @default rank 2 */
+  readonly lora?: LoraConfig;
+  /**
+   * Size of a batch that is streamed whole, in bytes: give 1024 ** 3 to see that a gigabyte passes. It takes a gigabyte
+   * of memory here and in the runtime, and seconds; a runtime whose limit is lower is asked for its limit. @default 5 MiB
+   */
+  readonly largeBatchBytes?: number;
 }

@@ -24,6 +24,7 @@ export const bagCapabilities: EngineCapabilities = {
     { name: 'dro', version: 1, defaults: { ...everyLoss, beta: 0.05 } },
   ],
   maxBatchTokens: 1_000_000,
+  features: ['reference_logprobs', 'export', 'metrics', 'progress', 'pause'],
 };
 
 /** An engine of test policies, with checkpoints in a directory and an endpoint of its own. */

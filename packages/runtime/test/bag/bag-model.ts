@@ -2,23 +2,28 @@ import {
   AgentLightningError,
   type BatchResult,
   type CreateModelOptions,
+  type ForwardOptions,
   type InferenceEndpoint,
   type StepResult,
   type TrainingBatch,
   type TrainingDatum,
 } from '@agentlightning/core';
 import type {
+  EngineArtifact,
   EngineCheckpoint,
   EngineModel,
   EngineModelState,
+  ExportOptions,
   ForwardOutput,
   InferenceState,
   PauseMode,
   ResolvedAdam,
   ResolvedLoss,
+  WorkContext,
 } from '../../src/index.ts';
 import { referenceTokenLoss } from '../../src/testing/reference-loss.ts';
 import { BagCheckpoints } from './bag-checkpoints.ts';
+import { exportBag } from './bag-export.ts';
 import { addGradient, nextToken, parameterCount, trainedPositions } from './bag-policy.ts';
 import { type BagState, initialState } from './bag-state.ts';
 
@@ -51,11 +56,11 @@ export class BagModel implements EngineModel {
     return { step, policyVersion, isCorrupted: false };
   }
 
-  async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
+  async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss, { onProgress }: WorkContext): Promise<BatchResult> {
     let total = 0;
     let trainedTokens = 0;
     let entropy = 0;
-    const scores = this.#logprobs(batch);
+    const scores = this.#logprobs(batch, this.#state);
     for (const [index, datum] of batch.data.entries()) {
       const meanLogRatio = meanLogRatioOf(datum, scores[index] ?? new Float32Array());
       for (const [at, position] of trainedPositions(datum).entries()) {
@@ -78,21 +83,25 @@ export class BagModel implements EngineModel {
         trainedTokens += 1;
         entropy += next.entropy;
       }
+      onProgress(tokensOf(batch.data.slice(0, index + 1)));
     }
     if (!Number.isFinite(total)) throw nonFinite(total);
     const metrics = { 'policy/entropy': entropy / Math.max(trainedTokens, 1) };
     return { loss: total, trainedTokens, metrics };
   }
 
-  async forward(batch: TrainingBatch): Promise<ForwardOutput> {
-    return { logprobs: this.#logprobs(batch) };
+  async forward(batch: TrainingBatch, options: ForwardOptions & WorkContext): Promise<ForwardOutput> {
+    const state = options.useReference === true ? initialState(this.seed) : this.#state;
+    const logprobs = this.#logprobs(batch, state);
+    options.onProgress(tokensOf(batch.data));
+    return { logprobs };
   }
 
-  #logprobs(batch: TrainingBatch): readonly Float32Array[] {
+  #logprobs(batch: TrainingBatch, { parameters }: BagState): readonly Float32Array[] {
     return batch.data.map((datum) =>
       Float32Array.from(trainedPositions(datum), (position) => {
         const context = datum.tokenIds.subarray(0, position);
-        const next = nextToken(this.#state.parameters, context, datum.temperature);
+        const next = nextToken(parameters, context, datum.temperature);
         return next.logprobs[datum.tokenIds[position] ?? 0] ?? 0;
       }),
     );
@@ -121,6 +130,10 @@ export class BagModel implements EngineModel {
 
   async discardGradients(): Promise<void> {
     this.#gradient = new Float64Array(parameterCount);
+  }
+
+  async exportWeights({ uri }: ExportOptions): Promise<EngineArtifact> {
+    return exportBag(uri === undefined ? this.#state : (await this.#checkpoints.load(uri)).state);
   }
 
   async publishWeights(): Promise<InferenceEndpoint> {
@@ -169,6 +182,10 @@ export class BagModel implements EngineModel {
     const { isPaused, inFlight } = this;
     return { isPaused, inFlight, policyVersion: this.#state.policyVersion };
   }
+}
+
+function tokensOf(data: readonly TrainingDatum[]): number {
+  return data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
 }
 
 function meanLogRatioOf({ samplingLogprobs, weights }: TrainingDatum, logprobs: Float32Array): number {

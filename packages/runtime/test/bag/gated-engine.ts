@@ -1,5 +1,11 @@
 import type { BatchResult, CreateModelOptions, TrainingBatch } from '@agentlightning/core';
-import type { EngineCapabilities, EngineModelState, ResolvedLoss, RuntimeEngine } from '../../src/index.ts';
+import type {
+  EngineCapabilities,
+  EngineModelState,
+  ResolvedLoss,
+  RuntimeEngine,
+  WorkContext,
+} from '../../src/index.ts';
 import { bagCapabilities } from './bag-engine.ts';
 import { BagModel } from './bag-model.ts';
 
@@ -71,9 +77,9 @@ class GatedModel extends BagModel {
     return { ...super.state(), isCorrupted: this.#engine.isCorrupted };
   }
 
-  override async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss): Promise<BatchResult> {
+  override async forwardBackward(batch: TrainingBatch, loss: ResolvedLoss, context: WorkContext): Promise<BatchResult> {
     await this.#engine.pass();
-    return super.forwardBackward(batch, loss);
+    return super.forwardBackward(batch, loss, context);
   }
 
   override async loadCheckpoint(uri: string): ReturnType<BagModel['loadCheckpoint']> {

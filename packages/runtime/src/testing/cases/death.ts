@@ -3,7 +3,7 @@ import { connectRuntime } from '../../client/connect-runtime.ts';
 import type { RuntimeConnection } from '../../client/grpc-runtime.ts';
 import type { RuntimeModel } from '../../client/runtime-model.ts';
 import { aBatch, batchOfFour } from '../a-batch.ts';
-import { type Bench, baseModelOf, fingerprintOfModel, plainLoss, trainOnce } from '../bench.ts';
+import { type Bench, fingerprintOfModel, plainLoss, trainOnce } from '../bench.ts';
 
 const reconnectTimeoutMs = 1_000;
 
@@ -14,7 +14,7 @@ export function describeDeath(bench: Bench): void {
       const directory = await bench.directory();
       const first = await bench.startAnother(directory);
       const connection = await bench.connect({ address: first.address, reconnectTimeoutMs });
-      const model = await makeModel(connection);
+      const model = await makeModel(bench, connection);
       await trainOnce(model, batchOfFour);
       await (await model.saveCheckpoint('safe', { step: 1 })).result;
       await trainOnce(model, aBatch([5, 6, 7, 8]));
@@ -27,12 +27,12 @@ export function describeDeath(bench: Bench): void {
       await expect(model.optimStep({ learningRate: 0.1 })).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
 
       const second = await bench.startAnother(directory);
-      const resumed = await makeModel(await bench.connect({ address: second.address }));
+      const resumed = await makeModel(bench, await bench.connect({ address: second.address }));
       const [checkpoint] = await resumed.listCheckpoints();
       expect(checkpoint).toMatchObject({ step: 1, clientState: { step: 1 } });
       await (await resumed.loadCheckpoint(checkpoint?.uri ?? '')).result;
       await trainOnce(resumed, aBatch([5, 6, 7, 8]));
-      expect(await fingerprintOfModel(resumed, batchOfFour)).toEqual(expected);
+      bench.expectSame(await fingerprintOfModel(resumed, batchOfFour), expected);
     });
 
     it('is not taken for the one that was there before', async () => {
@@ -40,12 +40,12 @@ export function describeDeath(bench: Bench): void {
       const first = await bench.startAnother(directory);
       const proxy = await bench.proxy(first.address);
       const connection = await bench.connect({ address: proxy.address, reconnectTimeoutMs: 20_000 });
-      const model = await makeModel(connection);
+      const model = await makeModel(bench, connection);
       const pending = sendMuch(model);
       await first.kill();
       // A new runtime, on which somebody else has made the same model and done as much.
       const second = await bench.startAnother(directory);
-      const stranger = await makeModel(await bench.connect({ address: second.address }));
+      const stranger = await makeModel(bench, await bench.connect({ address: second.address }));
       for (const _ of pending) await (await stranger.publishWeights()).result;
       proxy.redirect(second.address);
       const ends = await Promise.allSettled(pending);
@@ -63,8 +63,8 @@ export function describeDeath(bench: Bench): void {
   });
 }
 
-async function makeModel(runtime: RuntimeConnection): Promise<RuntimeModel> {
-  return runtime.createModel({ baseModel: await baseModelOf(runtime), modelId: 'mortal', seed: 1 });
+async function makeModel(bench: Bench, runtime: RuntimeConnection): Promise<RuntimeModel> {
+  return runtime.createModel({ baseModel: await bench.baseModelOf(runtime), modelId: 'mortal', seed: 1 });
 }
 
 /** More work than is done before the runtime is killed, not even all of it sent. */

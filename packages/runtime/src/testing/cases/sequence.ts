@@ -64,7 +64,7 @@ export function describeSequence(bench: Bench): void {
     it('cancels what an earlier session sent beyond a gap, and the number is free again', async () => {
       const first = await bench.rawModel();
       await first.client.training.publishSamplerWeights({ key: first.key(2) });
-      const second = await openRawModel(first.client, first.modelId);
+      const second = await openRawModel(first.client, first.modelId, first.baseModel);
       const { model } = await first.client.training.getModel({ modelId: first.modelId });
       expect(model?.nextSeq).toBe(1);
       await second.send(second.upload(1, batchOfFour));

@@ -21,25 +21,27 @@ export function describeServing(bench: Bench): void {
         const model = await bench.model();
         await trainOnce(model, batchOfFour);
         await (await model.publishWeights()).result;
-        const answer = await sample(model, temperature);
-        expect(await trainerGap(model, answer, temperature)).toBeLessThan(1e-4);
+        const answer = await sample(model, temperature, bench);
+        expect(await trainerGap(model, answer, temperature)).toBeLessThan(bench.settings.logprobTolerance);
       },
     );
 
     it('serves new weights when they are published, not before', async () => {
       const model = await bench.model();
       for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
-      const before = await sample(model, 1);
+      const before = await sample(model, 1, bench);
       expect(before.policyVersion).toBe(0);
-      expect(await trainerGap(model, before, 1)).toBeGreaterThan(1e-4);
+      expect(await trainerGap(model, before, 1)).toBeGreaterThan(bench.settings.logprobTolerance);
       const published = await (await model.publishWeights()).result;
       expect(published.policyVersion).toBe(1);
       expect(await model.endpoint()).toEqual(published);
-      const after = await sample(model, 1);
+      const after = await sample(model, 1, bench);
       expect(after.policyVersion).toBe(1);
-      expect(await trainerGap(model, after, 1)).toBeLessThan(1e-4);
+      expect(await trainerGap(model, after, 1)).toBeLessThan(bench.settings.logprobTolerance);
       await trainOnce(model, batchOfFour);
-      expect(await trainerGap(model, await sample(model, 1), 1)).toBeGreaterThan(1e-4);
+      expect(await trainerGap(model, await sample(model, 1, bench), 1)).toBeGreaterThan(
+        bench.settings.logprobTolerance,
+      );
     });
 
     it('serves the weights of a checkpoint that was loaded', async () => {
@@ -48,9 +50,9 @@ export function describeServing(bench: Bench): void {
       for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
       await (await model.publishWeights()).result;
       await (await model.loadCheckpoint(saved.uri)).result;
-      const answer = await sample(model, 1);
+      const answer = await sample(model, 1, bench);
       expect(answer.policyVersion).toBe(0);
-      expect(await trainerGap(model, answer, 1)).toBeLessThan(1e-4);
+      expect(await trainerGap(model, answer, 1)).toBeLessThan(bench.settings.logprobTolerance);
     });
 
     it.each(['drain', 'abort'] as const)(
@@ -58,22 +60,22 @@ export function describeServing(bench: Bench): void {
       async (mode) => {
         const model = await bench.model();
         expect(await model.pause(mode)).toMatchObject({ isPaused: true, inFlight: 0 });
-        expect((await sample(model, 1)).status).toBe(503);
+        expect((await sample(model, 1, bench)).status).toBe(503);
         expect(await model.resume()).toMatchObject({ isPaused: false });
-        expect((await sample(model, 1)).status).toBe(200);
+        expect((await sample(model, 1, bench)).status).toBe(200);
       },
     );
   });
 }
 
-async function sample(model: RuntimeModel, temperature: number): Promise<SampledAnswer> {
+async function sample(model: RuntimeModel, temperature: number, bench: Bench): Promise<SampledAnswer> {
   const { baseUrl, model: name } = await model.endpoint();
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer unused' },
     body: JSON.stringify({
       model: name,
-      messages: [{ role: 'user', content: 'cab' }],
+      messages: [{ role: 'user', content: bench.settings.prompt }],
       max_tokens: 6,
       temperature,
       logprobs: true,

@@ -1,9 +1,15 @@
+import type { TrainingBatch } from '@agentlightning/core';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { BatchSchema } from '../../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { decodeBatch, sha256 } from '../../wire/batch.ts';
+import { packArray } from '../../wire/packed-array.ts';
 import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
 import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
+import type { RawUpload } from '../raw-model.ts';
 
 /** How batches get in, or do not. */
 export function describeUploads(bench: Bench): void {
@@ -29,6 +35,22 @@ export function describeUploads(bench: Bench): void {
       const { header, payload } = model.upload(1, batchOfFour);
       const refusal = await refusalOf(model.send({ header: { ...header, ...wrong }, payload }));
       expect(refusal).toMatchObject({ code: 'RUNTIME_REJECTED', field: `header.${field}` });
+    });
+
+    it('takes one number for all tokens, or one for each interval, as that number for each', async () => {
+      const advantages = Float32Array.of(0.5, 0.5, 0.5, -1, -1, -1);
+      const batch = aBatch([1, 2], { weights: new Float32Array(6).fill(0.25), advantages });
+      const norms = [];
+      for (const spell of [short, spelledOut]) {
+        const model = await bench.rawModel();
+        const upload = model.upload(1, batch);
+        await model.send(spell(upload, batch));
+        await model.client.training.optimStep({ key: model.key(2), adam: { learningRate: 0 } });
+        const { outcome } = await model.ended(2);
+        norms.push(outcome.case === 'optimStep' ? outcome.value.gradientNorm : Number.NaN);
+      }
+      expect(norms[0]).toBeGreaterThan(0);
+      expect(norms[0]).toBe(norms[1]);
     });
 
     it('takes no number for an upload that breaks off', async () => {
@@ -60,7 +82,25 @@ export function describeUploads(bench: Bench): void {
         await (await model.optimStep({ learningRate: 0.05 })).result;
       }
       expect(proxy.cuts).toBe(1);
-      expect(await fingerprintOfModel(cut, batchOfFour)).toEqual(await fingerprintOfModel(whole, batchOfFour));
+      bench.expectSame(await fingerprintOfModel(cut, batchOfFour), await fingerprintOfModel(whole, batchOfFour));
     });
   });
+}
+
+/** As the client writes it: one weight for all tokens, one advantage for each interval. */
+function short(upload: RawUpload): RawUpload {
+  const [datum] = decodeBatch(upload.payload ?? new Uint8Array());
+  expect([datum?.weights.byteLength, datum?.advantages.byteLength]).toEqual([4, 8]);
+  return upload;
+}
+
+/** The same with a number for each token. */
+function spelledOut({ header, payload }: RawUpload, { data }: TrainingBatch): RawUpload {
+  const messages = decodeBatch(payload ?? new Uint8Array()).map((datum, at) => ({
+    ...datum,
+    weights: packArray(data[at]?.weights ?? new Float32Array()),
+    advantages: packArray(data[at]?.advantages ?? new Float32Array()),
+  }));
+  const spelled = toBinary(BatchSchema, create(BatchSchema, { data: messages }));
+  return { header: { ...header, payloadBytes: spelled.byteLength, sha256: sha256(spelled) }, payload: spelled };
 }

@@ -104,7 +104,8 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
   endTime?: Timestamp | undefined;
 
   /**
-   * How far it is, told about once a second while it runs. Absent when the runtime does not know.
+   * How far it is, told about once a second while it runs, and a fraction of 1 when it has succeeded.
+   * Absent when the runtime does not know.
    *
    * @generated from field: agentlightning.runtime.v1.OperationProgress progress = 7;
    */

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
+import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
+import { type Bench, plainLoss, trainOnce } from '../bench.ts';
+import { refusalOf } from '../raw-client.ts';
+
+/** LoRA and reference weights: done where the runtime says so, refused with a reason where it does not. */
+export function describeFeatures(bench: Bench): void {
+  describe('features', () => {
+    it('trains LoRA, or names the field that it cannot do', async () => {
+      const { lora } = bench.settings;
+      const runtime = await bench.connect();
+      const baseModel = await bench.baseModelOf(runtime);
+      if (!(await bench.has('lora'))) {
+        await expect(bench.model({ lora })).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'lora' });
+        return;
+      }
+      const model = await bench.model({ runtime, lora });
+      const state = await model.state();
+      expect(state.lora).toMatchObject({ rank: lora.rank, alpha: lora.alpha ?? lora.rank });
+      const { models } = await runtime.capabilities();
+      const base = models.find(({ name }) => name === baseModel);
+      expect(state.trainableParameterCount).toBeLessThan(base?.parameterCount ?? 0);
+      const [before, whole] = [await model.logprobs(batchOfFour), await bench.model()];
+      expect(largestGap(await whole.logprobs(batchOfFour), before)).toBeLessThan(bench.settings.logprobTolerance);
+      for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
+      expect(largestGap(await model.logprobs(batchOfFour), before)).toBeGreaterThan(bench.settings.logprobTolerance);
+    });
+
+    it('refuses a LoRA that the base does not take, and another one for a model that is there', async () => {
+      if (!(await bench.has('lora'))) return;
+      const { lora } = bench.settings;
+      const runtime = await bench.connect();
+      const tooLarge = bench.model({ runtime, lora: { rank: 1_000_000 } });
+      await expect(tooLarge).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'lora.rank' });
+      const model = await bench.model({ runtime, lora });
+      const baseModel = await bench.baseModelOf(runtime);
+      const wishes = { baseModel, modelId: model.modelId, seed: 1, lora: { ...lora, rank: lora.rank - 1 } };
+      const other = await bench.connect();
+      await expect(other.createModel(wishes)).rejects.toMatchObject({ code: 'CONFLICT' });
+    });
+
+    it('goes on from a checkpoint of a LoRA bit for bit', async () => {
+      if (!(await bench.has('lora'))) return;
+      const model = await bench.model({ lora: bench.settings.lora });
+      await trainOnce(model, batchOfFour);
+      const saved = await (await model.saveCheckpoint('lora', {})).result;
+      const goOn = async () => {
+        await trainOnce(model, aBatch([5, 6, 7, 8]));
+        return { step: (await model.state()).step, logprobs: numbersOf(await model.logprobs(batchOfFour)) };
+      };
+      const expected = await goOn();
+      await (await model.loadCheckpoint(saved.uri)).result;
+      bench.expectSame(await goOn(), expected);
+    });
+
+    it('scores with the weights that the model began with, or names the field that it cannot do', async () => {
+      const model = await bench.model(await wishesOfReference(bench));
+      const before = await model.logprobs(batchOfFour);
+      for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
+      const asking = model.logprobs(batchOfFour, { useReference: true });
+      if (!(await bench.has('reference_logprobs'))) {
+        await expect(asking).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'header.use_reference' });
+        return;
+      }
+      expect(largestGap(await asking, before)).toBeLessThan(bench.settings.logprobTolerance);
+      expect(largestGap(await model.logprobs(batchOfFour), before)).toBeGreaterThan(bench.settings.logprobTolerance);
+    });
+
+    it('does not train reference weights', async () => {
+      const model = await bench.rawModel();
+      const { header, payload } = model.upload(1, batchOfFour);
+      const refusal = await refusalOf(model.send({ header: { ...header, useReference: true }, payload }));
+      expect(refusal).toMatchObject({ code: 'RUNTIME_REJECTED', field: 'header.use_reference' });
+    });
+
+    it('fails data that are older than the batch allows, and steps on nothing', async () => {
+      const model = await bench.model();
+      await (await model.publishWeights()).result;
+      await (await model.publishWeights()).result;
+      const data = [aDatum(1, { minPolicyVersion: 1, maxPolicyVersion: 2 }), aDatum(2)];
+      const { result } = await model.forwardBackward({ data, maxVersionLag: 1 }, plainLoss);
+      await expect(result).rejects.toMatchObject({
+        reason: ErrorReason.STALE_WEIGHTS,
+        datumIndex: 1,
+        staleness: { versionLag: 2, maxVersionLag: 1 },
+      });
+      const step = await model.optimStep({ learningRate: 0.1 });
+      await expect(step.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+      await (await model.forwardBackward({ data, maxVersionLag: 2 }, plainLoss)).result;
+      expect(await (await model.optimStep({ learningRate: 0.1 })).result).toMatchObject({ step: 1 });
+    });
+  });
+}
+
+/** Where there is LoRA the reference is the base with LoRA off. */
+async function wishesOfReference(bench: Bench): Promise<{ lora?: Bench['settings']['lora'] }> {
+  return (await bench.has('lora')) ? { lora: bench.settings.lora } : {};
+}
+
+function largestGap(found: readonly Float32Array[], expected: readonly Float32Array[]): number {
+  const [one, other] = [numbersOf(found), numbersOf(expected)];
+  expect(one).toHaveLength(other.length);
+  return Math.max(...one.map((value, at) => Math.abs(value - (other[at] ?? Number.NaN))));
+}
+
+function numbersOf(arrays: readonly Float32Array[]): readonly number[] {
+  return arrays.flatMap((array) => [...array]);
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RuntimeMetric } from '../../client/watch-metrics.ts';
+import type { WatchMetricsResponse } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import { batchOfFour } from '../a-batch.ts';
+import { type Bench, trainOnce } from '../bench.ts';
+import type { RawClient } from '../raw-client.ts';
+
+/** What was measured comes to whoever watches. */
+export function describeMetrics(bench: Bench): void {
+  describe('measurements', () => {
+    it('tell of every pass and step, or the runtime says that it has none', async () => {
+      const runtime = await bench.connect();
+      const model = await bench.model({ runtime });
+      const watching = runtime.watchMetrics({ modelId: model.modelId });
+      if (!(await bench.has('metrics'))) {
+        const first = watching[Symbol.asyncIterator]().next();
+        await expect(first).rejects.toMatchObject({ code: 'RUNTIME_REJECTED' });
+        return;
+      }
+      await model.forwardBackward(batchOfFour, { name: 'importance_sampling', parameters: {} });
+      const { gradientNorm } = await (await model.optimStep({ learningRate: 0.05 })).result;
+      const seen: RuntimeMetric[] = [];
+      for await (const metric of watching) {
+        seen.push(metric);
+        if (metric.name === 'optimizer/gradient_norm') break;
+      }
+      const names = seen.map(({ name }) => name);
+      expect(names).toEqual(expect.arrayContaining(['train/loss', 'train/tokens_per_second', 'policy/entropy']));
+      for (const { modelId, value } of seen) {
+        expect(modelId).toBe(model.modelId);
+        expect(value).toSatisfy(Number.isFinite);
+      }
+      expect(seen.at(-1)?.value).toBeCloseTo(gradientNorm, 4);
+      expect(seen.at(-1)?.step).toBe(1);
+      expect(Math.abs((seen.at(-1)?.timeMs ?? 0) - Date.now())).toBeLessThan(600_000);
+    });
+
+    it('go on after a cursor, without repeating and without leaving out', async () => {
+      if (!(await bench.has('metrics'))) return;
+      const model = await bench.model();
+      const client = bench.raw();
+      await trainOnce(model, batchOfFour);
+      const first = await readSteps(client, { modelId: model.modelId, last: 1 });
+      await trainOnce(model, batchOfFour);
+      await trainOnce(model, batchOfFour);
+      const rest = await readSteps(client, { modelId: model.modelId, last: 3, afterCursor: first.cursor });
+      expect([first.steps, rest.steps]).toEqual([[1], [2, 3]]);
+    });
+  });
+}
+
+/** The steps of which the norm was told, until the last. */
+async function readSteps(
+  { runtime }: RawClient,
+  { modelId, last, afterCursor = '' }: { modelId: string; last: number; afterCursor?: string },
+): Promise<{ steps: readonly number[]; cursor: string }> {
+  const stream = runtime.watchMetrics({ modelId, afterCursor });
+  stream.on('error', () => {});
+  onTestFinished(() => stream.cancel());
+  const steps: number[] = [];
+  const responses: AsyncIterable<WatchMetricsResponse> = stream;
+  for await (const { cursor, points } of responses) {
+    steps.push(...points.filter(({ name }) => name === 'optimizer/gradient_norm').map(({ step }) => step));
+    if (steps.at(-1) === last) return { steps, cursor };
+  }
+  return { steps, cursor: '' };
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ErrorCategory } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
+import { type Operation, OperationState, QueueReason } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
+import type { WatchOperationsResponse } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
+import { aBatch, batchOfFour } from '../a-batch.ts';
+import type { Bench } from '../bench.ts';
+import type { RawModel } from '../raw-model.ts';
+
+/** Nobody waits without knowing for what. */
+export function describeQueueing(bench: Bench): void {
+  describe('waiting', () => {
+    it('says that an operation waits for one that has not come, and for how many', async () => {
+      const model = await bench.rawModel();
+      const { training } = model.client;
+      const { operation } = await training.publishSamplerWeights({ key: model.key(3) });
+      const waiting = { state: OperationState.STAGED, queueReason: QueueReason.SEQUENCE_GAP, queuePosition: 2 };
+      expect(operation).toMatchObject(waiting);
+      const { operation: asked } = await training.getOperation({ modelId: model.modelId, seq: 3 });
+      expect(asked).toMatchObject(waiting);
+    });
+
+    it('tells watchers when the reason is another', async () => {
+      const model = await bench.rawModel();
+      const { training } = model.client;
+      await training.publishSamplerWeights({ key: model.key(3) });
+      const seen = watch(model, 3);
+      await seen.next((operation) => operation.queueReason === QueueReason.SEQUENCE_GAP);
+      // Much work comes in before it, so that it waits for that.
+      await model.send(model.upload(2, aBatch(Array.from({ length: 300 }, (_, at) => at % 13))));
+      await model.send(model.upload(1, aBatch(Array.from({ length: 300 }, (_, at) => at % 13))));
+      const last = await seen.next(({ state }) => state === OperationState.SUCCEEDED);
+      expect(last).toMatchObject({ queuePosition: 0, queueReason: QueueReason.UNSPECIFIED });
+      // Whoever sees it wait after the gap was filled is told for what.
+      const others = seen.all.filter(
+        ({ state, queueReason }) => state === OperationState.STAGED && queueReason !== QueueReason.SEQUENCE_GAP,
+      );
+      for (const { queueReason } of others) {
+        expect([QueueReason.EARLIER_OPERATION, QueueReason.ENGINE_BUSY, QueueReason.PAUSED]).toContain(queueReason);
+      }
+    });
+
+    it('tells how far an operation is, never backwards, and all of it at the end', async () => {
+      const model = await bench.rawModel();
+      const seen = watch(model, 1);
+      await model.send(model.upload(1, aBatch(Array.from({ length: 400 }, (_, at) => at % 13))));
+      const last = await seen.next(({ state }) => state === OperationState.SUCCEEDED);
+      const fractions = seen.all.flatMap(({ progress }) => (progress === undefined ? [] : [progress.fraction]));
+      expect(fractions).toEqual(fractions.toSorted((one, other) => one - other));
+      for (const fraction of fractions) expect(fraction).toBeGreaterThanOrEqual(0);
+      if (!(await bench.has('progress'))) return;
+      expect(last.progress).toMatchObject({ fraction: 1, tokensDone: 4_000, tokensTotal: 4_000 });
+    });
+
+    it('says of a failure whose it is, and what to do', async () => {
+      const model = await bench.rawModel();
+      await model.client.training.optimStep({ key: model.key(1), adam: { learningRate: 0.1 } });
+      const { outcome } = await model.ended(1);
+      expect(outcome).toMatchObject({ case: 'error', value: { category: ErrorCategory.USER } });
+      expect(outcome.case === 'error' && outcome.value.remedy).toBeTruthy();
+      await model.send(model.upload(2, batchOfFour));
+    });
+  });
+}
+
+interface Watched {
+  /** Everything told so far. */
+  readonly all: readonly Operation[];
+  /** The first that was told, or will be, of which something is so. */
+  next(isIt: (operation: Operation) => boolean): Promise<Operation>;
+}
+
+/** Everything that is told of one operation. */
+function watch({ client, modelId }: RawModel, seq: number): Watched {
+  const all: Operation[] = [];
+  const listeners = new Set<() => void>();
+  const stream = client.training.watchOperations({ modelId });
+  stream.on('error', () => {});
+  stream.on('data', ({ event }: WatchOperationsResponse) => {
+    if (event?.operation?.seq !== seq) return;
+    all.push(event.operation);
+    for (const listener of [...listeners]) listener();
+  });
+  onTestFinished(() => stream.cancel());
+  return {
+    all,
+    next: (isIt) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = all.find(isIt);
+          if (found === undefined) return;
+          listeners.delete(look);
+          resolve(found);
+        };
+        listeners.add(look);
+        look();
+      }),
+  };
+}
