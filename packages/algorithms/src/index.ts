@@ -75,7 +75,7 @@ export type { CollectedTrajectories, CollectOptions } from './trajectory/collect
 export { collectTrajectories } from './trajectory/collect-trajectories.ts';
 export type { LimitedTrajectory, RowLengthLimit } from './trajectory/limit-row-length.ts';
 export { limitRowLength } from './trajectory/limit-row-length.ts';
-export type { BuiltTrajectory, RowSplitReason, TrajectoryInput } from './trajectory/trajectory-from-transitions.ts';
+export type { BuiltTrajectory, RowLevel, RowSplitReason, TrajectoryInput } from './trajectory/trajectory-from-transitions.ts';
 export { trajectoryFromTransitions } from './trajectory/trajectory-from-transitions.ts';
 export type { CallChoice } from './transition/call-choice.ts';
 export type { CollectedTransitions, TransitionOptions } from './transition/transitions-from-spans.ts';

@@ -24,11 +24,23 @@ export function rewardAnnotations(
   const { calls } = capturedCalls(own);
   const rewards = intermediateRewards(own, { calls, turns: new Turns(own, calls) }, rules);
   const bySpanId = new Map(own.map((span) => [span.spanId, span]));
-  return rewards.flatMap(({ rule, spanId, value }, index): readonly SpanInput[] => {
+  const seen = new Map<string, number>();
+  return rewards.flatMap(({ rule, spanId, value }): readonly SpanInput[] => {
     const judged = bySpanId.get(spanId);
     if (judged === undefined) return [];
+    const key = `${rule}/${spanId}`;
+    const earlier = seen.get(key) ?? 0;
+    seen.set(key, earlier + 1);
     const attributes = { ...rewardAttributes([{ name: rule, value }]), ...linkAttributes({ span_id: spanId }) };
-    return [{ ...momentOf(judged), rolloutId: rollout.rolloutId, attemptId, spanId: idOf(spanId, index), attributes }];
+    return [
+      {
+        ...momentOf(judged),
+        rolloutId: rollout.rolloutId,
+        attemptId,
+        spanId: idOf(spanId, `${rule}/${earlier}`),
+        attributes,
+      },
+    ];
   });
 }
 
@@ -51,8 +63,12 @@ function momentOf({
   };
 }
 
-/** An id that follows from the judged span's, so that writing it again adds nothing. */
-function idOf(spanId: string, index: number): string {
-  const mixed = BigInt(`0x${spanId}`) ^ (BigInt(index + 1) * 0x9e37_79b9_7f4a_7c15n);
-  return BigInt.asUintN(64, mixed).toString(16).padStart(16, '0');
+/** An id that follows from the judged span and the rule, so that writing it again adds nothing, whoever else has rules. */
+function idOf(spanId: string, verdict: string): string {
+  let mixed = BigInt(`0x${spanId}`);
+  // FNV-1a over the characters, beginning from the judged span's id.
+  for (const character of verdict) {
+    mixed = BigInt.asUintN(64, (mixed ^ BigInt(character.codePointAt(0) ?? 0)) * 0x100_0000_01b3n);
+  }
+  return mixed.toString(16).padStart(16, '0');
 }

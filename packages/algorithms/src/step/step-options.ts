@@ -4,6 +4,7 @@ import { hasMethod } from '../has-method.ts';
 import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
 import { type Aggregation, aggregationSchema } from '../training-batch/aggregation.ts';
 import { type CollectedTrajectories, collectTrajectories } from '../trajectory/collect-trajectories.ts';
+import type { RowLevel } from '../trajectory/trajectory-from-transitions.ts';
 import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
 import { type LearningRateSchedule, learningRateFactor, learningRateScheduleSchema } from './learning-rate.ts';
 
@@ -37,6 +38,13 @@ export interface StepOptions extends TransitionOptions {
   readonly epochs?: number;
   /** Into how many optimizer steps each epoch is divided, by rollout. @default 1 */
   readonly minibatches?: number;
+  /**
+   * Whether model calls that go on from each other, token by token, are trained as one row, or each as a row of its own.
+   * Both train the same tokens in the same contexts.
+   *
+   * @default 'trajectory'
+   */
+  readonly level?: RowLevel;
   /** Longest row that is trained on, in tokens, prompt and responses together. @default no limit */
   readonly maxTokens?: number;
   /** What happens to longer rows: left out, or cut at the end. @default 'drop' */
@@ -70,6 +78,7 @@ export const stepOptionsShape: {
   epochs: count,
   minibatches: count,
   maxTokens: z.int().min(2).exactOptional(),
+  level: z.enum(['trajectory', 'transition']).exactOptional(),
   tooLong: z.enum(['drop', 'truncate']).exactOptional(),
   maxBatchTokens: z.int().min(2).exactOptional(),
   agents: names,

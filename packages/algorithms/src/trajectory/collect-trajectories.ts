@@ -6,10 +6,12 @@ import {
   transitionsFromSpans,
 } from '../transition/transitions-from-spans.ts';
 import { type LimitedTrajectory, limitRowLength, type RowLengthLimit } from './limit-row-length.ts';
-import { type BuiltTrajectory, trajectoryFromTransitions } from './trajectory-from-transitions.ts';
+import { type BuiltTrajectory, type RowLevel, trajectoryFromTransitions } from './trajectory-from-transitions.ts';
 
 /** What of the rollouts is trained on. */
 export interface CollectOptions extends TransitionOptions {
+  /** Whether calls that go on from each other are one row. @default 'trajectory' */
+  readonly level?: RowLevel;
   /** @default rows may have any length */
   readonly rowLength?: RowLengthLimit;
 }
@@ -70,6 +72,7 @@ function collect(collected: CollectedRollout, groupId: string, options: CollectO
     reward: finalReward,
     agentRewards,
     transitions,
+    ...(options.level === undefined ? {} : { level: options.level }),
   });
   const limited = limitRowLength(trajectory, options.rowLength ?? { maxTokens: Infinity, tooLong: 'drop' });
   return { ...counts, splits, ...limited };

@@ -39,6 +39,25 @@ test('a prompt that goes on exactly becomes one row; what the environment said i
   ]);
 });
 
+test('at the level of transitions every call is a row of its own, in the order of the calls', () => {
+  const transitions = [
+    aTransition({ sequenceId: 2, promptTokenIds: [1, 2, 3, 4, 5, 6], responseTokenIds: [7] }),
+    aTransition({ sequenceId: 1, promptTokenIds: [1, 2, 3], responseTokenIds: [4, 5] }),
+  ];
+  const input = { rolloutId: 'ro-1', attemptId: 'at-1', groupId: 'gr-1', reward: 1, transitions };
+  const { trajectory, splits } = trajectoryFromTransitions({ ...input, level: 'transition' });
+  expect(trajectory.rows.map(({ tokenIds }) => tokenIds)).toEqual([
+    [1, 2, 3, 4, 5],
+    [1, 2, 3, 4, 5, 6, 7],
+  ]);
+  expect(trajectory.rows.map(({ trained }) => trained.map(({ start, end }) => [start, end]))).toEqual([
+    [[3, 5]],
+    [[6, 7]],
+  ]);
+  expect(splits).toEqual({});
+  expect(trajectoryFromTransitions(input).trajectory.rows).toHaveLength(1);
+});
+
 test('no transitions give a trajectory without rows that keeps its reward', () => {
   expect(build([]).trajectory).toMatchObject({ rows: [], reward: 1 });
 });

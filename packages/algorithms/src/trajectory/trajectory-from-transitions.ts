@@ -14,6 +14,13 @@ import { type OpenRow, RowIndex } from './row-index.ts';
  */
 export type RowSplitReason = 'prompt_rewritten' | 'temperature_changed' | 'same_prompt' | 'new_agent';
 
+/**
+ * What a row is: as much of a trajectory as goes on exactly, or one transition. Rows of a trajectory compute every token
+ * once; transitions are the same training data at the cost of computing each prompt anew, for engines or agents whose
+ * rows should be short.
+ */
+export type RowLevel = 'trajectory' | 'transition';
+
 /** What a trajectory is made of. */
 export interface TrajectoryInput {
   readonly rolloutId: string;
@@ -26,6 +33,8 @@ export interface TrajectoryInput {
   readonly agentRewards?: Readonly<Record<string, number>>;
   /** Of this attempt, in any order. */
   readonly transitions: readonly Transition[];
+  /** @default 'trajectory' */
+  readonly level?: RowLevel;
 }
 
 /** A trajectory, and how it came to have its rows. */
@@ -50,10 +59,15 @@ export interface BuiltTrajectory {
  * ```
  */
 export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajectory {
-  const { transitions, ...rest } = input;
+  const { transitions, level = 'trajectory', ...rest } = input;
   assertSameAttempt(input);
   const index = new RowIndex();
   const rows: OpenRow[] = [];
+  if (level === 'transition') {
+    const inOrder = transitions.toSorted((one, other) => one.sequenceId - other.sequenceId);
+    const single = inOrder.map((transition) => append(emptyRow(transition), transition, index));
+    return { trajectory: { ...rest, rows: single }, splits: {} };
+  }
   const splits: RowSplitReason[] = [];
   const agents = new Set<string | null>();
   for (const transition of transitions.toSorted((one, other) => one.sequenceId - other.sequenceId)) {
