@@ -68,7 +68,9 @@ async def _forward_work(payload: bytes, place: BatchPlace) -> Execute:
         engine = assert_sound(model)
         _assert_fresh(batch, engine.state().policy_version, header)
         use_reference = header.use_reference
-        result = await host.thread.run(engine.forward, batch, use_reference=use_reference, progress=progress)
+        result = await host.thread.run(
+            engine.forward, batch, use_reference=use_reference, progress=_in_tokens(progress, batch)
+        )
         values = None if result.values is None or use_reference else _packed(result.values)
         output = BatchOutput(logprobs=_packed(result.logprobs), values=values)
         model.operation(place.seq).output = output
@@ -95,7 +97,7 @@ async def _loss_work(payload: bytes, place: BatchPlace) -> Execute:
         engine = assert_sound(model)
         _assert_fresh(batch, engine.state().policy_version, header)
         began_ms = host.clock()
-        result = await host.thread.run(engine.forward_backward, batch, loss, progress)
+        result = await host.thread.run(engine.forward_backward, batch, loss, _in_tokens(progress, batch))
         if not math.isfinite(result.loss):
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_NON_FINITE,
@@ -108,6 +110,15 @@ async def _loss_work(payload: bytes, place: BatchPlace) -> Execute:
         return operation_pb2.BatchResult(loss=result.loss, trained_tokens=result.trained_tokens, metrics=result.metrics)
 
     return execute
+
+
+def _in_tokens(progress: Progress, batch: Batch) -> Progress:
+    """Tells progress in tokens of the batch, whatever an engine counts."""
+
+    def tell(done: int, total: int) -> None:
+        progress(round(batch.tokens * done / max(total, 1)), batch.tokens)
+
+    return tell
 
 
 def _assert_fresh(batch: Batch, policy_version: int, header: batch_pb2.BatchHeader) -> None:
