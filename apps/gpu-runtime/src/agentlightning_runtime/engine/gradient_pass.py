@@ -94,7 +94,6 @@ class GradientPass:
             raise EngineError(
                 EngineErrorReason.NON_FINITE,
                 f"The loss {loss.name} of the batch is {total}",
-                gradients_discarded=True,
                 remedy="Look at the advantages, weights and log-probabilities, or take smaller steps",
             )
         trained_tokens, summary = metrics.summary()

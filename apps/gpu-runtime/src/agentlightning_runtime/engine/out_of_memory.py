@@ -48,7 +48,6 @@ def out_of_memory_error(
         EngineErrorReason.OUT_OF_MEMORY,
         f"Memory ran out with {num_tokens} tokens of {sequences} sequences at once on {device}{where}; "
         f"{max_tokens_seen_ok} have fitted",
-        gradients_discarded=True,
         remedy=remedy,
         num_tokens=num_tokens,
         max_tokens_seen_ok=max_tokens_seen_ok,

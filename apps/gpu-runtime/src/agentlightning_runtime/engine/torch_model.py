@@ -103,8 +103,10 @@ class TorchModel:
             raise EngineError(EngineErrorReason.INVALID, message, field="loss.parameters.value_coefficient")
         try:
             return self._passes.forward_backward(batch, loss, progress)
-        except BaseException:
+        except BaseException as error:
             self._adam.clear_gradients()
+            if isinstance(error, EngineError):
+                error.gradients_discarded = True
             raise
 
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
