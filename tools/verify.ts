@@ -9,6 +9,7 @@
 import { availableParallelism } from 'node:os';
 import { commandStep } from './verify/command-step.ts';
 import { generatedCodeStep } from './verify/generated-code-step.ts';
+import { gpuRuntimeStep } from './verify/gpu-runtime-step.ts';
 import { houseRuleStep } from './verify/house-rule-step.ts';
 import { installStep } from './verify/install-step.ts';
 import { matrixStep } from './verify/matrix-step.ts';
@@ -59,10 +60,11 @@ const steps: readonly Step[] = [
   snippetStep,
   commandStep({
     name: 'python',
-    description: 'the Python packages, for the interop tests',
+    description: 'the Python packages, for the tests',
     command: ['node', 'tools/prepare-python.ts'],
     remark: /agentlightning \S+|not run: .*/,
   }),
+  gpuRuntimeStep,
   testStep,
 ];
 
