@@ -95,6 +95,30 @@ test('scores sequences for an algorithm that asks: under the weights in training
   }
 });
 
+test('gives the model a value head for an algorithm that needs one, asks it and teaches it, also after a stop', {
+  timeout: timeoutMs,
+}, async () => {
+  const algorithm = { type: 'ppo', groupSize: 2, learningRate: 1e-2 } as const;
+  const trainer = smallTrainer(folder, { steps: 3, algorithm });
+  const stop = new AbortController();
+  const first = await trainSmall(trainer, {
+    runId: 'valued',
+    signal: stop.signal,
+    onEvent: (event) => {
+      if (event.type === 'rollout-finished' && event.phase === 'step' && event.step === 3) stop.abort();
+    },
+  });
+  const second = await trainSmall(trainer, { resume: 'valued' });
+  const metrics = [...first.events, ...second.events].flatMap((event) =>
+    event.type === 'stepped' ? [event.summary.metrics] : [],
+  );
+  expect(metrics).toHaveLength(3);
+  // It says nothing at first; then it has learnt, and what it has learnt is in the checkpoint.
+  expect(metrics[0]?.['value/mean']).toBe(0);
+  for (const step of metrics.slice(1)) expect(Math.abs(step['value/mean'] ?? 0)).toBeGreaterThan(0.01);
+  for (const step of metrics) expect(step['value/error']).toBeGreaterThan(0);
+});
+
 test('an evaluation whose rollouts all failed is no measurement, and is made again', {
   timeout: timeoutMs,
 }, async () => {

@@ -3,7 +3,7 @@ import type { PreferenceOptions } from './preference/preference-options.ts';
 import type { SupervisedOptions } from './supervised/supervised-options.ts';
 
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
-export type PolicyGradientType = 'grpo' | 'dr-grpo' | 'dapo' | 'gspo' | 'cispo' | 'rloo' | 'reinforce++';
+export type PolicyGradientType = 'grpo' | 'dr-grpo' | 'dapo' | 'gspo' | 'cispo' | 'rloo' | 'reinforce++' | 'ppo';
 
 /** The recipes that imitate rollouts. */
 export type SupervisedType = 'sft' | 'rejection-sampling';

@@ -2,6 +2,9 @@ export type { AdvantageOptions, AdvantageType } from './advantage/advantage-opti
 export { advantageEstimator } from './advantage/advantage-options.ts';
 export { batchStdAdvantage } from './advantage/batch-std-advantage.ts';
 export { estimateByGroup } from './advantage/estimate-by-group.ts';
+export type { GaeOptions } from './advantage/gae-options.ts';
+export type { LookAhead, TokensAhead, ValuedTokens } from './advantage/generalized-advantages.ts';
+export { generalizedAdvantages, nothingAhead } from './advantage/generalized-advantages.ts';
 export { grpoAdvantage } from './advantage/grpo-advantage.ts';
 export { maxRlAdvantage } from './advantage/maxrl-advantage.ts';
 export { meanCentredAdvantage } from './advantage/mean-centred-advantage.ts';
@@ -54,6 +57,7 @@ export { grpo } from './recipes/grpo.ts';
 export { gspo } from './recipes/gspo.ts';
 export type { PolicyGradientRecipe } from './recipes/policy-gradient-recipe.ts';
 export { policyGradientRecipe } from './recipes/policy-gradient-recipe.ts';
+export { ppo } from './recipes/ppo.ts';
 export { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
 export { rejectionSampling } from './recipes/rejection-sampling.ts';
 export { rloo } from './recipes/rloo.ts';
@@ -75,7 +79,12 @@ export type { CollectedTrajectories, CollectOptions } from './trajectory/collect
 export { collectTrajectories } from './trajectory/collect-trajectories.ts';
 export type { LimitedTrajectory, RowLengthLimit } from './trajectory/limit-row-length.ts';
 export { limitRowLength } from './trajectory/limit-row-length.ts';
-export type { BuiltTrajectory, RowLevel, RowSplitReason, TrajectoryInput } from './trajectory/trajectory-from-transitions.ts';
+export type {
+  BuiltTrajectory,
+  RowLevel,
+  RowSplitReason,
+  TrajectoryInput,
+} from './trajectory/trajectory-from-transitions.ts';
 export { trajectoryFromTransitions } from './trajectory/trajectory-from-transitions.ts';
 export type { CallChoice } from './transition/call-choice.ts';
 export type { CollectedTransitions, TransitionOptions } from './transition/transitions-from-spans.ts';

@@ -7,6 +7,7 @@ import { dpo } from './recipes/dpo.ts';
 import { drGrpo } from './recipes/dr-grpo.ts';
 import { grpo } from './recipes/grpo.ts';
 import { gspo } from './recipes/gspo.ts';
+import { ppo } from './recipes/ppo.ts';
 import { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
 import { rejectionSampling } from './recipes/rejection-sampling.ts';
 import { rloo } from './recipes/rloo.ts';
@@ -21,6 +22,7 @@ const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> =
   cispo,
   rloo,
   'reinforce++': reinforcePlusPlus,
+  ppo,
   sft,
   'rejection-sampling': rejectionSampling,
   dpo,

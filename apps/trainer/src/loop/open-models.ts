@@ -29,20 +29,21 @@ export interface ModelSource {
  * Makes or finds the model of a policy, at the run's last checkpoint.
  *
  * @param options.index - the policy's place among those of the run
+ * @param options.hasValueHead - whether its algorithm asks the model what it expects
  * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint
  */
 export async function openModel(
   source: ModelSource,
-  options: { readonly policy: ResolvedPolicy; readonly index: number },
+  options: { readonly policy: ResolvedPolicy; readonly index: number; readonly hasValueHead: boolean },
 ): Promise<OpenModel> {
   const { runtime, config, run, state, capabilities } = source;
-  const { policy, index } = options;
+  const { policy, index, hasValueHead } = options;
   const fallback = config.runtime.type === 'embedded' ? 'tiny-chat' : capabilities.models[0]?.name;
   // Models that begin with random weights must not all begin with the same ones.
   const seed = (state.seed + index) >>> 0;
   const origin = { baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default', seed };
   const modelId = policy.name === null ? run.runId : `${run.runId}-${policy.name}`;
-  const model = await runtime.createModel({ ...origin, modelId });
+  const model = await runtime.createModel({ ...origin, modelId, ...(hasValueHead ? { hasValueHead } : {}) });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
   if (uri === null) await assertUntrained(model);
   else await (await model.loadCheckpoint(uri)).result;

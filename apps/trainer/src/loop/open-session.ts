@@ -13,7 +13,7 @@ import { type FoundRun, findOrBeginRun, type RunChoice } from './find-or-begin-r
 import { openModel } from './open-models.ts';
 import type { RunTasks } from './rollout-shape.ts';
 import { leaseIntervalMs } from './run-lease.ts';
-import { groupSizeOf, learnerOf, type SessionPolicy } from './session-policies.ts';
+import { groupSizeOf, learnerOf, needsValueHead, type SessionPolicy } from './session-policies.ts';
 import { startRunner } from './start-runner.ts';
 import type { TrainingSession } from './training-session.ts';
 
@@ -66,7 +66,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   const source = { runtime: connection.runtime, config, run, state, capabilities };
   const policies: ServedSessionPolicy[] = [];
   for (const [index, policy] of config.policies.entries()) {
-    const opened = await openModel(source, { policy, index });
+    const opened = await openModel(source, { policy, index, hasValueHead: needsValueHead(policy) });
     const learner = learnerOf(policy, opened.model.modelId);
     policies.push({ ...policy, ...opened, learner, endpoint: await opened.model.endpoint() });
   }

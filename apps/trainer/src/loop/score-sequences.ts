@@ -4,10 +4,11 @@ import type {
   ScoringRequest,
   SequenceScores,
   TrainableModel,
+  TrainingBatch,
   TrainingDatum,
 } from '@agentlightning/core';
 
-/** Who can be asked for log-probabilities. */
+/** Who can be asked about sequences. */
 export interface ScoringModels {
   readonly model: TrainableModel;
   /** The model as the run began with it; made when it is first asked for. */
@@ -16,25 +17,39 @@ export interface ScoringModels {
   readonly maxBatchTokens: number;
 }
 
-/** Asks the runtime for the log-probabilities that an algorithm needs to plan a step. */
+/** Asks the runtime for the log-probabilities and values that an algorithm needs to plan a step. */
 export async function scoreSequences(request: ScoringRequest, models: ScoringModels): Promise<SequenceScores> {
   const scores: Partial<Record<ScoringPolicy, readonly Float32Array[]>> = {};
   for (const policy of request.policies) {
-    const model = policy === 'current' ? models.model : await models.reference();
-    scores[policy] = await scoresOf(model, request.data, models.maxBatchTokens);
+    scores[policy] = await scoresOf(await scorerOf(policy, models), request.data, models.maxBatchTokens);
   }
   return scores;
 }
 
+type Scorer = (batch: TrainingBatch) => Promise<readonly Float32Array[]>;
+
+async function scorerOf(policy: ScoringPolicy, { model, reference }: ScoringModels): Promise<Scorer> {
+  switch (policy) {
+    case 'current':
+      return (batch) => model.logprobs(batch);
+    case 'critic':
+      return (batch) => model.values(batch);
+    case 'reference': {
+      const first = await reference();
+      return (batch) => first.logprobs(batch);
+    }
+  }
+}
+
 /** Batches come by length; the scores go back to where their sequences were. */
 async function scoresOf(
-  model: TrainableModel,
+  score: Scorer,
   data: readonly TrainingDatum[],
   maxBatchTokens: number,
 ): Promise<readonly Float32Array[]> {
   const byDatum = new Map<TrainingDatum, Float32Array>();
   for (const batch of splitByTokens(data, maxBatchTokens)) {
-    const scored = await model.logprobs(batch);
+    const scored = await score(batch);
     for (const [index, datum] of batch.data.entries()) byDatum.set(datum, scored[index] ?? new Float32Array());
   }
   return data.map((datum) => byDatum.get(datum) ?? new Float32Array());

@@ -27,6 +27,11 @@ export function learnerOf(policy: ResolvedPolicy, modelId: string): Algorithm | 
   return createAlgorithm(policy.name === null ? policy.algorithm : { ...policy.algorithm, models: [modelId] });
 }
 
+/** Whether a policy's algorithm asks the model what it expects, and teaches it. */
+export function needsValueHead(policy: ResolvedPolicy): boolean {
+  return learnerOf(policy, policyKey(policy))?.needsValueHead === true;
+}
+
 /**
  * How many rollouts of each task the policies of a run compare; they share them.
  *

@@ -48,7 +48,7 @@ export function perTurnCredit(options: PerTurnCreditOptions = {}): CreditAssignm
 }
 
 /** The reward of each turn, by sequence id, the last turn first. */
-function turnRewards({ rows, reward }: Trajectory): readonly (readonly [number, number | null])[] {
+export function turnRewards({ rows, reward }: Trajectory): readonly (readonly [number, number | null])[] {
   const bySequence = new Map(rows.flatMap((row) => row.trained.map((turn) => [turn.sequenceId, turn.reward])));
   const lastFirst = [...bySequence].sort(([one], [other]) => other - one);
   const latest = lastFirst.find(([, own]) => own !== null)?.[1] ?? null;

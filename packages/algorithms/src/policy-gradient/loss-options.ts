@@ -43,8 +43,22 @@ export interface LossOptions {
    * @default 'k3', as most implementations
    */
   readonly klEstimator?: 'k1' | 'k2' | 'k3';
-  /** `loss`: added to each token's loss. `reward`: k1 over the rollout, taken from its reward. @default 'loss' */
+  /**
+   * `loss`: added to each token's loss. `reward`: k1, taken from the rewards: over the rollout from its reward, or with the
+   * advantage `gae` each token's from its own.
+   *
+   * @default 'loss'
+   */
   readonly klPlacement?: 'loss' | 'reward';
+  /** Times half the squared error of the value head, added to each token's loss. With the advantage `gae` only. @default 0.5 */
+  readonly valueCoefficient?: number;
+  /**
+   * How far from what it said before the step the value head may go with effect, in units of reward; 0 sets no bound. With
+   * the advantage `gae` only.
+   *
+   * @default 0.2
+   */
+  readonly valueClip?: number;
 }
 
 /** The losses of the runtime contract that learn from advantages. */
@@ -62,8 +76,12 @@ const ownDefaults: Readonly<Record<PolicyLoss, Readonly<Record<string, number>>>
   importance_sampling: {},
 };
 
-/** The loss as the runtime takes it, with every parameter named. */
-export function lossSpec(options: LossOptions): LossSpec {
+/**
+ * The loss as the runtime takes it, with every parameter named.
+ *
+ * @param hasValueHead - whether a value head learns beside the policy
+ */
+export function lossSpec(options: LossOptions, hasValueHead: boolean = false): LossSpec {
   const name = options.loss ?? 'ppo';
   return {
     name,
@@ -73,6 +91,9 @@ export function lossSpec(options: LossOptions): LossSpec {
       entropy_coefficient: options.entropyCoefficient ?? 0,
       kl_coefficient: options.klCoefficient ?? 0,
       ...(options.klEstimator === undefined ? {} : { kl_estimator: Number(options.klEstimator.slice(1)) }),
+      ...(hasValueHead
+        ? { value_coefficient: options.valueCoefficient ?? 0.5, value_clip: options.valueClip ?? 0.2 }
+        : {}),
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { AdvantageEstimator, CreditAssignment, ValidationIssue } from '@agentlightning/core';
 import { z } from 'zod';
 import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';
+import { type GaeOptions, gaeOptionsSchema, isGae } from '../advantage/gae-options.ts';
 import {
   type CreditAssignmentOptions,
   creditAssignmentOptionsSchema,
@@ -19,8 +20,8 @@ import { type OverlongPenalty, overlongPenaltySchema } from './overlong-penalty.
 export interface PolicyGradientOptions extends LossOptions, StepOptions {
   /** What each turn deserves of the outcome: by name, or one of your own. @default { type: 'terminal' } */
   readonly creditAssignment?: CreditAssignmentOptions | CreditAssignment;
-  /** How returns are compared: by name, or one of your own. @default { type: 'grpo' } */
-  readonly advantage?: AdvantageOptions | AdvantageEstimator;
+  /** How returns are compared: by name, or one of your own; `gae` compares with a value head. @default { type: 'grpo' } */
+  readonly advantage?: AdvantageOptions | GaeOptions | AdvantageEstimator;
   /**
    * Whether groups that teach nothing count in the averages of the loss. Without them a step with few groups left is as
    * large as one with all (dynamic sampling of DAPO).
@@ -54,8 +55,8 @@ const optionsObject = z.strictObject({
     })
     .exactOptional(),
   advantage: z
-    .union([z.custom<AdvantageEstimator>(hasMethod('estimate')), advantageOptionsSchema], {
-      error: `must be { type: "grpo" }, with one of ${advantageTypes.join(', ')} as type, or an object with a method \`estimate\``,
+    .union([z.custom<AdvantageEstimator>(hasMethod('estimate')), advantageOptionsSchema, gaeOptionsSchema], {
+      error: `must be { type: "grpo" }, with one of ${advantageTypes.join(', ')} as type, { type: "gae", discount, lambda, whiten }, or an object with a method \`estimate\``,
     })
     .exactOptional(),
   dropConstantGroups: z.boolean().exactOptional(),
@@ -72,6 +73,8 @@ const optionsObject = z.strictObject({
   klCoefficient: coefficient,
   klEstimator: z.enum(['k1', 'k2', 'k3']).exactOptional(),
   klPlacement: z.enum(['loss', 'reward']).exactOptional(),
+  valueCoefficient: coefficient,
+  valueClip: coefficient,
 });
 
 /** The names of the options. */
@@ -98,19 +101,52 @@ export function parsePolicyGradientOptions(
 
 /** Settings that are right each by itself and make no sense together. */
 function contradictions(settings: PolicyGradientOptions): readonly ValidationIssue[] {
-  const { advantage = { type: 'grpo' }, groupSize, klPlacement, creditAssignment } = settings;
-  const isGroupwise = 'type' in advantage && advantage.type !== 'reinforce++';
-  const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type !== 'terminal';
   return [
     ...lossIssues(settings),
     ...(settings.rewardName !== undefined && settings.rewardWeights !== undefined
       ? [{ path: 'rewardName', message: 'give either it or rewardWeights' }]
       : []),
+    ...(isGae(settings.advantage) ? valueIssues(settings) : comparisonIssues(settings)),
+  ];
+}
+
+/** Of advantages that compare the rollouts of a step with each other. */
+function comparisonIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
+  const { advantage = { type: 'grpo' }, groupSize, klPlacement, creditAssignment } = settings;
+  const isGroupwise = 'type' in advantage && advantage.type !== 'reinforce++';
+  const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type !== 'terminal';
+  return [
     ...(groupSize === 1 && isGroupwise
       ? [{ path: 'groupSize', message: `must be >=2: the advantage ${advantage.type} compares the rollouts of a task` }]
       : []),
     ...(klPlacement === 'reward' && isByTurn
       ? [{ path: 'klPlacement', message: 'in the reward it needs { type: "terminal" } as creditAssignment' }]
+      : []),
+    ...(['valueCoefficient', 'valueClip'] as const)
+      .filter((option) => settings[option] !== undefined)
+      .map((path) => ({ path, message: 'there is a value head with the advantage { type: "gae" } only' })),
+  ];
+}
+
+/** Of advantages against a value head. */
+function valueIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
+  const { creditAssignment = { type: 'terminal' }, dropConstantGroups } = settings;
+  const isPlain =
+    'type' in creditAssignment &&
+    (creditAssignment.type === 'terminal' ||
+      (creditAssignment.type === 'per-turn' && creditAssignment.discount === undefined));
+  return [
+    ...(isPlain
+      ? []
+      : [
+          {
+            path: 'creditAssignment',
+            message:
+              'with the advantage gae, which spreads rewards itself, it is { type: "terminal" } or "per-turn" without a discount',
+          },
+        ]),
+    ...(dropConstantGroups === true
+      ? [{ path: 'dropConstantGroups', message: 'the advantage gae compares no groups' }]
       : []),
   ];
 }

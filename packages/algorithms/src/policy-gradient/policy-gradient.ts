@@ -1,28 +1,24 @@
 import type {
-  AdvantageEstimator,
   Algorithm,
   CollectedGroup,
-  CreditAssignment,
   ModelUpdate,
   ScoringPolicy,
   StepContext,
   Trajectory,
+  TrajectoryRow,
 } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
-import { advantageEstimator } from '../advantage/advantage-options.ts';
-import { type ScoredTrajectories, scoreTrajectories } from '../advantage/score-trajectories.ts';
-import { creditAssignment } from '../credit-assignment/credit-assignment-options.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
+import { mergedColumns, type RowColumns } from '../training-batch/training-datum.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
-import { withKlPenalty } from './kl-penalty.ts';
+import { type Judge, type Judgement, judgeOf, klOf } from './judge.ts';
 import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
 import { leaveOutStale } from './leave-out-stale.ts';
 import { lossSpec } from './loss-options.ts';
-import { withOverlongPenalty } from './overlong-penalty.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 import { sampleTurns } from './sample-turns.ts';
 import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
@@ -40,6 +36,7 @@ export function policyGradient(name: string, settings: PolicyGradientOptions): A
   return {
     name,
     groupSize: settings.groupSize ?? 8,
+    ...(policies.includes('critic') ? { needsValueHead: true } : {}),
     ...(policies.length === 0
       ? {}
       : {
@@ -55,58 +52,56 @@ export function policyGradient(name: string, settings: PolicyGradientOptions): A
   };
 }
 
-/** Where the KL term is, and how it is estimated. */
-function klOf(settings: PolicyGradientOptions): { readonly inLoss: number; readonly inReward: number } {
-  const { klCoefficient = 0, klPlacement = 'loss' } = settings;
-  return klPlacement === 'loss' ? { inLoss: klCoefficient, inReward: 0 } : { inLoss: 0, inReward: klCoefficient };
-}
+const askedOf: Readonly<Record<ScoringPolicy, string>> = {
+  current: 'the log-probabilities of the current policy',
+  reference: 'the log-probabilities of the reference policy',
+  critic: 'the values of the critic',
+};
 
 class PolicyGradientPlan {
   readonly scoringPolicies: readonly ScoringPolicy[];
   readonly #name: string;
   readonly #settings: PolicyGradientOptions;
-  readonly #credit: CreditAssignment;
-  readonly #estimator: AdvantageEstimator;
+  readonly #judge: Judge;
 
   constructor(name: string, settings: PolicyGradientOptions) {
     this.#name = name;
     this.#settings = settings;
-    this.#credit = creditOf(settings);
-    this.#estimator = estimatorOf(settings);
-    const { samplerCorrection } = settings;
-    this.scoringPolicies = [
-      ...(samplerCorrection === undefined ? [] : (['current'] as const)),
-      ...(klOf(settings).inReward > 0 ? (['reference'] as const) : []),
-    ];
+    this.#judge = judgeOf(settings);
+    const current = settings.samplerCorrection === undefined ? [] : (['current'] as const);
+    this.scoringPolicies = [...current, ...this.#judge.asks];
   }
 
   make(groups: readonly CollectedGroup[], context: StepContext): ReturnType<Algorithm['planStep']> {
     const settings = this.#settings;
     const collected = collectStep(groups, settings);
     const scores = this.#scoresOf(collected.trajectories, context);
-    const compared = this.#compare(collected.trajectories, scores);
-    const fresh = leaveOutStale(compared.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
+    const judged = this.#judge.judge(collected.trajectories, scores);
+    const fresh = leaveOutStale(judged.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
     const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
     const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
     const optimizer = adamOf(settings, context);
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
+    const hasValueHead = this.scoringPolicies.includes('critic');
+    const columnsOf = this.#columns(judged, scores);
     const updates = minibatches(trained, { epochs, minibatches: parts, seed: context.seed }).map(
       (part): ModelUpdate => ({
         batches: trainingBatches(part, {
           aggregation: settings.aggregation ?? 'token-mean',
-          keepZeroAdvantages: (settings.entropyCoefficient ?? 0) > 0 || klOf(settings).inLoss > 0,
+          keepZeroAdvantages: hasValueHead || (settings.entropyCoefficient ?? 0) > 0 || klOf(settings).inLoss > 0,
           currentPolicyVersion: context.policyVersion,
           maxBatchTokens: batchLimit(settings, context),
-          ...(samplerCorrection === null ? {} : { columnsOf: correctedColumns(scores, samplerCorrection) }),
+          columnsOf,
         }),
-        loss: lossSpec({ ...settings, klCoefficient: klOf(settings).inLoss }),
+        loss: lossSpec({ ...settings, klCoefficient: klOf(settings).inLoss }, hasValueHead),
         optimizer,
       }),
     );
     return {
       updates: updates.filter(({ batches }) => batches.length > 0),
       metrics: {
-        ...stepMetrics(collected, { ...compared, scored: sampled.scored }, context),
+        ...stepMetrics(collected, { ...judged, scored: sampled.scored }, context),
+        ...judged.metrics,
         ...(settings.maxStaleness === undefined ? {} : { 'staleness/turns_left_out': fresh.staleTurns }),
         ...(settings.maxTurns === undefined ? {} : { 'turns/left_out': sampled.leftOut }),
         ...(samplerCorrection === null ? {} : samplerMetrics(trained, scores, samplerCorrection)),
@@ -115,15 +110,12 @@ class PolicyGradientPlan {
     };
   }
 
-  /** The reward stays what it was in the metrics; what is compared may be it with penalties. */
-  #compare(trajectories: readonly Trajectory[], scores: ScoresByRow): ScoredTrajectories {
-    const { overlongPenalty } = this.#settings;
-    const { inReward } = klOf(this.#settings);
-    const shaped = trajectories.map((trajectory) => {
-      const penalised = withKlPenalty(trajectory, scores, inReward);
-      return overlongPenalty === undefined ? penalised : withOverlongPenalty(penalised, overlongPenalty);
-    });
-    return scoreTrajectories(shaped, this.#credit, this.#estimator);
+  /** What the judge found of single tokens, and what is to be corrected of them. */
+  #columns({ columns }: Judgement, scores: ScoresByRow): (row: TrajectoryRow) => RowColumns {
+    const { samplerCorrection } = this.#settings;
+    if (samplerCorrection === undefined) return (row) => columns.get(row) ?? {};
+    const corrected = correctedColumns(scores, samplerCorrection);
+    return (row) => mergedColumns(columns.get(row) ?? {}, corrected(row));
   }
 
   #scoresOf(trajectories: readonly Trajectory[], { scores }: StepContext): ScoresByRow {
@@ -132,16 +124,8 @@ class PolicyGradientPlan {
     if (missing.length === 0) return hasRows && scores !== undefined ? scoresByRow(trajectories, scores) : new Map();
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `The algorithm ${this.#name} needs the log-probabilities of the ${missing.join(' and the ')} policy, and got none`,
+      message: `The algorithm ${this.#name} needs ${missing.map((policy) => askedOf[policy]).join(' and ')}, and got none`,
       remedy: 'Ask `algorithm.scoring(groups, context)` first, and give its answer to `planStep` as `context.scores`.',
     });
   }
-}
-
-function creditOf({ creditAssignment: given = { type: 'terminal' } }: PolicyGradientOptions): CreditAssignment {
-  return 'assign' in given ? given : creditAssignment(given);
-}
-
-function estimatorOf({ advantage: given = { type: 'grpo' } }: PolicyGradientOptions): AdvantageEstimator {
-  return 'estimate' in given ? given : advantageEstimator(given);
 }

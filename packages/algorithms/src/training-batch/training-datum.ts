@@ -20,6 +20,20 @@ export interface RowColumns {
   readonly oldLogprobs?: Float32Array;
   /** The weight of each token is multiplied by it. */
   readonly weightFactors?: Float32Array;
+  /** Take the place of the turns' advantages; a turn without one is not trained on all the same. */
+  readonly advantages?: Float32Array;
+  /** The returns that the value head is to learn. */
+  readonly valueTargets?: Float32Array;
+  /** What the value head said. */
+  readonly samplingValues?: Float32Array;
+}
+
+/** Columns of the same row together: factors are multiplied, of the others the second takes the place of the first. */
+export function mergedColumns(one: RowColumns, other: RowColumns): RowColumns {
+  const merged = { ...one, ...other };
+  if (one.weightFactors === undefined || other.weightFactors === undefined) return merged;
+  const factors = other.weightFactors;
+  return { ...merged, weightFactors: one.weightFactors.map((factor, token) => factor * (factors[token] ?? 0)) };
 }
 
 /** How many tokens of a row are trained, given that turns without an advantage are not. */
@@ -36,29 +50,39 @@ export function trainingDatum(input: DatumInput): TrainingDatum | null {
   const turns = trainedTurns(row, input.advantages);
   if (turns.length === 0) return null;
   const trainedTokens = turns.reduce((sum, { start, end }) => sum + end - start, 0);
-  const advantages = new Float32Array(trainedTokens);
-  let next = 0;
-  for (const { start, end, advantage } of turns) {
-    advantages.fill(advantage, next, next + end - start);
-    next += end - start;
-  }
   const versions = turns.map(({ policyVersion }) => policyVersion ?? currentPolicyVersion);
-  const { oldLogprobs, weightFactors } = columns;
+  const { oldLogprobs, weightFactors, valueTargets, samplingValues } = columns;
   return {
     tokenIds: Int32Array.from(row.tokenIds),
     trained: turns.map(({ start, end }) => ({ start, end })),
     samplingLogprobs: ofTurns(turns, trainedTokens, oldLogprobs ?? row.samplingLogprobs),
-    advantages,
+    advantages:
+      columns.advantages === undefined
+        ? byTurn(turns, trainedTokens)
+        : ofTurns(turns, trainedTokens, columns.advantages),
     weights:
       weightFactors === undefined
         ? new Float32Array(trainedTokens).fill(weight)
         : ofTurns(turns, trainedTokens, weightFactors).map((factor) => factor * weight),
+    ...(valueTargets && { valueTargets: ofTurns(turns, trainedTokens, valueTargets) }),
+    ...(samplingValues && { samplingValues: ofTurns(turns, trainedTokens, samplingValues) }),
     temperature: row.temperature,
     rolloutId: trajectory.rolloutId,
     groupId: trajectory.groupId,
     minPolicyVersion: Math.min(...versions),
     maxPolicyVersion: Math.max(...versions),
   };
+}
+
+/** The advantage of each turn, for all of its tokens. */
+function byTurn(turns: readonly TrainedTurn[], trainedTokens: number): Float32Array {
+  const entries = new Float32Array(trainedTokens);
+  let next = 0;
+  for (const { start, end, advantage } of turns) {
+    entries.fill(advantage, next, next + end - start);
+    next += end - start;
+  }
+  return entries;
 }
 
 /** The entries of a row's column that are of these turns. */

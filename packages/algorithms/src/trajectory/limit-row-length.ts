@@ -34,7 +34,20 @@ export function limitRowLength(trajectory: Trajectory, limit: RowLengthLimit): L
     truncated += 1;
     rows.push(cut);
   }
-  return { trajectory: { ...trajectory, rows }, dropped: trajectory.rows.length - rows.length, truncated };
+  const isTruncated = lastPlace(rows) !== lastPlace(trajectory.rows);
+  return {
+    trajectory: { ...trajectory, rows, ...(isTruncated ? { isTruncated } : {}) },
+    dropped: trajectory.rows.length - rows.length,
+    truncated,
+  };
+}
+
+/** Which call the last turn is of, and how many tokens it has: other than before when the end was cut off. */
+function lastPlace(rows: readonly TrajectoryRow[]): string {
+  const turns = rows.flatMap(({ trained }) => trained);
+  const last = turns.reduce((max, { sequenceId }) => Math.max(max, sequenceId), -Infinity);
+  const tokens = turns.reduce((sum, { sequenceId, start, end }) => sum + (sequenceId === last ? end - start : 0), 0);
+  return `${last}:${tokens}`;
 }
 
 function truncate(row: TrajectoryRow, maxTokens: number): TrajectoryRow | null {

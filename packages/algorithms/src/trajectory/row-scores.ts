@@ -2,12 +2,14 @@ import type { SequenceScores, TrainingDatum, Trajectory, TrajectoryRow } from '@
 import { ValidationError } from '@agentlightning/core';
 import { trainingDatum } from '../training-batch/training-datum.ts';
 
-/** Natural-log probabilities of a row's trained tokens under policies that did not sample them. */
+/** What was asked about a row's trained tokens: natural-log probabilities under policies that did not sample them, and values. */
 export interface RowScores {
   /** Under the weights in training. */
   readonly current: Float32Array | null;
   /** Under the model as the run began with it. */
   readonly reference: Float32Array | null;
+  /** What the value head says of the text before each. */
+  readonly critic: Float32Array | null;
 }
 
 /** What is known of rows that were scored. */
@@ -37,7 +39,11 @@ export function scoresByRow(trajectories: readonly Trajectory[], scores: Sequenc
   return new Map(
     rows.map((row, index) => [
       row,
-      { current: scores.current?.[index] ?? null, reference: scores.reference?.[index] ?? null },
+      {
+        current: scores.current?.[index] ?? null,
+        reference: scores.reference?.[index] ?? null,
+        critic: scores.critic?.[index] ?? null,
+      },
     ]),
   );
 }

@@ -1,0 +1,113 @@
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core';
+import { turnRewards } from '../credit-assignment/per-turn-credit.ts';
+import type { ScoresByRow } from '../trajectory/row-scores.ts';
+import type { GaeOptions } from './gae-options.ts';
+import { generalizedAdvantages, nothingAhead, type TokensAhead } from './generalized-advantages.ts';
+import { type PlacedTurn, turnsLastFirst } from './placed-turns.ts';
+import { mean } from './sample-statistics.ts';
+
+/** What is rewarded, and how it is compared with what was expected. */
+export interface ValueScoring {
+  readonly gae: GaeOptions;
+  /** Whether turns have rewards of their own, or the rollout's reward comes after its last turn and is all. */
+  readonly rewards: 'terminal' | 'per-turn';
+  /** `β` of a KL term in the rewards: `β·(log q_t - log ref_t)` is taken off each token's. At least 0. */
+  readonly klCoefficient: number;
+}
+
+/** What was found of one row, an entry for each sampled token. */
+export interface EstimatedRow {
+  readonly row: TrajectoryRow;
+  /** What was expected before the token. */
+  readonly values: Float64Array;
+  readonly advantages: Float64Array;
+  /** 0 for a token that only tells what is to be expected after the one before it. */
+  readonly isTrained: Uint8Array;
+}
+
+/**
+ * Estimates the advantage of every sampled token of a rollout, through all its turns in their order, the last one first
+ * since each token needs the next. The rules are those of `scoreByValue`.
+ *
+ * @param scores - with what the value head said of each token
+ */
+export function estimateByValue(
+  trajectory: Trajectory,
+  scores: ScoresByRow,
+  scoring: ValueScoring,
+): readonly EstimatedRow[] {
+  const rows = new Map(trajectory.rows.map((row) => [row, emptyEstimate(row, scores)]));
+  const turns = turnsLastFirst(trajectory);
+  const rewards = new Map(scoring.rewards === 'per-turn' ? turnRewards(trajectory) : outcome(trajectory, turns));
+  let ahead: TokensAhead = nothingAhead;
+  for (const [index, choices] of turns.entries()) {
+    const isCut = index === 0 && trajectory.isTruncated === true;
+    const starts = choices.flatMap((turn) => {
+      const estimated = rows.get(turn.row);
+      if (estimated === undefined) return [];
+      const given = penalties(turn, scores, scoring.klCoefficient);
+      if (isCut) return [estimateCutTurn(estimated, turn, { rewards: given, scoring })];
+      given[given.length - 1] = (given.at(-1) ?? 0) + (rewards.get(turn.sequenceId) ?? 0);
+      return [estimateTurn(estimated, turn, { rewards: given, scoring, ahead })];
+    });
+    // The choices of one call begin in one state; which of them was gone on with is not known.
+    ahead = {
+      value: mean(starts.map(({ value }) => value)),
+      advantage: mean(starts.map(({ advantage }) => advantage)),
+    };
+  }
+  return [...rows.values()];
+}
+
+interface TurnToEstimate {
+  /** What came right after each token. */
+  readonly rewards: readonly number[];
+  readonly scoring: ValueScoring;
+}
+
+/** Fills in the advantages of a turn; tells how it begins. */
+function estimateTurn(
+  { values, advantages }: EstimatedRow,
+  { from, to }: Pick<PlacedTurn, 'from' | 'to'>,
+  { rewards, scoring, ahead }: TurnToEstimate & { readonly ahead: TokensAhead },
+): TokensAhead {
+  const { discount = 1, lambda = 1 } = scoring.gae;
+  const tokens = { rewards, values: values.subarray(from, to) };
+  const estimated = generalizedAdvantages(tokens, ahead, { discount, lambda });
+  advantages.set(estimated, from);
+  return { value: values[from] ?? 0, advantage: estimated[0] ?? 0 };
+}
+
+/** The value before the last token stands in for all that came from there on; the token itself is not judged. */
+function estimateCutTurn(row: EstimatedRow, { from, to }: PlacedTurn, turn: TurnToEstimate): TokensAhead {
+  const last = to - 1;
+  row.isTrained[last] = 0;
+  const ahead = { value: row.values[last] ?? 0, advantage: 0 };
+  return estimateTurn(row, { from, to: last }, { ...turn, ahead });
+}
+
+function emptyEstimate(row: TrajectoryRow, scores: ScoresByRow): EstimatedRow {
+  const tokens = row.samplingLogprobs.length;
+  const critic = scores.get(row)?.critic ?? null;
+  return {
+    row,
+    values: critic === null ? new Float64Array(tokens) : Float64Array.from(critic),
+    advantages: new Float64Array(tokens),
+    isTrained: new Uint8Array(tokens).fill(1),
+  };
+}
+
+function outcome(
+  { reward }: Trajectory,
+  turns: readonly (readonly PlacedTurn[])[],
+): readonly (readonly [number, number | null])[] {
+  return (turns[0] ?? []).map(({ sequenceId }) => [sequenceId, reward]);
+}
+
+/** What a KL term takes off the reward of each token of a turn. */
+function penalties({ row, from, to }: PlacedTurn, scores: ScoresByRow, coefficient: number): number[] {
+  const reference = coefficient === 0 ? null : (scores.get(row)?.reference ?? null);
+  return row.samplingLogprobs
+    .slice(from, to)
+    .map((logprob, token) => (reference === null ? 0 : -coefficient * (logprob - (reference[from + token] ?? 0))));
+}

@@ -1,0 +1,52 @@
+/** Tokens that were sampled one after the other, and what came of each. */
+export interface ValuedTokens {
+  /** `r_t`: the reward that came right after each token; 0 where there was none. */
+  readonly rewards: ArrayLike<number>;
+  /** `V(s_t)`: what was expected before each token. */
+  readonly values: ArrayLike<number>;
+}
+
+/** What comes after the last token. */
+export interface TokensAhead {
+  /** `V` of the state after it: 0 at the end of an episode. */
+  readonly value: number;
+  /** The advantage of the token after it; 0 where none is known. */
+  readonly advantage: number;
+}
+
+/** The end of an episode: nothing is to be expected any more. */
+export const nothingAhead: TokensAhead = { value: 0, advantage: 0 };
+
+/** How far an estimate looks ahead. */
+export interface LookAhead {
+  /** `γ` */
+  readonly discount: number;
+  /** `λ` */
+  readonly lambda: number;
+}
+
+/**
+ * Generalised advantage estimates: `A_t = δ_t + γλ·A_(t+1)` with `δ_t = r_t + γ·V(s_(t+1)) - V(s_t)`, which is the sum
+ * `Σ_l (γλ)^l·δ_(t+l)` (Schulman et al. 2016, arXiv 1506.02438, equation 16). With `λ = 1` it is the discounted
+ * return-to-go less the value; with `λ = 0` the error of the value from one token to the next.
+ *
+ * @param tokens - as many rewards as values
+ * @param ahead - what comes after the last of them: what was sampled next, a value to go on with where the episode was cut
+ *   off, or {@link nothingAhead}
+ */
+export function generalizedAdvantages(
+  { rewards, values }: ValuedTokens,
+  ahead: TokensAhead,
+  { discount, lambda }: LookAhead,
+): Float64Array {
+  const advantages = new Float64Array(values.length);
+  let { value: nextValue, advantage: nextAdvantage } = ahead;
+  for (let token = values.length - 1; token >= 0; token -= 1) {
+    const value = values[token] ?? 0;
+    const error = (rewards[token] ?? 0) + discount * nextValue - value;
+    nextAdvantage = error + discount * lambda * nextAdvantage;
+    nextValue = value;
+    advantages[token] = nextAdvantage;
+  }
+  return advantages;
+}

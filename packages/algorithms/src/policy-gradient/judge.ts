@@ -1,0 +1,83 @@
+import type {
+  AdvantageEstimator,
+  CreditAssignment,
+  ScoringPolicy,
+  Trajectory,
+  TrajectoryRow,
+} from '@agentlightning/core';
+import { advantageEstimator } from '../advantage/advantage-options.ts';
+import { type GaeOptions, isGae } from '../advantage/gae-options.ts';
+import { scoreByValue } from '../advantage/score-by-value.ts';
+import { type ScoredTrajectories, scoreTrajectories } from '../advantage/score-trajectories.ts';
+import { creditAssignment } from '../credit-assignment/credit-assignment-options.ts';
+import type { RowColumns } from '../training-batch/training-datum.ts';
+import type { ScoresByRow } from '../trajectory/row-scores.ts';
+import { withKlPenalty } from './kl-penalty.ts';
+import { withOverlongPenalty } from './overlong-penalty.ts';
+import type { PolicyGradientOptions } from './policy-gradient-options.ts';
+
+/** What a judge says of a step's trajectories. */
+export interface Judgement extends ScoredTrajectories {
+  /** What it found of single tokens, by row. */
+  readonly columns: ReadonlyMap<TrajectoryRow, RowColumns>;
+  /** What it found besides, for the record. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Tells how much better than expected each turn was. */
+export interface Judge {
+  /** Whom it must ask first. */
+  readonly asks: readonly ScoringPolicy[];
+  judge(trajectories: readonly Trajectory[], scores: ScoresByRow): Judgement;
+}
+
+/** Where the KL term is. */
+export function klOf(settings: PolicyGradientOptions): { readonly inLoss: number; readonly inReward: number } {
+  const { klCoefficient = 0, klPlacement = 'loss' } = settings;
+  return klPlacement === 'loss' ? { inLoss: klCoefficient, inReward: 0 } : { inLoss: 0, inReward: klCoefficient };
+}
+
+/** The judge that the settings ask for: one that compares rollouts with each other, or with a value head. */
+export function judgeOf(settings: PolicyGradientOptions): Judge {
+  const { advantage = { type: 'grpo' } } = settings;
+  if (isGae(advantage)) return byValue(settings, advantage);
+  return byComparison(settings, 'estimate' in advantage ? advantage : advantageEstimator(advantage));
+}
+
+function byComparison(settings: PolicyGradientOptions, estimator: AdvantageEstimator): Judge {
+  const { inReward } = klOf(settings);
+  const credit = creditOf(settings);
+  return {
+    asks: askForKl(inReward),
+    judge: (trajectories, scores) => {
+      const shaped = trajectories.map((trajectory) => shorten(withKlPenalty(trajectory, scores, inReward), settings));
+      return { ...scoreTrajectories(shaped, credit, estimator), columns: new Map(), metrics: {} };
+    },
+  };
+}
+
+function byValue(settings: PolicyGradientOptions, gae: GaeOptions): Judge {
+  const { creditAssignment: credit = { type: 'terminal' } } = settings;
+  const rewards = 'type' in credit && credit.type === 'per-turn' ? 'per-turn' : 'terminal';
+  const klCoefficient = klOf(settings).inReward;
+  return {
+    asks: [...askForKl(klCoefficient), 'critic'],
+    judge: (trajectories, scores) => {
+      const shaped = trajectories.map((trajectory) => shorten(trajectory, settings));
+      return scoreByValue(shaped, scores, { gae, rewards, klCoefficient });
+    },
+  };
+}
+
+function askForKl(coefficient: number): readonly ScoringPolicy[] {
+  return coefficient > 0 ? ['reference'] : [];
+}
+
+/** The reward stays what it was in the metrics; what is judged may be it with penalties. */
+function shorten(trajectory: Trajectory, { overlongPenalty }: PolicyGradientOptions): Trajectory {
+  return overlongPenalty === undefined ? trajectory : withOverlongPenalty(trajectory, overlongPenalty);
+}
+
+function creditOf({ creditAssignment: given = { type: 'terminal' } }: PolicyGradientOptions): CreditAssignment {
+  return 'assign' in given ? given : creditAssignment(given);
+}
