@@ -5,10 +5,11 @@ import { startProcess } from './cpu-runtime-process.ts';
 
 describeRuntimeConformance({
   name: 'the embedded runtime',
-  start: async ({ directory, apiKey }) => {
+  start: async ({ directory, apiKey, resultTtlMs }) => {
     const keyFile = path.join(directory, 'key');
     await writeFile(keyFile, apiKey);
     const flags = ['--dir', directory, '--key-file', keyFile, '--base-model', 'tiny-random'];
+    if (resultTtlMs !== undefined) flags.push('--result-ttl-ms', String(resultTtlMs));
     const { address, end } = await startProcess(flags);
     return { address, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
   },

@@ -10,6 +10,7 @@ const flagOptions = {
   'inference-port': { type: 'string', default: '0' },
   'base-model': { type: 'string', multiple: true, default: [] as string[] },
   'key-file': { type: 'string' },
+  'result-ttl-ms': { type: 'string' },
 } satisfies ParseArgsOptionsConfig;
 
 const knownFlags = `Known flags: ${Object.keys(flagOptions)
@@ -24,6 +25,7 @@ const knownFlags = `Known flags: ${Object.keys(flagOptions)
  * - `--inference-port`: the port of the model API, any free one when absent
  * - `--base-model`: offers this base model; may come several times, all are offered when absent
  * - `--key-file`: a file with the key that gRPC clients must send; on the command line everybody could read it
+ * - `--result-ttl-ms`: how long results of operations are kept, in milliseconds; an hour when absent
  *
  * @throws AgentLightningError CONFIG when a flag is unknown or its value cannot be used
  */
@@ -31,12 +33,14 @@ export function readProcessFlags(args: readonly string[]): CpuRuntimeOptions {
   const flags = parseFlags(args);
   const names = flags['base-model'];
   const keyFile = flags['key-file'];
+  const resultTtlMs = flags['result-ttl-ms'];
   return {
     checkpointDir: flags.dir,
     port: portNumber('--port', flags.port),
     inferencePort: portNumber('--inference-port', flags['inference-port']),
     ...(names.length > 0 ? { baseModels: names.map(baseModelOf) } : {}),
     ...(keyFile === undefined ? {} : { apiKey: readKey(keyFile) }),
+    ...(resultTtlMs === undefined ? {} : { resultTtlMs: positiveNumber('--result-ttl-ms', resultTtlMs) }),
   };
 }
 
@@ -46,6 +50,7 @@ interface ProcessFlags {
   readonly 'inference-port': string;
   readonly 'base-model': readonly string[];
   readonly 'key-file'?: string | undefined;
+  readonly 'result-ttl-ms'?: string | undefined;
 }
 
 function parseFlags(args: readonly string[]): ProcessFlags {
@@ -60,6 +65,12 @@ function portNumber(flag: string, text: string): number {
   const port = Number(text);
   if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw wrongFlag(`${flag} is "${text}"`, 'Give a port between 0 and 65535; 0 takes any free one.');
+}
+
+function positiveNumber(flag: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0 && value <= 0xffff_ffff) return value;
+  throw wrongFlag(`${flag} is "${text}"`, 'Give a whole number of milliseconds above 0.');
 }
 
 function baseModelOf(name: string): (typeof baseModels)[number] {

@@ -19,6 +19,8 @@ export interface CpuRuntimeOptions {
   readonly inferencePort?: number;
   /** Key that gRPC clients must send; the model API asks for none. @default none: everybody on this machine may train */
   readonly apiKey?: string;
+  /** How long results of operations are kept, in milliseconds. @default 3600000 */
+  readonly resultTtlMs?: number;
   /** The base models that clients may choose from. @default all of this package */
   readonly baseModels?: readonly BaseModel[];
   /** @default systemClock */
@@ -70,13 +72,14 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
     onClose: () => stop(server),
   });
   try {
-    const { apiKey, port = 0 } = options;
+    const { apiKey, port = 0, resultTtlMs } = options;
     const { address, close } = await serveRuntime({
       engine,
       port,
       host,
       clock,
       ...(apiKey !== undefined && { apiKey }),
+      ...(resultTtlMs !== undefined && { limits: { resultTtlMs } }),
     });
     return { address, inferenceUrl, close };
   } catch (error) {

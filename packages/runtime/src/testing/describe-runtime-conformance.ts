@@ -5,6 +5,7 @@ import { describeDeath } from './cases/death.ts';
 import { describeExports } from './cases/exports.ts';
 import { describeFeatures } from './cases/features.ts';
 import { describeGradients } from './cases/gradients.ts';
+import { describeKilling } from './cases/killing.ts';
 import { describeLosses } from './cases/losses.ts';
 import { describeMetrics } from './cases/metrics.ts';
 import { describeModels } from './cases/models.ts';
@@ -54,5 +55,6 @@ export function describeRuntimeConformance(options: RuntimeConformanceOptions): 
     describeExports(bench);
     describeMetrics(bench);
     describeDeath(bench);
+    describeKilling(bench);
   });
 }

@@ -8,9 +8,16 @@ import {
   type OperationKeySchema,
 } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { type Operation, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
-import { SubmitBatchRequestSchema, type SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import {
+  type SubmitBatchRequest,
+  SubmitBatchRequestSchema,
+  type SubmitBatchResponse,
+} from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type { UploadCall } from '../grpc/service-client.ts';
 import { encodeBatch } from '../wire/batch.ts';
 import type { RawClient } from './raw-client.ts';
+
+type OpenUpload = UploadCall<SubmitBatchRequest, SubmitBatchResponse>;
 
 type Header = MessageInitShape<typeof BatchHeaderSchema>;
 
@@ -79,14 +86,20 @@ function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): 
   };
 }
 
-function sendUpload(client: RawClient, { header, payload }: RawUpload): Promise<SubmitBatchResponse> {
-  const { stream, response } = client.training.submitBatch();
-  stream.write(create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }));
+/** Sends the header and the payload, if there is one, and leaves the upload open. */
+export function openUpload(client: RawClient, { header, payload }: RawUpload): OpenUpload {
+  const upload = client.training.submitBatch();
+  upload.stream.write(create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }));
   if (payload !== null) {
     const value = { offset: 0, data: payload };
-    stream.write(create(SubmitBatchRequestSchema, { part: { case: 'chunk', value } }));
-    stream.end();
+    upload.stream.write(create(SubmitBatchRequestSchema, { part: { case: 'chunk', value } }));
   }
+  return upload;
+}
+
+function sendUpload(client: RawClient, upload: RawUpload): Promise<SubmitBatchResponse> {
+  const { stream, response } = openUpload(client, upload);
+  if (upload.payload !== null) stream.end();
   return response;
 }
 

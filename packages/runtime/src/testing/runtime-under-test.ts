@@ -6,6 +6,11 @@ export interface StartRuntimeOptions {
   readonly directory: string;
   /** The key that clients must send. */
   readonly apiKey: string;
+  /**
+   * How long it should keep the results of finished operations, in milliseconds. A runtime that cannot be told ignores
+   * it, and is not tested for it: its capabilities say so. @default as it likes
+   */
+  readonly resultTtlMs?: number;
 }
 
 /** A runtime that the suite has started. */

@@ -5,9 +5,14 @@ import { fileURLToPath } from 'node:url';
 import type { RuntimeUnderTest, StartRuntimeOptions } from '../../src/testing/index.ts';
 
 /** Starts the test runtime as a process. */
-export async function startBagRuntime({ directory, apiKey }: StartRuntimeOptions): Promise<RuntimeUnderTest> {
+export async function startBagRuntime({
+  directory,
+  apiKey,
+  resultTtlMs,
+}: StartRuntimeOptions): Promise<RuntimeUnderTest> {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
   const args = ['--conditions=@agentlightning/source', main, '--directory', directory, '--key', apiKey];
+  if (resultTtlMs !== undefined) args.push('--ttl', String(resultTtlMs));
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });

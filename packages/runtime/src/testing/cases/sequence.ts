@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
@@ -89,6 +90,32 @@ export function describeSequence(bench: Bench): void {
       expect(late).toMatchObject({ code: 'PRECONDITION_FAILED' });
       const { model: info } = await training.getModel({ modelId: model.modelId });
       expect(info).toMatchObject({ nextSeq: 3, policyVersion: 1 });
+    });
+
+    it('forgets a result after its time, and says that it did', async () => {
+      const resultTtlMs = 100;
+      const runtime = await bench.startAnother(await bench.directory(), { resultTtlMs });
+      const client = bench.raw(bench.apiKey, runtime.address);
+      if ((await client.runtime.getCapabilities({})).resultTtlMs !== resultTtlMs) return;
+      const baseModel = await bench.baseModelOf(await bench.connect());
+      const model = await openRawModel(client, bench.newModelId(), baseModel);
+      await client.training.publishSamplerWeights({ key: model.key(1) });
+      await model.ended(1);
+      let seq = 2;
+      const outcome = async (): Promise<unknown> => {
+        await client.training.publishSamplerWeights({ key: model.key(seq) });
+        seq += 1;
+        await sleep(resultTtlMs / 2);
+        const asking = client.training.getOperation({ modelId: model.modelId, seq: 1 });
+        return asking.then(
+          () => null,
+          () => refusalOf(asking),
+        );
+      };
+      await expect.poll(outcome, { timeout: 20_000 }).toMatchObject({
+        reason: ErrorReason.RESULT_EXPIRED,
+        code: 'NOT_FOUND',
+      });
     });
 
     it('does not know an operation that never came', async () => {

@@ -7,9 +7,11 @@ import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb
 import { decodeBatch, sha256 } from '../../wire/batch.ts';
 import { packArray } from '../../wire/packed-array.ts';
 import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
-import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
+import { type Bench, fingerprintOfModel, plainLoss, trainOnce } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
 import type { RawUpload } from '../raw-model.ts';
+
+const mebibyte = 1024 * 1024;
 
 /** How batches get in, or do not. */
 export function describeUploads(bench: Bench): void {
@@ -51,6 +53,24 @@ export function describeUploads(bench: Bench): void {
       }
       expect(norms[0]).toBeGreaterThan(0);
       expect(norms[0]).toBe(norms[1]);
+    });
+
+    it('takes a batch much larger than a message, as what it is', async () => {
+      const { maxBatchBytes } = await bench.raw().runtime.getCapabilities({});
+      const size = Math.min(bench.settings.largeBatchBytes, maxBatchBytes) - mebibyte / 2;
+      const count = Math.max(4, Math.floor(size / mebibyte));
+      const seeds = Array.from({ length: count }, (_, at) => at % 13);
+      // Ids are free text, so that a batch can be large without much to compute.
+      const rolloutId = 'x'.repeat(Math.floor(size / count) - 400);
+      const fingerprints = [];
+      for (const batch of [aBatch(seeds), aBatch(seeds, { rolloutId })]) {
+        const model = await bench.model();
+        await trainOnce(model, batch);
+        fingerprints.push(await fingerprintOfModel(model, batchOfFour));
+      }
+      const [small, large] = fingerprints;
+      if (small !== undefined && large !== undefined) bench.expectSame(large, small);
+      expect(fingerprints).toHaveLength(2);
     });
 
     it('takes no number for an upload that breaks off', async () => {

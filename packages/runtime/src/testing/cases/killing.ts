@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import type { RuntimeModel } from '../../client/runtime-model.ts';
+import { aBatch, batchOfFour } from '../a-batch.ts';
+import { type Bench, fingerprintOfModel, plainLoss, trainOnce } from '../bench.ts';
+import { openRawClient } from '../raw-client.ts';
+import { openRawModel, openUpload } from '../raw-model.ts';
+
+const secondBatch = aBatch([5, 6, 7, 8]);
+const modelId = 'killed';
+
+/** What a runtime is doing when it is killed; resolves when it is doing it. */
+const moments: readonly (readonly [doing: string, begin: (model: RuntimeModel, place: Place) => Promise<unknown>])[] = [
+  ['an upload', (_model, place) => uploadHalf(place)],
+  ['a pass over a batch', (model) => model.forwardBackward(aBatch(manySeeds), plainLoss)],
+  [
+    'a step',
+    async (model) => {
+      await model.forwardBackward(aBatch(manySeeds), plainLoss);
+      await model.optimStep({ learningRate: 0.05 });
+    },
+  ],
+  [
+    'a checkpoint over an older one of the same name',
+    // Large, so that it takes a while to write.
+    (model) => model.saveCheckpoint('safe', { step: 2, filler: 'x'.repeat(3 * 1024 * 1024) }),
+  ],
+];
+
+interface Place {
+  readonly address: string;
+  readonly apiKey: string;
+  readonly baseModel: string;
+}
+
+const manySeeds = Array.from({ length: 100 }, (_, at) => at % 13);
+
+/** Killed at any moment, a runtime has its last whole checkpoint, and goes on from it as if nothing had been. */
+export function describeKilling(bench: Bench): void {
+  describe('a runtime that is killed', () => {
+    it.each(moments)('in %s goes on from a whole checkpoint bit for bit', async (_doing, begin) => {
+      const directory = await bench.directory();
+      const first = await bench.startAnother(directory);
+      const connection = await bench.connect({ address: first.address, reconnectTimeoutMs: 1_000 });
+      const baseModel = await bench.baseModelOf(connection);
+      const model = await connection.createModel({ baseModel, modelId, seed: 1 });
+      await trainOnce(model, batchOfFour);
+      await (await model.saveCheckpoint('safe', { step: 1 })).result;
+      await trainOnce(model, secondBatch);
+      const expected = await fingerprintOfModel(model, batchOfFour);
+      await begin(model, { address: first.address, apiKey: bench.apiKey, baseModel });
+      await first.kill();
+
+      const second = await bench.startAnother(directory);
+      const again = await bench.connect({ address: second.address });
+      const resumed = await again.createModel({ baseModel, modelId, seed: 1 });
+      const checkpoints = await resumed.listCheckpoints();
+      expect(checkpoints).toHaveLength(1);
+      const [checkpoint] = checkpoints;
+      expect(checkpoint?.clientState['step']).toBe(checkpoint?.step);
+      await (await resumed.loadCheckpoint(checkpoint?.uri ?? '')).result;
+      if (checkpoint?.step === 1) await trainOnce(resumed, secondBatch);
+      bench.expectSame(await fingerprintOfModel(resumed, batchOfFour), expected);
+    });
+  });
+}
+
+/** Sends the header and half of the bytes, and leaves it at that. */
+async function uploadHalf({ address, apiKey, baseModel }: Place): Promise<void> {
+  const client = openRawClient(address, apiKey);
+  const model = await openRawModel(client, modelId, baseModel);
+  const { model: info } = await client.training.getModel({ modelId });
+  const { header, payload } = model.upload(info?.nextSeq ?? 0, aBatch(manySeeds));
+  const half = payload?.subarray(0, payload.byteLength / 2) ?? null;
+  const { response } = openUpload(client, { header, payload: half });
+  response.catch(() => client.close());
+  // Answered behind the upload on the same connection, so what was sent of it has come.
+  await client.runtime.getCapabilities({});
+}
