@@ -1,3 +1,10 @@
+export { defineConfig } from './config/define-config.ts';
+export type {
+  EndpointRuntimeConfig,
+  OptimizerConfig,
+  PromptConfig,
+  PromptSearchConfig,
+} from './config/prompt-search-config.ts';
 export type { ResolvedConfig } from './config/resolve-config.ts';
 export type {
   EvaluationConfig,
@@ -7,13 +14,14 @@ export type {
   StoreConfig,
   TrainConfig,
 } from './config/train-config.ts';
-export { defineConfig } from './config/train-config.ts';
 export type { TrainOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {
   EvaluationPhase,
   EvaluationSummary,
+  PromptsOutcome,
   RolloutPhase,
+  SearchStart,
   StepSummary,
   TrainingEvent,
   TrainingListener,

@@ -1,11 +1,17 @@
-import { AgentLightningError, type RunStatus, type Store } from '@agentlightning/core';
-import { type ResolvedConfig, resolveConfig } from './config/resolve-config.ts';
+import { AgentLightningError, type Run, type RunStatus, type Store } from '@agentlightning/core';
+import type { PromptSearchConfig } from './config/prompt-search-config.ts';
+import type { ResolvedConfig } from './config/resolve-config.ts';
+import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
+import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { TrainConfig } from './config/train-config.ts';
 import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './loop/open-session.ts';
 import { trainedPolicies } from './loop/session-policies.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import type { TrainingSession } from './loop/training-session.ts';
+import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } from './prompt-search/open-search.ts';
+import { searchLoop } from './prompt-search/search-loop.ts';
+import { summariseSearch } from './prompt-search/summarise-search.ts';
 import type { TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** How to run a training. */
@@ -33,18 +39,19 @@ export interface TrainOptions {
  * ```
  */
 export class Trainer<TTask = unknown> {
-  readonly #config: ResolvedConfig;
+  readonly #config: ResolvedRun;
 
   /**
-   * @param config - what to train, with defaults as documented at {@link TrainConfig}
+   * @param config - what to train, with defaults as documented at {@link TrainConfig}; or which prompts to make better,
+   *   with those of {@link PromptSearchConfig}
    * @throws AgentLightningError CONFIG when a key or value is wrong
    */
-  constructor(config: TrainConfig<TTask>) {
-    this.#config = resolveConfig(config, process.cwd());
+  constructor(config: TrainConfig<TTask> | PromptSearchConfig<TTask>) {
+    this.#config = resolveRun(config, process.cwd());
   }
 
   /**
-   * Trains until the configured steps are done.
+   * Trains until the configured steps are done, or searches until the budget of the search is spent.
    *
    * @throws AgentLightningError when the run cannot go on; nothing finished is lost, and `resume` goes on
    */
@@ -53,11 +60,10 @@ export class Trainer<TTask = unknown> {
   }
 }
 
-/** Trains with a configuration that is resolved already; what the `agl` command calls. */
-export async function trainWith(config: ResolvedConfig, options: TrainOptions = {}): Promise<TrainingSummary> {
+/** Trains, or searches, with a configuration that is resolved already; what the `agl` command calls. */
+export async function trainWith(config: ResolvedRun, options: TrainOptions = {}): Promise<TrainingSummary> {
   const closers: Closer[] = [];
-  const sessionOptions: SessionOptions = {
-    config,
+  const sessionOptions: RunOptions = {
     runId: options.runId ?? null,
     resume: options.resume ?? null,
     store: options.store ?? null,
@@ -65,20 +71,62 @@ export async function trainWith(config: ResolvedConfig, options: TrainOptions = 
     signal: options.signal ?? new AbortController().signal,
     onOpen: (close) => closers.unshift(close),
   };
-  const summary = await trainThenClose(sessionOptions, closers);
+  const summary = isPromptSearch(config)
+    ? await runThenClose(searchWork(config, sessionOptions), sessionOptions, closers)
+    : await runThenClose(trainingWork(config, sessionOptions), sessionOptions, closers);
   // The last thing that is said: nothing of the run is open any more.
   sessionOptions.emit({ type: 'finished', summary });
   return summary;
 }
 
-async function trainThenClose(options: SessionOptions, closers: readonly Closer[]): Promise<TrainingSummary> {
-  let run: OpenRun | null = null;
+/** What every run is opened with, whatever it does. */
+type RunOptions = Omit<SessionOptions, 'config'>;
+
+/** A run in its store. */
+type StoredRun = Pick<OpenRun, 'store' | 'run' | 'lease'>;
+
+/** What a kind of run does, from its place in the store to its summary. */
+interface RunWork<TRun extends StoredRun> {
+  readonly open: () => Promise<TRun>;
+  readonly work: (run: TRun) => Promise<TrainingSummary>;
+  /** Of a run that is finished: what it came to. */
+  readonly summarise: (run: TRun) => TrainingSummary;
+}
+
+function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<OpenRun> {
+  const whole: SessionOptions = { ...options, config };
+  return {
+    open: () => openRun(whole),
+    work: async (run) => {
+      const session = await openSession(run, whole);
+      options.emit(startedEvent(session));
+      return await trainingLoop(session);
+    },
+    summarise: ({ run, state }) => {
+      return summariseRun({ run, state, storeUrl: config.storeUrl, seconds: secondsOf(run) });
+    },
+  };
+}
+
+function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<OpenSearch> {
+  const whole: SearchOptions = { ...options, config };
+  return {
+    open: () => openSearch(whole),
+    work: async (run) => await searchLoop(await openSearchSession(run, whole)),
+    summarise: ({ run, state }) => summariseSearch({ run, config, state, seconds: secondsOf(run) }),
+  };
+}
+
+async function runThenClose<TRun extends StoredRun>(
+  { open, work, summarise }: RunWork<TRun>,
+  options: RunOptions,
+  closers: readonly Closer[],
+): Promise<TrainingSummary> {
+  let run: TRun | null = null;
   try {
-    run = await openRun(options);
-    if (run.run.status === 'finished') return summaryOfFinished(run, options);
-    const session = await openSession(run, options);
-    options.emit(startedEvent(session));
-    return await trainingLoop(session);
+    run = await open();
+    // The trainer that finished the run may have died before it could say so; then it is said now.
+    return run.run.status === 'finished' ? summarise(run) : await work(run);
   } catch (error) {
     const isStopped = options.signal.aborted;
     if (run !== null) await leaveRun(run, isStopped ? 'stopped' : 'failed');
@@ -88,14 +136,12 @@ async function trainThenClose(options: SessionOptions, closers: readonly Closer[
   }
 }
 
-/** The trainer that finished the run may have died before it could say so; then it is said now. */
-function summaryOfFinished({ run, state }: OpenRun, { config }: SessionOptions): TrainingSummary {
-  const seconds = (run.updateTimeMs - run.createTimeMs) / 1000;
-  return summariseRun({ run, state, storeUrl: config.storeUrl, seconds });
+function secondsOf({ createTimeMs, updateTimeMs }: Run): number {
+  return (updateTimeMs - createTimeMs) / 1000;
 }
 
 /** Says in the store how the run was left, unless another trainer has it. */
-async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus): Promise<void> {
+async function leaveRun({ store, run, lease }: StoredRun, status: RunStatus): Promise<void> {
   try {
     await lease.renew();
     await store.updateRun(run.runId, { status });
@@ -105,7 +151,7 @@ async function leaveRun({ store, run, lease }: OpenRun, status: RunStatus): Prom
 }
 
 /** Whatever goes wrong when one thing is closed, the others must be closed too, and the run's outcome stands. */
-async function closeQuietly(close: Closer, { emit }: SessionOptions): Promise<void> {
+async function closeQuietly(close: Closer, { emit }: RunOptions): Promise<void> {
   try {
     await close();
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@agentlightning/core';
+import type { JsonObject, JudgedPrompts, PromptSearchBudget } from '@agentlightning/core';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
@@ -40,7 +40,7 @@ export interface TrainingSummary {
   readonly isImproved: boolean;
   /** Probability of a change at least this large by chance. */
   readonly pValue: number;
-  /** Mean training reward of each step, in order. */
+  /** Mean training reward of each step, in order; of a search, the best score after each version. */
   readonly rewardCurve: readonly number[];
   /** Wall time of this process, in seconds. */
   readonly seconds: number;
@@ -50,6 +50,37 @@ export interface TrainingSummary {
   /** Where the run's data lies. */
   readonly dataDir: string;
   readonly storeUrl: string;
+  /** What a search for prompts found. @default absent, of a training */
+  readonly prompts?: PromptsOutcome;
+}
+
+/** What a search for prompts found. */
+export interface PromptsOutcome {
+  /** Every version that was judged, in the order they were made; the first one is what the search began with. */
+  readonly versions: readonly JudgedPrompts[];
+  /** The best of them. */
+  readonly best: string;
+  /** `finished`: the search did all it was told to; `budget`: another round would have cost more than it may. */
+  readonly ended: 'finished' | 'budget';
+  /** Which tasks `before` and `after` are about. Those of `validation` also chose the best version, which flatters it. */
+  readonly measuredOn: 'test' | 'validation';
+  /** How often the agent was run on a task, without what `test` took. */
+  readonly rollouts: number;
+  /** How often the optimiser model was asked. */
+  readonly optimizerCalls: number;
+  /** Where the outcome was written, as JSON. */
+  readonly file: string;
+}
+
+/** What a search for prompts sets out with. */
+export interface SearchStart extends PromptSearchBudget {
+  readonly validationTasks: number;
+  /** The names of the prompts. */
+  readonly prompts: readonly string[];
+  /** The model that criticises and rewrites. */
+  readonly optimizer: string;
+  /** How many versions there are already; above 0 when resumed. */
+  readonly versions: number;
 }
 
 /** What happens in a training run, as it happens. */
@@ -66,6 +97,8 @@ export type TrainingEvent =
       readonly algorithm: string;
       readonly model: string;
       readonly device: string;
+      /** @default absent, of a training */
+      readonly search?: SearchStart;
     }
   | {
       readonly type: 'evaluated';
@@ -89,6 +122,26 @@ export type TrainingEvent =
       /** Of which policy; null where the run names none. */
       readonly policy: string | null;
     }
+  | {
+      /** A version of the prompts was tried on validation tasks. */
+      readonly type: 'prompts-judged';
+      readonly version: string;
+      /** Its mean reward; null when nobody judged it. */
+      readonly score: number | null;
+      readonly scoredTasks: number;
+      /** The versions that it was made of. */
+      readonly parents: readonly string[];
+      /** The highest score so far. */
+      readonly bestScore: number | null;
+    }
+  | ({
+      readonly type: 'search-progress';
+      /** How many rollouts have ended, and how many are under way. */
+      readonly rollouts: number;
+      readonly running: number;
+      readonly optimizerCalls: number;
+      readonly bestScore: number | null;
+    } & PromptSearchBudget)
   | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 

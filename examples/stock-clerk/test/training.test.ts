@@ -41,7 +41,7 @@ function withAdvantages(change: (estimate: AdvantageEstimate) => readonly number
       return { ...estimate, advantages: change(estimate) };
     },
   };
-  if (algorithm?.type !== 'grpo') throw new Error('the example is trained by grpo');
+  if (typeof algorithm !== 'object' || algorithm.type !== 'grpo') throw new Error('the example is trained by grpo');
   // Measured often enough that chance alone does not look like learning.
   return { algorithm: { ...algorithm, advantage }, steps: 8, evaluation: { tasks: 64, rolloutsPerTask: 4 } };
 }

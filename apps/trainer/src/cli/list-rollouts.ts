@@ -7,8 +7,8 @@ import {
   type RolloutStatus,
   type RunStatistics,
 } from '@agentlightning/core';
+import { textTable } from '../report/text-table.ts';
 import { openExistingStore } from './open-existing-store.ts';
-import { textTable } from './text-table.ts';
 
 /** The flags of `agl rollouts`. */
 export interface RolloutsFlags {

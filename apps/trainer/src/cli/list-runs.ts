@@ -1,7 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
+import { textTable } from '../report/text-table.ts';
 import { openExistingStore } from './open-existing-store.ts';
-import { textTable } from './text-table.ts';
 
 /** The flags of `agl runs`. */
 export interface RunsFlags {

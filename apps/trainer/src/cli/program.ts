@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addDatasetCommand } from './dataset-command.ts';
 import { addGatewayCommand } from './gateway-command.ts';
 import type { ProgramOptions } from './program-options.ts';
+import { addPromptsCommand } from './prompts-command.ts';
 import { addRolloutsCommand } from './rollouts-command.ts';
 import { addRunsCommand } from './runs-command.ts';
 import { addRuntimeCommand } from './runtime-command.ts';
@@ -13,7 +14,9 @@ import { addTrainCommand } from './train-command.ts';
 /** The `agl` command with all its sub-commands. */
 export function buildProgram(options: ProgramOptions): Command {
   const program = new Command('agl')
-    .description('Train AI agents: reinforcement learning for agents written in TypeScript.')
+    .description(
+      'Train AI agents written in TypeScript: reinforcement learning of their models, search for better prompts.',
+    )
     .version(packageVersion(), '-v, --version', 'the version of this package')
     .showSuggestionAfterError()
     .showHelpAfterError('(run with --help for the flags)')
@@ -22,6 +25,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addRunsCommand(program);
   addRolloutsCommand(program);
   addShowCommand(program);
+  addPromptsCommand(program);
   addDatasetCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { AgentLightningError, type CollectedRollout } from '@agentlightning/core';
 import { type ConfigOverrides, loadConfig } from '../config/load-config.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { isPromptSearch } from '../config/resolve-run.ts';
 import { redirectConsole } from '../report/agent-console.ts';
 import { jsonReport } from '../report/json-report.ts';
 import { plainReport } from '../report/plain-report.ts';
@@ -64,7 +65,10 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
       ...(flags.run === undefined ? {} : { runId: flags.run }),
     });
     report.close();
-    if (!isJson) process.stdout.write(summaryText(summary, await loadExamples(config, summary), command));
+    if (!isJson)
+      process.stdout.write(
+        summaryText(summary, await loadExamples(isPromptSearch(config) ? config.shared : config, summary), command),
+      );
     return summary.isImproved ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     report.close();
@@ -147,7 +151,7 @@ function withResume(error: unknown, resume: string): unknown {
 }
 
 async function loadExamples(
-  config: ResolvedConfig,
+  config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
   summary: TrainingSummary,
 ): Promise<{ before: CollectedRollout | null; after: CollectedRollout | null }> {
   const store = await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey });

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { AccessKey, AccessScope } from '@agentlightning/store';
+import { textTable } from '../report/text-table.ts';
 import { openLocalStore } from '../runtime/open-any-store.ts';
-import { textTable } from './text-table.ts';
 import { writeOutcome } from './write-outcome.ts';
 
 /** The flags of every `agl store keys` command. */

@@ -2,19 +2,19 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
-import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
+import { type ResolvedRun, resolveRun } from './resolve-run.ts';
 
 /** Values from the command line that replace those of the file. */
 export type ConfigOverrides = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a configuration file: a module whose default export is a {@link TrainConfig}.
+ * Reads a configuration file: a module whose default export is what `defineConfig` returns.
  *
  * TypeScript is read as it is; Node strips the types.
  *
  * @throws AgentLightningError CONFIG when the file is missing, fails to load, or has a wrong key
  */
-export async function loadConfig(file: string, overrides: ConfigOverrides = {}): Promise<ResolvedConfig> {
+export async function loadConfig(file: string, overrides: ConfigOverrides = {}): Promise<ResolvedRun> {
   const full = path.resolve(file);
   if (!existsSync(full)) {
     throw new AgentLightningError({
@@ -32,7 +32,7 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
       remedy: 'Write `export default defineConfig({ … })`.',
     });
   }
-  return resolveConfig({ ...config, ...overrides }, path.dirname(full));
+  return resolveRun({ ...config, ...overrides }, path.dirname(full));
 }
 
 async function importModule(file: string): Promise<Record<string, unknown>> {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { AgentLightningError, parse } from '@agentlightning/core';
 import type { Upstream } from '@agentlightning/gateway';
 import { z } from 'zod';
+import { secretFromEnvironment } from './secret-from-environment.ts';
 
 /** An upstream as a file tells it: keys are in the environment, and the file names the variables. */
 const entrySchema = z.strictObject({
@@ -40,13 +41,8 @@ function headersOf(names: Readonly<Record<string, string>>, environment: NodeJS.
 }
 
 function secretOf(name: string, environment: NodeJS.ProcessEnv): string {
-  const secret = environment[name];
-  if (secret !== undefined && secret !== '') return secret;
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `the environment variable ${name}, which the upstreams name, is not set`,
-    remedy: `Set it: ${name}=… agl gateway ….`,
-  });
+  const request = { name, namedBy: 'the upstreams', example: `${name}=… agl gateway …` };
+  return secretFromEnvironment(environment, request);
 }
 
 async function readJson(file: string): Promise<unknown> {

@@ -1,11 +1,10 @@
 import path from 'node:path';
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
-import { AgentLightningError } from '@agentlightning/core';
 import type { AttemptTokens } from '@agentlightning/core/protocol';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
-import { nearestName } from './nearest-name.ts';
+import { configError, type KnownKeys } from './config-error.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
 import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
 
@@ -115,7 +114,7 @@ const configSchema = z.strictObject({
  */
 export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
   const result = configSchema.safeParse(value);
-  if (!result.success) throw configError(result.error.issues);
+  if (!result.success) throw configError(result.error.issues, knownKeys, searchHint);
   const { store, runtime, evaluation, algorithm, policies, gatewayUrl, taskSchema, ...optional } = result.data;
   const { stopAtReward, tokenSecret, ...rest } = optional;
   const dataDir = path.resolve(folder, rest.dataDir);
@@ -148,16 +147,13 @@ function storeAddress(url: string, folder: string): string {
   return file === undefined ? url : `sqlite:${path.resolve(folder, file)}`;
 }
 
-function configError(issues: readonly z.core.$ZodIssue[]): AgentLightningError {
-  const lines = issues.map((issue) => {
-    const where = issue.path.map(String).join('.');
-    if (issue.code !== 'unrecognized_keys') return `${where || 'the configuration'}: ${issue.message}`;
-    return issue.keys.map((key) => unknownKeyMessage(key, where)).join('; ');
-  });
-  return new AgentLightningError({ code: 'CONFIG', message: lines.join('; '), details: { issues: lines } });
+/** Keys that only a search for prompts has. */
+function searchHint(key: string): string | null {
+  if (!['prompts', 'optimizer', 'failedReward', 'missingReward', 'promptsFile'].includes(key)) return null;
+  return "it is of a search for better prompts: algorithm 'apo' or 'gepa'";
 }
 
-const knownKeys: Readonly<Record<string, readonly string[]>> = {
+const knownKeys: KnownKeys = {
   '': Object.keys(configSchema.shape),
   tasks: Object.keys(tasksSchema.shape),
   store: Object.keys(storeSchema.shape),
@@ -167,9 +163,3 @@ const knownKeys: Readonly<Record<string, readonly string[]>> = {
   'policies.*': Object.keys(policySchema.shape),
   'evaluation.sampling': Object.keys(samplingSchema.shape),
 };
-
-function unknownKeyMessage(key: string, where: string): string {
-  const full = where === '' ? key : `${where}.${key}`;
-  const nearest = nearestName(key, knownKeys[where.replace(/^policies\.[^.]+$/, 'policies.*')] ?? []);
-  return `unknown key "${full}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;
-}

@@ -1,4 +1,4 @@
-import type { AlgorithmOptions } from '@agentlightning/algorithms';
+import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
 
@@ -83,8 +83,8 @@ export interface TrainConfig<TTask = unknown> {
   };
   /** Checks each task; a wrong line is reported with file, line and field. @default any JSON object */
   readonly taskSchema?: z.ZodType<TTask>;
-  /** How to learn. @default { type: 'grpo' } with vetted defaults */
-  readonly algorithm?: AlgorithmOptions;
+  /** How to learn: a name, or a name with options. @default 'grpo' with vetted defaults */
+  readonly algorithm?: AlgorithmType | AlgorithmOptions;
   /**
    * Several models in one run, by name: one for each agent, say. Each is trained on the calls that it answered, with
    * batches, optimizer and checkpoints of its own; rollouts and evaluations are shared. Each is also a resource of this
@@ -131,20 +131,4 @@ export interface TrainConfig<TTask = unknown> {
   readonly dataDir?: string;
   /** Everything drawn at random comes from it. @default 0 */
   readonly seed?: number;
-}
-
-/**
- * Types a configuration; returns it as it is.
- *
- * @example
- * ```ts
- * export default defineConfig({
- *   agent: stockClerk,
- *   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
- *   steps: 20,
- * });
- * ```
- */
-export function defineConfig<TTask>(config: TrainConfig<TTask>): TrainConfig<TTask> {
-  return config;
 }

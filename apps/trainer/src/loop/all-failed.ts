@@ -25,6 +25,6 @@ export async function failureText(store: Store, { rollout }: CollectedRollout): 
 }
 
 /** Whether a model call of the rollout failed because the model endpoint did; the gateway says so in its record. */
-function hasUnansweredCall({ spans }: CollectedRollout): boolean {
+export function hasUnansweredCall({ spans }: CollectedRollout): boolean {
   return spans.some((span) => modelCallFromSpan(span)?.untrainableReason?.startsWith('[UPSTREAM_FAILED]') === true);
 }

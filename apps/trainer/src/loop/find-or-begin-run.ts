@@ -61,7 +61,8 @@ function atCheckpoint(state: RunState): RunState {
   };
 }
 
-function checkRunId(runId: string): string {
+/** @throws AgentLightningError CONFIG for an id that cannot be one */
+export function checkRunId(runId: string): string {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(runId)) return runId;
   throw new AgentLightningError({
     code: 'CONFIG',

@@ -54,7 +54,8 @@ export function assertSameShape(run: Run, shape: JsonObject): void {
   });
 }
 
-function fingerprint(tasks: readonly JsonValue[]): string {
+/** How many tasks there are, and which. */
+export function fingerprint(tasks: readonly JsonValue[]): string {
   const digest = createHash('sha256').update(JSON.stringify(tasks)).digest('hex').slice(0, 12);
   return `${tasks.length} tasks (${digest})`;
 }

@@ -46,7 +46,11 @@ const summary = z.object({
   failed: z.int(),
 });
 
-const evaluation = summary.extend({ rewards: z.array(z.number()), rolloutIds: z.array(z.string()) });
+/** An evaluation in the state of a run. */
+export const evaluationSchema: z.ZodType<StoredEvaluation> = summary.extend({
+  rewards: z.array(z.number()),
+  rolloutIds: z.array(z.string()),
+});
 
 /** States of before there were several policies name one checkpoint, without the policy. */
 const savedStep: z.ZodType<SavedStep> = z.union([
@@ -58,8 +62,8 @@ const runState: z.ZodType<RunState> = z.object({
   finishedStep: z.int().min(0),
   checkpoint: savedStep.nullable(),
   checkpoints: z.array(savedStep),
-  before: evaluation.nullable(),
-  after: evaluation.nullable(),
+  before: evaluationSchema.nullable(),
+  after: evaluationSchema.nullable(),
   evaluations: z.array(z.object({ step: z.int(), summary })),
   rewardCurve: z.array(z.number()),
   seed: z.int(),

@@ -31,7 +31,7 @@ export function summariseRun(options: {
 }
 
 /** The first task whose reward rose most: its rollout before, and the one after. */
-function pickExamples(
+export function pickExamples(
   before: StoredEvaluation,
   after: StoredEvaluation,
 ): { readonly before: string | null; readonly after: string | null } {

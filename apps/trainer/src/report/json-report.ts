@@ -1,4 +1,4 @@
-import type { TrainingEvent } from '../training-event.ts';
+import type { PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
 import type { Report } from './report.ts';
 
 /**
@@ -31,6 +31,7 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         heldout: event.heldOutTasks,
         algorithm: event.algorithm,
         device: event.device,
+        ...(event.search === undefined ? {} : { search: searchRecord(event.search) }),
       };
     case 'evaluated':
       return {
@@ -61,13 +62,46 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         uri: event.uri,
         ...(event.policy === null ? {} : { policy: event.policy }),
       };
+    case 'prompts-judged':
+      return {
+        event: 'prompts',
+        version: event.version,
+        score: event.score,
+        scored_tasks: event.scoredTasks,
+        parents: event.parents,
+        best_score: event.bestScore,
+      };
     case 'warning':
       return { event: 'warning', message: event.message };
     case 'rollout-finished':
+    case 'search-progress':
       return null;
     case 'finished':
       return doneRecord(event.summary);
   }
+}
+
+function searchRecord(search: SearchStart): Record<string, unknown> {
+  return {
+    validation: search.validationTasks,
+    prompts: search.prompts,
+    optimizer: search.optimizer,
+    max_rollouts: search.maxRollouts,
+    max_optimizer_calls: search.maxOptimizerCalls,
+    versions: search.versions,
+  };
+}
+
+function promptsRecord({ versions, best, ended, measuredOn, rollouts, optimizerCalls, file }: PromptsOutcome) {
+  return {
+    versions: versions.length,
+    best,
+    ended,
+    measured_on: measuredOn,
+    rollouts,
+    optimizer_calls: optimizerCalls,
+    file,
+  };
 }
 
 function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summary']): Record<string, unknown> {
@@ -85,5 +119,6 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
     store: summary.storeUrl,
     rollout_before: summary.exampleBefore,
     rollout_after: summary.exampleAfter,
+    ...(summary.prompts === undefined ? {} : { prompts: promptsRecord(summary.prompts) }),
   };
 }

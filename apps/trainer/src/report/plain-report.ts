@@ -1,4 +1,4 @@
-import type { TrainingEvent } from '../training-event.ts';
+import type { SearchStart, TrainingEvent } from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 
@@ -18,11 +18,7 @@ export function plainReport(write: (line: string) => void): Report {
 export function plainLine(event: TrainingEvent): string | null {
   switch (event.type) {
     case 'started':
-      return (
-        `Run ${event.runId}: ${event.algorithm} on "${event.name}", ${event.trainTasks} tasks to train on, ` +
-        `${event.heldOutTasks} held out, ${event.device}` +
-        (event.firstStep > 1 ? `, going on at step ${event.firstStep}` : '')
-      );
+      return event.search === undefined ? startedLine(event) : searchLine(event, event.search);
     case 'evaluated': {
       const { reward, ci95, rollouts, failed } = event.summary;
       const failures = failed === 0 ? '' : `, ${failed} failed`;
@@ -36,11 +32,45 @@ export function plainLine(event: TrainingEvent): string | null {
         `${Math.round(tokensPerSecond)} tokens/s  ${shortDuration(secondsLeft)} left`
       );
     }
+    case 'prompts-judged':
+      return promptsLine(event);
     case 'warning':
       return `warning: ${event.message}`;
     case 'checkpointed':
     case 'rollout-finished':
+    case 'search-progress':
     case 'finished':
       return null;
   }
+}
+
+type StartedEvent = Extract<TrainingEvent, { type: 'started' }>;
+
+function startedLine(event: StartedEvent): string {
+  return (
+    `Run ${event.runId}: ${event.algorithm} on "${event.name}", ${event.trainTasks} tasks to train on, ` +
+    `${event.heldOutTasks} held out, ${event.device}` +
+    (event.firstStep > 1 ? `, going on at step ${event.firstStep}` : '')
+  );
+}
+
+function searchLine(event: StartedEvent, search: SearchStart): string {
+  const { validationTasks, prompts, optimizer, maxRollouts, maxOptimizerCalls, versions } = search;
+  const limits = [
+    ...(maxRollouts === null ? [] : [`${maxRollouts} rollouts`]),
+    ...(maxOptimizerCalls === null ? [] : [`${maxOptimizerCalls} questions`]),
+  ];
+  return (
+    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${prompts.join(', ')}; ${event.trainTasks} tasks to ` +
+    `learn from, ${validationTasks} to choose by, ${event.heldOutTasks} held out; agent on ${event.model}, optimiser ${optimizer}` +
+    (limits.length === 0 ? '' : `; at most ${limits.join(' and ')}`) +
+    (versions > 0 ? `; going on with ${versions} versions` : '')
+  );
+}
+
+function promptsLine(event: Extract<TrainingEvent, { type: 'prompts-judged' }>): string {
+  const { version, score, scoredTasks, parents, bestScore } = event;
+  const text = score === null ? 'not judged' : `score ${score.toFixed(3)} on ${scoredTasks} tasks`;
+  const origin = parents.length === 0 ? 'the beginning' : `from ${parents.join(' and ')}`;
+  return `prompts ${version}  ${text}  ${origin}${bestScore === null ? '' : `  best ${bestScore.toFixed(3)}`}`;
 }

@@ -2,9 +2,10 @@ import { styleText } from 'node:util';
 import type { CollectedRollout } from '@agentlightning/core';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { conversationLines } from '../trace/conversation.ts';
-import type { EvaluationSummary, TrainingSummary } from '../training-event.ts';
+import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
 import { bar } from './bar.ts';
 import { shortDuration } from './number-text.ts';
+import { diffLines, versionTable } from './prompts-report.ts';
 import { rewardCurve } from './reward-curve.ts';
 
 /** A rollout to show as an example. */
@@ -13,30 +14,58 @@ export interface SummaryExamples {
   readonly after: CollectedRollout | null;
 }
 
-/** The end of a run as text: reward before and after, the curve, two rollouts, and what to do next. */
+/** The end of a run as text: reward before and after, the curve or the prompts, two rollouts, and what to do next. */
 export function summaryText(summary: TrainingSummary, examples: SummaryExamples, command = 'agl'): string {
+  const { before, after, prompts } = summary;
+  const what = prompts?.measuredOn === 'validation' ? 'validation reward' : 'held-out reward';
   const verdict = summary.isImproved
     ? styleText('green', 'The agent got better.')
-    : styleText('red', 'The held-out reward did not rise significantly.');
-  const { before, after } = summary;
+    : styleText('red', `The ${what} did not rise significantly.`);
   return [
     '',
-    `${verdict} Held-out reward ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
+    `${verdict} ${what.replace(/^./, (first) => first.toUpperCase())} ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
     '',
     evaluationLine('before', before),
     evaluationLine('after', after),
     '',
-    'Training reward, step by step',
-    ...rewardCurve(summary.rewardCurve, { width: 60, height: 5 }),
+    ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),
     '',
-    ...exampleLines('One held-out rollout before', examples.before),
+    ...exampleLines(prompts === undefined ? 'One held-out rollout before' : 'One rollout before', examples.before),
     ...exampleLines('The same task after', examples.after),
-    `Everything is in ${nearPath(summary.storeUrl)} (run ${summary.runId}); checkpoints are in ${nearPath(summary.dataDir)}.`,
+    ...placeLines(summary),
     '',
     'Try next',
     ...nextCommands(summary, command),
     '',
   ].join('\n');
+}
+
+function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] {
+  return ['Training reward, step by step', ...rewardCurve(curve, { width: 60, height: 5 })];
+}
+
+function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome): readonly string[] {
+  const first = versions[0];
+  const found = versions.find(({ version }) => version === best);
+  const why = outcome.ended === 'budget' ? 'until another round would have cost more than it may' : 'to its end';
+  return [
+    ...(measuredOn === 'validation'
+      ? ['These tasks chose the best prompts too, which flatters them; `tasks.test` would be measured apart.', '']
+      : []),
+    `${versions.length} versions, ${outcome.rollouts} rollouts, ${outcome.optimizerCalls} questions; the search went on ${why}.`,
+    '',
+    ...versionTable(versions, best).map((line) => `  ${line}`),
+    ...(first === undefined || found === undefined || found === first
+      ? ['', 'Nothing better was found than what the search began with.']
+      : ['', ...diffLines(first, found)]),
+  ];
+}
+
+function placeLines(summary: TrainingSummary): readonly string[] {
+  const { storeUrl, runId, dataDir, prompts } = summary;
+  const place = `Everything is in ${nearPath(storeUrl)} (run ${runId})`;
+  if (prompts === undefined) return [`${place}; checkpoints are in ${nearPath(dataDir)}.`];
+  return [`${place}; the prompts are in ${nearPath(prompts.file)}.`];
 }
 
 /** Paths below the current folder read better without it. */
@@ -53,6 +82,9 @@ function storeFlag({ storeUrl }: TrainingSummary): string {
 function nextCommands(summary: TrainingSummary, command: string): string[] {
   const rows: (readonly [line: string, meaning: string])[] = [
     [`${command} runs${storeFlag(summary)}`, 'the runs of this store'],
+    ...(summary.prompts === undefined
+      ? []
+      : [[`${command} prompts ${summary.runId}${storeFlag(summary)}`, 'the versions and what changed'] as const]),
     ...(summary.exampleAfter === null
       ? []
       : [[`${command} show ${summary.exampleAfter}${storeFlag(summary)}`, 'the trace of that rollout'] as const]),

@@ -61,6 +61,9 @@ export function terminalReport(output: TerminalOutput): Report {
         draw({ last: event.summary, share: step / steps, doing: '' });
         break;
       }
+      case 'search-progress':
+        draw({ doing: searchText(event), share: spentShare(event) });
+        break;
       case 'finished':
         erase();
         break;
@@ -85,6 +88,19 @@ function highlighted(event: TrainingEvent): string {
 
 function doingText({ phase, finished, total }: RolloutProgress): string {
   return phase === 'step' && finished === total ? 'learning' : `${phaseTexts[phase]} ${finished}/${total}`;
+}
+
+type SearchProgressEvent = Extract<TrainingEvent, { type: 'search-progress' }>;
+
+function searchText({ rollouts, running, maxRollouts, optimizerCalls, bestScore }: SearchProgressEvent): string {
+  const best = bestScore === null ? '' : `best ${bestScore.toFixed(2)}  `;
+  const limit = maxRollouts === null ? '' : `/${maxRollouts}`;
+  return `${best}asked ${optimizerCalls}  running ${running}  rollouts ${rollouts}${limit}`;
+}
+
+/** The budget that is used up first says how far the search is. */
+function spentShare({ rollouts, maxRollouts, optimizerCalls, maxOptimizerCalls }: SearchProgressEvent): number {
+  return Math.max(rollouts / (maxRollouts ?? Infinity), optimizerCalls / (maxOptimizerCalls ?? Infinity));
 }
 
 const phaseTexts = { step: 'rollouts', before: 'held-out', during: 'held-out', after: 'held-out' } as const;

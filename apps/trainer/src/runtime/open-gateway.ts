@@ -47,7 +47,8 @@ export async function openGateway(options: {
   };
 }
 
-async function externalGateway(url: string): Promise<OpenGateway> {
+/** A gateway that runs elsewhere; throws when it does not answer. */
+export async function externalGateway(url: string): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const check = (): Promise<void> =>
     assertReachable({

@@ -1,0 +1,34 @@
+import type { PromptSearchConfig } from './prompt-search-config.ts';
+import type { TrainConfig } from './train-config.ts';
+
+/**
+ * Types a configuration; returns it as it is.
+ *
+ * @example
+ * ```ts
+ * export default defineConfig({
+ *   agent: stockClerk,
+ *   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+ *   steps: 20,
+ * });
+ * ```
+ *
+ * @example
+ * ```ts
+ * export default defineConfig({
+ *   agent: stockClerk,
+ *   algorithm: { type: 'gepa', maxRollouts: 300 },
+ *   prompts: [clerkPrompt],
+ *   tasks: { train: 'tasks/train.jsonl', validation: 'tasks/validation.jsonl' },
+ *   runtime: { type: 'endpoint', baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1-mini', apiKeyEnv: 'OPENAI_API_KEY' },
+ *   optimizer: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', apiKeyEnv: 'OPENAI_API_KEY' },
+ * });
+ * ```
+ */
+export function defineConfig<TTask>(config: PromptSearchConfig<TTask>): PromptSearchConfig<TTask>;
+export function defineConfig<TTask>(config: TrainConfig<TTask>): TrainConfig<TTask>;
+export function defineConfig<TTask>(
+  config: TrainConfig<TTask> | PromptSearchConfig<TTask>,
+): TrainConfig<TTask> | PromptSearchConfig<TTask> {
+  return config;
+}

@@ -1,0 +1,87 @@
+import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algorithms';
+import type { JsonObject } from '@agentlightning/core';
+import type { EvaluationConfig, RuntimeConfig, TrainConfig } from './train-config.ts';
+
+/** A model that is not trained: any OpenAI-compatible API. */
+export interface EndpointRuntimeConfig {
+  readonly type: 'endpoint';
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** The environment variable that holds the key. @default none is sent */
+  readonly apiKeyEnv?: string;
+  /** How many calls it gets at a time; the others wait in line. @default no limit but `concurrency` */
+  readonly maxConcurrent?: number;
+}
+
+/** The model that criticises and rewrites prompts: any OpenAI-compatible API. */
+export interface OptimizerConfig {
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** The environment variable that holds the key. @default none is sent */
+  readonly apiKeyEnv?: string;
+  /** How many questions it is asked at a time. @default 8 */
+  readonly maxConcurrent?: number;
+  /** How long an answer may take, in milliseconds. @default 180000 */
+  readonly timeoutMs?: number;
+  /** Further fields of each request, such as `{ reasoning_effort: 'low' }`. @default none */
+  readonly parameters?: JsonObject;
+}
+
+/** A prompt as a configuration gives it; what `definePrompt` makes is one. */
+export interface PromptConfig {
+  /** An f-string: `{question}` is a variable, `{{` and `}}` are braces. */
+  readonly template: string;
+  /** The variables that the template must have, no more and no fewer. @default those that it has */
+  readonly variables?: readonly string[];
+  /** The name that the agent asks for it by, where the configuration has a list. */
+  readonly name?: string;
+}
+
+/** What searches and trainings are told alike. */
+type SharedKeys =
+  | 'name'
+  | 'agent'
+  | 'taskSchema'
+  | 'store'
+  | 'tokenSecret'
+  | 'gatewayUrl'
+  | 'concurrency'
+  | 'rolloutTimeoutMs'
+  | 'maxAttempts'
+  | 'sampling'
+  | 'dataDir'
+  | 'seed';
+
+/** Everything `agl train` can be told of a search for better prompts. */
+export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TTask>, SharedKeys> {
+  /** How to search: a name, or a name with options. */
+  readonly algorithm: PromptSearchType | PromptSearchOptions;
+  /** What to begin with: the prompts that the agent defines, or templates by name. */
+  readonly prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>;
+  /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
+  readonly tasks: {
+    /** What the optimiser model sees and learns from. */
+    readonly train: string | readonly TTask[];
+    /** What versions are chosen by. It should have nothing in common with `train`. */
+    readonly validation: string | readonly TTask[];
+    /**
+     * Held out: measured with the first and the best version, and used for nothing else. The outcome on tasks that chose
+     * the winner flatters it. @default the outcome is that on `validation`
+     */
+    readonly test?: string | readonly TTask[];
+  };
+  /** The model that criticises and rewrites. */
+  readonly optimizer: OptimizerConfig;
+  /** The model that the agent asks. @default { type: 'embedded' } */
+  readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
+  /** How `tasks.test` are measured. */
+  readonly evaluation?: Omit<EvaluationConfig, 'every'>;
+  /** What a rollout counts whose agent failed; null leaves it out of every mean. @default 0 */
+  readonly failedReward?: number | null;
+  /** What a rollout counts that nobody judged; null leaves it out of every mean. @default null */
+  readonly missingReward?: number | null;
+  /** Where the outcome is written, as JSON. @default `prompts/<run>.json` in `dataDir` */
+  readonly promptsFile?: string;
+}

@@ -1,0 +1,223 @@
+import path from 'node:path';
+import { createRecipe, type PromptSearchOptions } from '@agentlightning/algorithms';
+import { AgentLightningError, type JsonObject, type PromptSearch, type PromptSet } from '@agentlightning/core';
+import { z } from 'zod';
+import { configError, type KnownKeys } from './config-error.ts';
+import type { PromptConfig } from './prompt-search-config.ts';
+import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
+import { resolvePrompts } from './resolve-prompts.ts';
+import { secretFromEnvironment } from './secret-from-environment.ts';
+import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
+
+/** A model endpoint that is not trained, with its key. */
+export interface ResolvedEndpoint {
+  readonly type: 'endpoint';
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey: string | null;
+  /** How many calls it gets at a time; null for no limit. */
+  readonly maxConcurrent: number | null;
+}
+
+/** The optimiser model with every default filled in. */
+export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxConcurrent'> {
+  readonly maxConcurrent: number;
+  readonly timeoutMs: number;
+  readonly parameters: JsonObject;
+}
+
+/** The configuration of a search for prompts, with every default filled in and every path absolute. */
+export interface ResolvedPromptSearch {
+  readonly kind: 'prompt-search';
+  /** What a training is told alike; its algorithm, steps and runtime mean nothing here. */
+  readonly shared: ResolvedConfig;
+  readonly search: PromptSearch;
+  /** For the record. */
+  readonly algorithm: PromptSearchOptions;
+  readonly tasks: {
+    readonly train: string | readonly unknown[];
+    readonly validation: string | readonly unknown[];
+    /** Null when nothing is held out. */
+    readonly test: string | readonly unknown[] | null;
+  };
+  readonly prompts: PromptSet;
+  readonly optimizer: ResolvedOptimizer;
+  readonly runtime: ResolvedEndpoint | RuntimeConfig;
+  readonly failedReward: number | null;
+  readonly missingReward: number | null;
+  /** Null for the default one, which the run's id is part of. */
+  readonly promptsFile: string | null;
+}
+
+const count = z.int().min(1);
+
+const taskSource = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
+  error: 'must be the path of a JSON-lines file or a list of at least one task',
+});
+
+const tasksSchema = z.strictObject({ train: taskSource, validation: taskSource, test: taskSource.optional() });
+
+const samplingSchema = z.strictObject({
+  temperature: z.number().min(0).max(10).optional(),
+  topP: z.number().gt(0).max(1).optional(),
+  maxTokens: count.optional(),
+});
+
+const evaluationSchema = z.strictObject({
+  tasks: count.optional(),
+  rolloutsPerTask: count.optional(),
+  sampling: samplingSchema.optional(),
+});
+
+const promptSchema = z.object({
+  template: z.string().min(1),
+  variables: z.array(z.string()).optional(),
+  name: z.string().optional(),
+}) as z.ZodType<PromptConfig>;
+
+const variableName = z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key');
+
+const optimizerSchema = z.strictObject({
+  baseUrl: z.url(),
+  model: z.string().min(1),
+  apiKeyEnv: variableName.optional(),
+  maxConcurrent: count.default(8),
+  timeoutMs: count.default(180_000),
+  parameters: z.record(z.string(), z.json()).default({}),
+});
+
+const endpointSchema = z.strictObject({
+  type: z.literal('endpoint'),
+  baseUrl: z.url(),
+  model: z.string().min(1),
+  apiKeyEnv: variableName.optional(),
+  maxConcurrent: count.optional(),
+});
+
+/** What is checked where trainings are: the agent, the store and so on. */
+const shared = ['name', 'agent', 'taskSchema', 'store', 'tokenSecret', 'gatewayUrl', 'concurrency'] as const;
+const sharedRest = ['rolloutTimeoutMs', 'maxAttempts', 'dataDir', 'seed'] as const;
+const sharedKeys: readonly string[] = [...shared, ...sharedRest];
+
+const searchSchema = z.strictObject({
+  algorithm: z.unknown(),
+  tasks: tasksSchema,
+  prompts: z.union([z.array(promptSchema), z.record(z.string(), promptSchema)], {
+    error: 'must be a list of what `definePrompt` makes, or { <name>: { template, variables } }',
+  }),
+  optimizer: optimizerSchema,
+  runtime: z.looseObject({ type: z.string() }).optional(),
+  sampling: samplingSchema.default({}),
+  evaluation: evaluationSchema.default({}),
+  failedReward: z.number().nullable().default(0),
+  missingReward: z.number().nullable().default(null),
+  promptsFile: z.string().min(1).optional(),
+});
+
+/**
+ * Checks the configuration of a search for prompts and fills in its defaults.
+ *
+ * @param value - what the configuration file exports
+ * @param folder - the folder that relative paths start from
+ * @throws AgentLightningError CONFIG that names every wrong key, and the nearest right one
+ */
+export function resolvePromptSearch(
+  value: Readonly<Record<string, unknown>>,
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): ResolvedPromptSearch {
+  const entries = Object.entries(value).filter(([, given]) => given !== undefined);
+  const own = entries.filter(([key]) => !sharedKeys.includes(key));
+  const result = searchSchema.safeParse(Object.fromEntries(own));
+  if (!result.success) throw configError(result.error.issues, knownKeys, trainingHint);
+  const { tasks, prompts, optimizer, runtime, sampling, evaluation, promptsFile, ...rewards } = result.data;
+  const search = searchOf(value['algorithm']);
+  const measuring = { ...evaluation, sampling: evaluation.sampling ?? sampling };
+  const model = runtimeOf(runtime, environment);
+  const base = resolveConfig(
+    {
+      ...Object.fromEntries(entries.filter(([key]) => sharedKeys.includes(key))),
+      tasks: { train: tasks.train, test: tasks.test ?? tasks.validation },
+      evaluation: measuring,
+      ...(model.type === 'endpoint' ? {} : { runtime }),
+    },
+    folder,
+  );
+  const absolute = (source: string | unknown[]): string | readonly unknown[] =>
+    typeof source === 'string' ? path.resolve(folder, source) : source;
+  const { apiKeyEnv, ...asked } = optimizer;
+  return {
+    kind: 'prompt-search',
+    shared: { ...base, sampling: sampling as SamplingConfig },
+    search,
+    algorithm: namedOptions(value['algorithm']),
+    tasks: {
+      train: absolute(tasks.train),
+      validation: absolute(tasks.validation),
+      test: tasks.test === undefined ? null : absolute(tasks.test),
+    },
+    prompts: resolvePrompts(prompts),
+    optimizer: { ...asked, apiKey: keyOf(apiKeyEnv, 'optimizer', environment) },
+    runtime: model,
+    failedReward: rewards.failedReward,
+    missingReward: rewards.missingReward,
+    promptsFile: promptsFile === undefined ? null : path.resolve(folder, promptsFile),
+  };
+}
+
+function namedOptions(algorithm: unknown): PromptSearchOptions {
+  // The search has checked them when it was made.
+  return (typeof algorithm === 'string' ? { type: algorithm } : algorithm) as PromptSearchOptions;
+}
+
+function searchOf(algorithm: unknown): PromptSearch {
+  const search = createRecipe(namedOptions(algorithm));
+  if (search.kind === 'prompt-search') return search;
+  throw new AgentLightningError({ code: 'INTERNAL', message: `${search.name} is no search for prompts` });
+}
+
+function runtimeOf(
+  runtime: Readonly<Record<string, unknown>> | undefined,
+  environment: NodeJS.ProcessEnv,
+): ResolvedEndpoint | RuntimeConfig {
+  if (runtime === undefined) return { type: 'embedded' };
+  // The others are checked with what trainings have.
+  if (runtime['type'] !== 'endpoint') return runtime as RuntimeConfig;
+  const result = endpointSchema.safeParse(runtime);
+  if (!result.success) {
+    const issues = result.error.issues.map((issue) => ({ ...issue, path: ['runtime', ...issue.path] }));
+    throw configError(issues, knownKeys);
+  }
+  const { type, baseUrl, model, apiKeyEnv, maxConcurrent } = result.data;
+  return {
+    type,
+    baseUrl,
+    model,
+    maxConcurrent: maxConcurrent ?? null,
+    apiKey: keyOf(apiKeyEnv, 'runtime', environment),
+  };
+}
+
+function keyOf(name: string | undefined, of: string, environment: NodeJS.ProcessEnv): string | null {
+  if (name === undefined) return null;
+  const request = { name, namedBy: `the settings of ${of}`, example: `${name}=… agl train …` };
+  return secretFromEnvironment(environment, request);
+}
+
+const knownKeys: KnownKeys = {
+  '': [...Object.keys(searchSchema.shape), ...sharedKeys],
+  tasks: Object.keys(tasksSchema.shape),
+  sampling: Object.keys(samplingSchema.shape),
+  evaluation: Object.keys(evaluationSchema.shape),
+  'evaluation.sampling': Object.keys(samplingSchema.shape),
+  optimizer: Object.keys(optimizerSchema.shape),
+  runtime: Object.keys(endpointSchema.shape),
+};
+
+/** Keys that only the training of a model has. */
+function trainingHint(key: string): string | null {
+  if (key === 'steps')
+    return 'a search is bounded by its budget: `algorithm: { type, maxRollouts, maxOptimizerCalls }`';
+  const ofTraining = ['tasksPerStep', 'checkpointEvery', 'keepCheckpoints', 'stopAtReward', 'maxLogprobGap'];
+  return ofTraining.includes(key) ? 'it is of training a model, and a search for prompts trains none' : null;
+}

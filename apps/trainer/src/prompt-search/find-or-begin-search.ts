@@ -1,0 +1,117 @@
+import { type JsonObject, type JsonValue, newId, type Run, type Store } from '@agentlightning/core';
+import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { checkRunId } from '../loop/find-or-begin-run.ts';
+import { assertSameShape, fingerprint, shapeKey } from '../loop/rollout-shape.ts';
+import { type RunLease, takeRunLease } from '../loop/run-lease.ts';
+import { promptsDigest } from './prompt-resources.ts';
+import { initialSearchState, readSearchState, type SearchRunState, writeSearchState } from './search-run-state.ts';
+import type { SearchTasks } from './search-session.ts';
+
+/** Which search to work on. */
+export interface SearchChoice {
+  readonly config: ResolvedPromptSearch;
+  readonly tasks: SearchTasks;
+  /** The id of a new run; null draws one. */
+  readonly runId: string | null;
+  /** The run to go on with; null begins a new one. */
+  readonly resume: string | null;
+}
+
+/** A search that this process may work on, and where it stands. */
+export interface FoundSearch {
+  readonly run: Run;
+  readonly state: SearchRunState;
+  readonly lease: RunLease;
+}
+
+/**
+ * Begins a search, or finds the one to go on with. One that is finished stays as it is.
+ *
+ * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for an id that cannot be one and for a configuration
+ *   that the search cannot go on with, CONFLICT for an id that is taken and for a run that another process works on
+ */
+export async function findOrBeginSearch(store: Store, choice: SearchChoice): Promise<FoundSearch> {
+  const { config, tasks, resume } = choice;
+  const shape = searchShape(config, tasks);
+  if (resume === null) {
+    const runId = checkRunId(choice.runId ?? newId('run'));
+    const { seed, dataDir, name } = config.shared;
+    const state = initialSearchState({ seed, dataDir, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' });
+    await store.createRun({ runId, name, config: configForTheRecord(config, shape) });
+    const lease = await takeRunLease(store, runId);
+    return { run: await store.updateRun(runId, { state: writeSearchState(state) }), state, lease };
+  }
+  const before = await store.getRun(resume);
+  if (Object.keys(before.state).length > 0) readSearchState(before);
+  assertSameShape(before, shape);
+  const lease = await takeRunLease(store, resume);
+  // Read again: whoever had the run may have gone on with it meanwhile.
+  const run = await store.getRun(resume);
+  const state = stateOf(run, choice);
+  if (run.status === 'finished') return { run, state, lease };
+  return { run: await store.updateRun(resume, { status: 'running', state: writeSearchState(state) }), state, lease };
+}
+
+/** One that was killed in the moment it was made has not begun. */
+function stateOf(run: Run, { config, tasks }: SearchChoice): SearchRunState {
+  if (Object.keys(run.state).length > 0) return readSearchState(run);
+  const { seed, dataDir } = config.shared;
+  return initialSearchState({ seed, dataDir, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' });
+}
+
+/**
+ * What decides what a search does; it must stay the same when the search is gone on with. Only the budget may change: a
+ * larger one lets a search go on.
+ */
+function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObject {
+  const {
+    maxRollouts: _rollouts,
+    maxOptimizerCalls: _calls,
+    rounds: _rounds,
+    ...options
+  } = { ...config.algorithm } as {
+    readonly [key: string]: JsonValue;
+  };
+  return {
+    algorithm: JSON.stringify(options),
+    prompts: promptsDigest(config.prompts),
+    'runtime.model': config.runtime.model ?? 'the first one',
+    'evaluation.tasks': config.shared.evaluation.tasks,
+    'evaluation.rolloutsPerTask': config.shared.evaluation.rolloutsPerTask,
+    'tasks.train': fingerprint(tasks.train),
+    'tasks.validation': fingerprint(tasks.validation),
+    'tasks.test': fingerprint(tasks.test),
+  };
+}
+
+/** What the store keeps of a configuration: all but functions, schemas and keys. */
+function configForTheRecord(config: ResolvedPromptSearch, shape: JsonObject): JsonObject {
+  const { algorithm, prompts, optimizer, runtime, tasks, failedReward, missingReward, shared } = config;
+  const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, sampling, evaluation, seed } = shared;
+  const source = (of: string | readonly unknown[] | null): string | null =>
+    of === null || typeof of === 'string' ? of : `${of.length} tasks in memory`;
+  const settings = {
+    name,
+    storeUrl,
+    gatewayUrl,
+    concurrency,
+    rolloutTimeoutMs,
+    maxAttempts,
+    sampling,
+    evaluation,
+    seed,
+  };
+  return JSON.parse(
+    JSON.stringify({
+      ...settings,
+      algorithm,
+      prompts,
+      failedReward,
+      missingReward,
+      optimizer: { ...optimizer, apiKey: undefined },
+      runtime: { ...runtime, apiKey: undefined },
+      tasks: { train: source(tasks.train), validation: source(tasks.validation), test: source(tasks.test) },
+      [shapeKey]: shape,
+    }),
+  ) as JsonObject;
+}

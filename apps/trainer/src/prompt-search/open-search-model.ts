@@ -1,0 +1,93 @@
+import path from 'node:path';
+import type { AgentLightningError, ProxyLlmResource, Run, Store } from '@agentlightning/core';
+import { serveGateway, type Upstream } from '@agentlightning/gateway';
+import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { assertReachable } from '../runtime/assert-reachable.ts';
+import { externalGateway, type OpenGateway } from '../runtime/open-gateway.ts';
+import { openRuntime } from '../runtime/open-runtime.ts';
+import type { HealthCheck } from '../runtime/watch-health.ts';
+
+/** The model that agents ask, behind a gateway. */
+export interface OpenSearchModel {
+  /** What rollouts are given. */
+  readonly resource: ProxyLlmResource;
+  /** Its name, for people. */
+  readonly name: string;
+  readonly checks: readonly HealthCheck[];
+}
+
+/** What opening the model needs. */
+export interface SearchModelOptions {
+  readonly config: ResolvedPromptSearch;
+  readonly store: Store;
+  readonly run: Run;
+  readonly seed: number;
+  readonly onOpen: (close: () => Promise<void>) => void;
+  readonly onFailure: (error: AgentLightningError) => void;
+}
+
+/** Opens the configured model, which nothing trains, and a gateway in front of it. */
+export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
+  const { config, store, onOpen } = options;
+  const { attemptTokens, gatewayUrl, sampling, evaluation } = config.shared;
+  const upstream = await openUpstream(options);
+  const gateway =
+    gatewayUrl === null
+      ? await ownGateway({
+          store,
+          upstream,
+          attemptTokens,
+          sampling: { train: sampling, val: sampling, test: evaluation.sampling },
+        })
+      : await externalGateway(gatewayUrl);
+  onOpen(gateway.close);
+  return {
+    resource: {
+      resourceType: 'proxy_llm',
+      endpoint: gateway.baseUrl,
+      model: upstream.model,
+      apiKey: null,
+      samplingParameters: {},
+    },
+    name: upstream.model,
+    checks: [modelCheck(upstream.baseUrl), { what: 'the gateway', check: gateway.check }],
+  };
+}
+
+async function ownGateway(options: Parameters<typeof serveGateway>[0]): Promise<OpenGateway> {
+  const gateway = await serveGateway(options);
+  return { baseUrl: `${gateway.url}/v1`, check: async () => undefined, close: () => gateway.close() };
+}
+
+/** The endpoint as it is; or a model of a training runtime, as it is before any training. */
+async function openUpstream(options: SearchModelOptions): Promise<Upstream & { readonly model: string }> {
+  const { config, run, seed, onOpen, onFailure } = options;
+  const { runtime, shared } = config;
+  if (runtime.type === 'endpoint') {
+    const { baseUrl, model, apiKey, maxConcurrent } = runtime;
+    return { baseUrl, model, apiKey, maxConcurrent, maxQueued: shared.concurrency * 4, capture: 'text' };
+  }
+  const connection = await openRuntime(runtime, path.resolve(shared.dataDir));
+  onOpen(connection.close);
+  void connection.died.then(onFailure);
+  const { models } = await connection.runtime.capabilities();
+  const fallback = runtime.type === 'embedded' ? 'tiny-chat' : models[0]?.name;
+  const baseModel = runtime.model ?? fallback ?? 'default';
+  const model = await connection.runtime.createModel({ baseModel, seed, modelId: run.runId });
+  const endpoint = await model.endpoint();
+  return { baseUrl: endpoint.baseUrl, model: endpoint.model };
+}
+
+function modelCheck(baseUrl: string): HealthCheck {
+  return {
+    what: 'the model endpoint',
+    check: () =>
+      assertReachable({
+        what: `the model endpoint ${baseUrl}`,
+        url: `${baseUrl.replace(/\/+$/, '')}/models`,
+        // It may ask for a key, or not list models: then it is there.
+        isFine: (status) => status < 500,
+        remedy: 'Start it again, then `agl train --resume <run>`.',
+      }),
+  };
+}

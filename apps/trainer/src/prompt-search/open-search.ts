@@ -1,0 +1,120 @@
+import { AgentLightningError, type Store, systemClock } from '@agentlightning/core';
+import { loadTasks } from '../config/load-tasks.ts';
+import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { dropUnfinished } from '../loop/collect-rollouts.ts';
+import type { Closer } from '../loop/open-session.ts';
+import { leaseIntervalMs } from '../loop/run-lease.ts';
+import { startRunner } from '../loop/start-runner.ts';
+import { openAnyStore } from '../runtime/open-any-store.ts';
+import { watchHealth } from '../runtime/watch-health.ts';
+import type { TrainingListener } from '../training-event.ts';
+import { type FoundSearch, findOrBeginSearch } from './find-or-begin-search.ts';
+import { openSearchModel } from './open-search-model.ts';
+import { OptimizerModel } from './optimizer-model.ts';
+import { PromptResources } from './prompt-resources.ts';
+import { SearchProgress } from './search-progress.ts';
+import { SearchRecord } from './search-record.ts';
+import type { SearchSession, SearchTasks } from './search-session.ts';
+
+/** What opening a search needs. */
+export interface SearchOptions {
+  readonly config: ResolvedPromptSearch;
+  /** The id of a new run; null draws one. */
+  readonly runId: string | null;
+  /** The run to go on with; null begins a new one. */
+  readonly resume: string | null;
+  /** A store that is open already and stays open; null opens the configured one. */
+  readonly store: Store | null;
+  readonly emit: TrainingListener;
+  readonly signal: AbortSignal;
+  /** Called for everything that is opened; to be closed in the opposite order. */
+  readonly onOpen: (close: Closer) => void;
+}
+
+/** A search in its store, before anything else is opened. */
+export interface OpenSearch extends FoundSearch {
+  readonly store: Store;
+  readonly tasks: SearchTasks;
+}
+
+/** Reads the tasks, opens the store, and finds or begins the search. */
+export async function openSearch(options: SearchOptions): Promise<OpenSearch> {
+  const { config } = options;
+  const { taskSchema, storeUrl, storeApiKey } = config.shared;
+  const tasks: SearchTasks = {
+    train: await loadTasks(config.tasks.train, taskSchema),
+    validation: await loadTasks(config.tasks.validation, taskSchema),
+    test: config.tasks.test === null ? [] : await loadTasks(config.tasks.test, taskSchema),
+  };
+  const store = options.store ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey }));
+  if (options.store === null) options.onOpen(() => store.close());
+  const found = await findOrBeginSearch(store, { ...options, tasks });
+  // A store that is gone is not told; the lease is not renewed any more, which says the same.
+  options.onOpen(() => found.lease.release().catch(() => undefined));
+  return { store, tasks, ...found };
+}
+
+/** Opens model, gateway, runner and optimiser for a search. */
+export async function openSearchSession(opened: OpenSearch, options: SearchOptions): Promise<SearchSession> {
+  const { config, emit, signal, onOpen } = options;
+  const { store, run, state, lease, tasks } = opened;
+  warnOfSharedTasks(tasks, emit);
+  const failures = new AbortController();
+  const onFailure = (error: AgentLightningError): void => failures.abort(error);
+  signal.throwIfAborted();
+  const model = await openSearchModel({ config, store, run, seed: state.seed, onOpen, onFailure });
+  await dropUnfinished(store, run.runId);
+  onOpen(startRunner({ config: config.shared, store, run, emit, onFailure }));
+  const lookAtLease = { what: 'the store', check: lease.renew };
+  const health = watchHealth({ checks: [lookAtLease, ...model.checks], intervalMs: leaseIntervalMs, onFailure });
+  onOpen(health.stop);
+  // What is still under way when the run ends is of no use to anybody.
+  const over = new AbortController();
+  onOpen(() => over.abort(new AgentLightningError({ code: 'CANCELLED', message: 'the search is over' })));
+  const whole = AbortSignal.any([signal, failures.signal, over.signal]);
+  emit({
+    type: 'started',
+    runId: run.runId,
+    name: run.name,
+    steps: 0,
+    firstStep: 1,
+    trainTasks: tasks.train.length,
+    heldOutTasks: Math.min(tasks.test.length, config.shared.evaluation.tasks),
+    algorithm: config.search.name,
+    model: model.name,
+    device: config.runtime.type === 'endpoint' ? 'endpoint' : 'cpu',
+    search: {
+      validationTasks: tasks.validation.length,
+      prompts: Object.keys(config.prompts),
+      optimizer: config.optimizer.model,
+      ...config.search.budget,
+      versions: state.versions.length,
+    },
+  });
+  return {
+    config,
+    run,
+    store,
+    tasks,
+    record: new SearchRecord({ store, run, lease, state }),
+    resources: new PromptResources({ store, runId: run.runId, model: model.resource }),
+    optimizer: new OptimizerModel(config.optimizer, { clock: systemClock, signal: whole }),
+    progress: new SearchProgress(emit, config.search.budget, state.spent),
+    assertHealthy: health.assertHealthy,
+    emit,
+    signal: whole,
+  };
+}
+
+/** A version that is chosen by what it was made of looks better than it is. */
+function warnOfSharedTasks({ train, validation, test }: SearchTasks, emit: TrainingListener): void {
+  const known = new Set(train.map((task) => JSON.stringify(task)));
+  const count = (tasks: SearchTasks['train']): number => tasks.filter((task) => known.has(JSON.stringify(task))).length;
+  for (const [name, shared] of [['validation', count(validation)] as const, ['test', count(test)] as const]) {
+    if (shared === 0) continue;
+    emit({
+      type: 'warning',
+      message: `${shared} of tasks.${name} are in tasks.train too: their rewards flatter the outcome`,
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { EnqueueRolloutRequest, JsonValue, RolloutMode } from '@agentlightning/core';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+
+/** Rollouts that are wanted with one set of prompts. */
+export interface TrialPlan {
+  readonly runId: string;
+  /** Which trial of the run this is; the same in every process that does it. */
+  readonly occasion: string;
+  /** What the prompts are known by. */
+  readonly promptsDigest: string;
+  readonly split: 'train' | 'validation' | 'test';
+  /** The tasks with their places in the split. */
+  readonly tasks: readonly { readonly index: number; readonly input: JsonValue }[];
+  readonly rolloutsPerTask: number;
+  readonly resourcesId: string;
+  readonly settings: Pick<ResolvedConfig, 'rolloutTimeoutMs' | 'maxAttempts'>;
+}
+
+const modes: Readonly<Record<TrialPlan['split'], RolloutMode>> = { train: 'train', validation: 'val', test: 'test' };
+
+/**
+ * The rollouts of a trial, in the order of the tasks. Their ids follow from run, occasion, prompts and task, so that a
+ * search that is gone on with finds those that were run already.
+ */
+export function planTrial(plan: TrialPlan): readonly EnqueueRolloutRequest[] {
+  const { runId, occasion, promptsDigest, split, resourcesId, settings } = plan;
+  return plan.tasks.flatMap(({ index, input }) =>
+    Array.from({ length: plan.rolloutsPerTask }, (_, sample) => ({
+      rolloutId: rolloutId([runId, occasion, promptsDigest, index, sample]),
+      input,
+      mode: modes[split],
+      resourcesId,
+      runId,
+      config: {
+        timeoutMs: settings.rolloutTimeoutMs,
+        maxAttempts: settings.maxAttempts,
+        retryCondition: ['failed', 'timeout', 'unresponsive'] as const,
+      },
+      metadata: { phase: split, occasion, prompts: promptsDigest, task_index: index, sample },
+    })),
+  );
+}
+
+function rolloutId(parts: readonly (string | number)[]): string {
+  return `ro-${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12)}`;
+}

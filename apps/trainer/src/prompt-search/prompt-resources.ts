@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { JudgedPrompts, PromptSet, ProxyLlmResource, Store } from '@agentlightning/core';
+
+/** A short name of a set of prompts that follows from what they say. */
+export function promptsDigest(prompts: PromptSet): string {
+  const entries = Object.entries(prompts)
+    .map(([name, { template, engine }]) => [name, engine, template])
+    .sort(([one = ''], [other = '']) => (one < other ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 12);
+}
+
+/** Puts prompts into the store, for rollouts to run with and for people to use. */
+export class PromptResources {
+  readonly #store: Store;
+  readonly #runId: string;
+  readonly #model: ProxyLlmResource;
+  readonly #forRollouts: Map<string, Promise<string>> = new Map();
+  readonly #versions: Set<string> = new Set();
+  #best: string | null = null;
+
+  /** @param options.model - the model behind the gateway, at the address it has now */
+  constructor(options: { readonly store: Store; readonly runId: string; readonly model: ProxyLlmResource }) {
+    this.#store = options.store;
+    this.#runId = options.runId;
+    this.#model = options.model;
+  }
+
+  /** The id of a snapshot with these prompts and the model; the same prompts share one. */
+  forRollouts(prompts: PromptSet): Promise<string> {
+    const digest = promptsDigest(prompts);
+    const known = this.#forRollouts.get(digest);
+    if (known !== undefined) return known;
+    const added = this.#store.addResources({ ...prompts, [this.#modelName(prompts)]: this.#model });
+    const id = added.then(({ resourcesId }) => resourcesId);
+    this.#forRollouts.set(digest, id);
+    return id;
+  }
+
+  /**
+   * Makes every version that was judged a resource of its own, `<run>-<version>`, and the best of them `<run>-best`, whose
+   * version rises with every better one. What is there already is left alone.
+   */
+  async publish(versions: readonly JudgedPrompts[], best: JudgedPrompts): Promise<void> {
+    if (this.#versions.size === 0) await this.#readPublished();
+    for (const { version, prompts } of versions) {
+      const id = `${this.#runId}-${version}`;
+      if (this.#versions.has(id)) continue;
+      await this.#store.updateResources(id, prompts);
+      this.#versions.add(id);
+    }
+    const digest = promptsDigest(best.prompts);
+    if (this.#best === digest) return;
+    await this.#store.updateResources(`${this.#runId}-best`, best.prompts);
+    this.#best = digest;
+  }
+
+  /** What an earlier process has published. */
+  async #readPublished(): Promise<void> {
+    const { items } = await this.#store.queryResources({ resourcesIdContains: `${this.#runId}-` });
+    for (const { resourcesId, resources } of items) {
+      this.#versions.add(resourcesId);
+      if (resourcesId === `${this.#runId}-best`) this.#best = promptsDigest(resources as PromptSet);
+    }
+  }
+
+  /** `policy`, as in trainings, unless a prompt is called that. */
+  #modelName(prompts: PromptSet): string {
+    return Object.hasOwn(prompts, 'policy') ? 'agentlightning-model' : 'policy';
+  }
+}

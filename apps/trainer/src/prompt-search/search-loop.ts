@@ -1,0 +1,96 @@
+import { AgentLightningError, type JudgedPrompts, type PromptSearchResult, systemClock } from '@agentlightning/core';
+import type { StoredEvaluation } from '../loop/run-state.ts';
+import type { TrainingSummary } from '../training-event.ts';
+import { askOptimizer } from './ask-optimizer.ts';
+import {
+  closedEvaluation,
+  evaluationOnValidation,
+  measureOnTest,
+  type OpenEvaluation,
+  pairedEvaluations,
+} from './measure-prompts.ts';
+import { promptsDigest } from './prompt-resources.ts';
+import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
+import type { SearchSession } from './search-session.ts';
+import { summariseSearch } from './summarise-search.ts';
+import { tryTasks } from './try-tasks.ts';
+
+/**
+ * The loop of a search for prompts: the algorithm says what to try and what to ask, this runs it. Whatever dies, the
+ * search goes on from what it saved last, with the rollouts and answers that there have been since.
+ */
+export async function searchLoop(session: SearchSession): Promise<TrainingSummary> {
+  const { config, record, run } = session;
+  const startedMs = systemClock.now();
+  const before = session.tasks.test.length === 0 ? null : await measureBefore(session);
+  const { best, history } = await search(session);
+  const first = history[0] ?? best;
+  const { before: origin, after } = await outcome(session, { first, best, before });
+  const file = promptsFileOf(config, run.runId);
+  await writePromptsFile(file, { run, config, state: { ...record.state, before: origin, after } });
+  await record.change({ before: origin, after }, 'finished');
+  const seconds = (systemClock.now() - startedMs) / 1000;
+  return summariseSearch({ run, config, state: record.state, seconds });
+}
+
+async function measureBefore(session: SearchSession): Promise<OpenEvaluation> {
+  const { config, record } = session;
+  const open = await measureOnTest(session, { phase: 'before', judged: { prompts: config.prompts } });
+  const before = closedEvaluation(open);
+  tell(session, 'before', before);
+  await record.change({ before });
+  return open;
+}
+
+async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 'best' | 'history'>> {
+  const { config, record, resources, progress, signal } = session;
+  const { versions, best } = record.state;
+  const known = versions.find(({ version }) => version === best);
+  progress.startAt(known?.score ?? null);
+  if (record.state.ended !== null && known !== undefined) return { best: known, history: versions };
+  const result = await config.search.run({
+    initial: config.prompts,
+    trainTasks: session.tasks.train.length,
+    validationTasks: session.tasks.validation.length,
+    tryTasks: (trial) => tryTasks(session, trial),
+    ask: (messages, request) => askOptimizer(session, messages, request),
+    seed: record.state.seed,
+    saved: record.state.search,
+    save: async (state, standing) => {
+      const { rollouts, optimizerCalls, history } = standing;
+      await resources.publish(history, standing.best);
+      const found = { versions: history, best: standing.best.version };
+      await record.change({ ...found, search: state, replies: {}, spent: { rollouts, optimizerCalls } });
+    },
+    onCandidate: (candidate) => progress.judged(candidate),
+    signal,
+  });
+  signal.throwIfAborted();
+  const ended = result.ended === 'stopped' ? null : result.ended;
+  if (ended === null) throw new AgentLightningError({ code: 'CANCELLED', message: 'the search was stopped' });
+  await record.change({ ended, best: result.best.version, versions: result.history });
+  return result;
+}
+
+/** Before and after on the same tasks; of a search that found nothing better, both are the same. */
+async function outcome(
+  session: SearchSession,
+  versions: { readonly first: JudgedPrompts; readonly best: JudgedPrompts; readonly before: OpenEvaluation | null },
+): Promise<{ readonly before: StoredEvaluation; readonly after: StoredEvaluation }> {
+  const { first, best, before } = versions;
+  const isUnchanged = promptsDigest(first.prompts) === promptsDigest(best.prompts);
+  const origin = before ?? (await evaluationOnValidation(session, first));
+  if (isUnchanged) return pairedEvaluations(origin, origin);
+  const after =
+    before === null
+      ? await evaluationOnValidation(session, best)
+      : await measureOnTest(session, { phase: 'after', judged: best });
+  const paired = pairedEvaluations(origin, after);
+  if (before !== null) tell(session, 'after', paired.after);
+  return paired;
+}
+
+function tell({ emit }: SearchSession, phase: 'before' | 'after', evaluation: StoredEvaluation): void {
+  const { reward, ci95, rollouts, failed } = evaluation;
+  emit({ type: 'evaluated', phase, step: 0, summary: { reward, ci95, rollouts, failed } });
+}

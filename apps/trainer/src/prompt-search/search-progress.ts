@@ -1,0 +1,69 @@
+import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core';
+import type { TrainingListener } from '../training-event.ts';
+
+/** Counts what a search does, and tells. */
+export class SearchProgress {
+  readonly #emit: TrainingListener;
+  readonly #budget: PromptSearchBudget;
+  #rollouts: number;
+  #calls: number;
+  #running = 0;
+  #best: number | null = null;
+
+  /** @param spent - what earlier processes have spent */
+  constructor(
+    emit: TrainingListener,
+    budget: PromptSearchBudget,
+    spent: { readonly rollouts: number; readonly optimizerCalls: number },
+  ) {
+    this.#emit = emit;
+    this.#budget = budget;
+    this.#rollouts = spent.rollouts;
+    this.#calls = spent.optimizerCalls;
+  }
+
+  get spent(): { readonly rollouts: number; readonly optimizerCalls: number } {
+    return { rollouts: this.#rollouts, optimizerCalls: this.#calls };
+  }
+
+  /** Rollouts are about to be run; call what is returned with how many of them have ended. */
+  trial(rollouts: number): (ended: number) => void {
+    this.#running += rollouts;
+    let before = 0;
+    return (ended) => {
+      this.#rollouts += ended - before;
+      this.#running -= ended - before;
+      before = ended;
+      this.#tell();
+    };
+  }
+
+  /** The optimiser model has answered. */
+  answered(): void {
+    this.#calls += 1;
+    this.#tell();
+  }
+
+  judged({ version, score, scoredTasks, parents }: JudgedPrompts): void {
+    if (score !== null) this.#best = Math.max(this.#best ?? score, score);
+    this.#emit({ type: 'prompts-judged', version, score, scoredTasks, parents, bestScore: this.#best });
+  }
+
+  /** What is known already of a search that goes on. */
+  startAt(score: number | null): void {
+    this.#best = score;
+  }
+
+  #tell(): void {
+    const { maxRollouts, maxOptimizerCalls } = this.#budget;
+    this.#emit({
+      type: 'search-progress',
+      rollouts: this.#rollouts,
+      running: this.#running,
+      maxRollouts,
+      optimizerCalls: this.#calls,
+      maxOptimizerCalls,
+      bestScore: this.#best,
+    });
+  }
+}

@@ -1,0 +1,42 @@
+import type { Run, RunStatus, Store } from '@agentlightning/core';
+import type { RunLease } from '../loop/run-lease.ts';
+import { type SearchRunState, writeSearchState } from './search-run-state.ts';
+
+/** Where a search stands, in this process and in the store. Changes are written one after the other. */
+export class SearchRecord {
+  readonly #store: Store;
+  readonly #runId: string;
+  readonly #lease: RunLease;
+  #state: SearchRunState;
+  #written: Promise<unknown> = Promise.resolve();
+
+  constructor(options: {
+    readonly store: Store;
+    readonly run: Run;
+    readonly lease: RunLease;
+    readonly state: SearchRunState;
+  }) {
+    this.#store = options.store;
+    this.#runId = options.run.runId;
+    this.#lease = options.lease;
+    this.#state = options.state;
+  }
+
+  get state(): SearchRunState {
+    return this.#state;
+  }
+
+  /** Resolves when the change is in the store. */
+  async change(change: Partial<SearchRunState>, status?: RunStatus): Promise<void> {
+    this.#state = { ...this.#state, ...change };
+    const write = this.#written.then(() => this.#write(status));
+    this.#written = write.catch(() => undefined);
+    await write;
+  }
+
+  async #write(status: RunStatus | undefined): Promise<void> {
+    await this.#lease.renew();
+    const state = writeSearchState(this.#state);
+    await this.#store.updateRun(this.#runId, { ...(status === undefined ? {} : { status }), state });
+  }
+}

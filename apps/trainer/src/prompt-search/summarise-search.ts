@@ -1,0 +1,53 @@
+import { comparePairs } from '@agentlightning/algorithms';
+import { AgentLightningError, type Run } from '@agentlightning/core';
+import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { pickExamples } from '../loop/summarise-run.ts';
+import type { TrainingSummary } from '../training-event.ts';
+import { promptsFileOf } from './prompts-file.ts';
+import type { SearchRunState } from './search-run-state.ts';
+
+/** What a finished search came to, compared task by task. */
+export function summariseSearch(options: {
+  readonly run: Run;
+  readonly config: ResolvedPromptSearch;
+  readonly state: SearchRunState;
+  /** Wall time of this process, in seconds. */
+  readonly seconds: number;
+}): TrainingSummary {
+  const { run, config, state, seconds } = options;
+  const { before, after, best, ended, versions } = state;
+  if (before === null || after === null || best === null || ended === null) {
+    throw new AgentLightningError({ code: 'INTERNAL', message: `run ${run.runId} ended without an outcome` });
+  }
+  const { difference, pValue } = comparePairs(before.rewards, after.rewards);
+  const examples = pickExamples(before, after);
+  return {
+    runId: run.runId,
+    before,
+    after,
+    isImproved: difference > 0 && pValue < 0.05,
+    pValue,
+    rewardCurve: bestSoFar(versions.map(({ score }) => score)),
+    seconds,
+    exampleBefore: examples.before,
+    exampleAfter: examples.after,
+    dataDir: state.dataDir,
+    storeUrl: config.shared.storeUrl,
+    prompts: {
+      versions,
+      best,
+      ended,
+      measuredOn: state.measuredOn,
+      ...state.spent,
+      file: promptsFileOf(config, run.runId),
+    },
+  };
+}
+
+function bestSoFar(scores: readonly (number | null)[]): readonly number[] {
+  let best = Number.NEGATIVE_INFINITY;
+  return scores.flatMap((score) => {
+    best = Math.max(best, score ?? best);
+    return Number.isFinite(best) ? [best] : [];
+  });
+}

@@ -1,0 +1,27 @@
+import { styleText } from 'node:util';
+import type { JudgedPrompts } from '@agentlightning/core';
+import { promptDiff } from '../prompt-search/prompt-diff.ts';
+import { textTable } from './text-table.ts';
+
+/** The versions of prompts as a table, with what each scored and what it was made of. */
+export function versionTable(versions: readonly JudgedPrompts[], best: string | null): string[] {
+  const rows = versions.map(({ version, score, scoredTasks, parents }) => [
+    version,
+    score === null ? '-' : score.toFixed(3),
+    String(scoredTasks),
+    parents.join(' + ') || '-',
+    version === best ? 'best' : '',
+  ]);
+  return textTable(['VERSION', 'SCORE', 'TASKS', 'MADE OF', ''], rows);
+}
+
+/** What changed from one version to another, in colour where the terminal has it. */
+export function diffLines(from: JudgedPrompts, to: JudgedPrompts): string[] {
+  const diff = promptDiff(from, to);
+  if (diff === '') return [`${from.version} and ${to.version} say the same.`];
+  return diff.split('\n').map((line) => {
+    if (line.startsWith('+') && !line.startsWith('+++')) return styleText('green', line);
+    if (line.startsWith('-') && !line.startsWith('---')) return styleText('red', line);
+    return line;
+  });
+}
