@@ -52,6 +52,16 @@ def serving(source: str = "random:llama-tiny", **options: Any) -> Generator[Serv
 
 def ask(served: Serving, **fields: Any) -> Any:
     """One chat completion with token ids and log-probabilities."""
+    return _ask(served.client, fields)
+
+
+def ask_model(base_url: str, **fields: Any) -> Any:
+    """The same of the model at this address."""
+    with OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=60) as client:
+        return _ask(client, fields)
+
+
+def _ask(client: OpenAI, fields: dict[str, Any]) -> Any:
     body: dict[str, Any] = {
         "model": MODEL_ID,
         "messages": [{"role": "user", "content": "Say a number."}],
@@ -60,4 +70,4 @@ def ask(served: Serving, **fields: Any) -> Any:
         "extra_body": {"return_token_ids": True, **fields.pop("extra_body", {})},
         **fields,
     }
-    return served.client.chat.completions.create(**body)
+    return client.chat.completions.create(**body)

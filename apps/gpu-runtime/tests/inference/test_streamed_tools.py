@@ -22,14 +22,7 @@ _NAMED = (*CHATML_TOKENS, "<tool_call>", "</tool_call>")
 _CALL = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'
 
 
-def _model(markers_are_tokens: bool, template: str) -> TextModel:
-    tokenizer = byte_tokenizer(
-        _NAMED if markers_are_tokens else CHATML_TOKENS, end="<|im_end|>", chat_template=template
-    )
-    return TextModel("m", ModelShape(1, 4096, 300, 300), tokenizer)
-
-
-def _answer(model: TextModel, text: str, *, stops: list[str]) -> tuple[ChatAnswer, list[int]]:
+def _answer(names: tuple[str, ...], template: str, text: str, *, stops: list[str]) -> tuple[ChatAnswer, list[int]]:
     request = ChatRequest(model="m", messages=[{"role": "user", "content": "?"}], stop=stops, return_token_ids=True)  # type: ignore[list-item]
     tokenizer: Any = byte_tokenizer(names, end="<|im_end|>", chat_template=template)
     model = TextModel("m", ModelShape(1, 4096, 300, 300), tokenizer)

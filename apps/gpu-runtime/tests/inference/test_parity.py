@@ -1,0 +1,65 @@
+"""The trainer gives sampled tokens the log-probabilities that the sampler gave them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.engine.a_batch import a_loss, no_progress
+from tests.inference.serving import MODEL_ID, ask_model
+
+from agentlightning_runtime.engine.batch import AdamParameters, Batch, Datum, TrainedSpan
+from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.torch_engine import create_engine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+_TEMPERATURES = (0.5, 1.0, 1.6)
+
+
+def _datum(answer: Any, choice: Any, temperature: float) -> Datum:
+    prompt, response = answer.prompt_token_ids, choice.token_ids
+    logprobs = [entry.logprob for entry in choice.logprobs.content]
+    ones = np.ones(len(response), dtype=np.float32)
+    return Datum(
+        token_ids=np.array([*prompt, *response], dtype=np.int32),
+        trained=[TrainedSpan(len(prompt), len(prompt) + len(response))],
+        sampling_logprobs=np.array(logprobs, dtype=np.float32),
+        advantages=ones * (1 if choice.index % 2 == 0 else -1),
+        weights=np.full_like(ones, 0.01),
+        temperature=temperature,
+    )
+
+
+@pytest.mark.parametrize("source", ["random:llama-tiny", "random:qwen2-tiny"])
+@pytest.mark.parametrize("lora", [None, LoraSettings(rank=4, alpha=8.0)])
+def test_sampler_and_trainer_agree_before_and_after_steps(
+    tmp_path: Path, source: str, lora: LoraSettings | None
+) -> None:
+    engine = create_engine(EngineSettings(base_models={"base": source}, checkpoint_directory=tmp_path, device="cpu"))
+    try:
+        model = engine.create_model(ModelRequest(MODEL_ID, "base", seed=1, lora=lora))
+        seen: list[float] = []
+        for version in range(3):
+            endpoint = model.endpoint()
+            assert endpoint.policy_version == version
+            data: list[Datum] = []
+            for temperature in _TEMPERATURES:
+                answer = ask_model(endpoint.base_url, temperature=temperature, n=4, seed=version, max_tokens=24)
+                assert answer.policy_version == version
+                data.extend(_datum(answer, choice, temperature) for choice in answer.choices)
+            found = model.forward(Batch(data), use_reference=False, progress=no_progress).logprobs
+            gaps = [float(np.abs(mine - datum.sampling_logprobs).max()) for mine, datum in zip(found, data, strict=True)]
+            assert max(gaps) <= 1e-4
+            result = model.forward_backward(Batch(data), a_loss(), no_progress)
+            assert result.metrics["policy/logprob_gap"] <= 1e-5
+            seen.append(float(found[0][0]))
+            model.optim_step(AdamParameters(learning_rate=0.02))
+            model.publish_weights()
+        # The steps did change the policy, so that agreeing means something.
+        assert len(set(seen)) == len(seen)
+    finally:
+        engine.close()
