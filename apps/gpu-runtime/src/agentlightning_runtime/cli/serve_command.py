@@ -90,7 +90,8 @@ async def _stop_when_told(server: RuntimeServer, *, until_stdin_ends: bool) -> N
     if until_stdin_ends:
 
         def wait_for_end() -> None:
-            while sys.stdin.buffer.read(4096):
+            # Not sys.stdin: the interpreter cannot end while a thread waits in its buffer.
+            while os.read(0, 4096):
                 pass
             loop.call_soon_threadsafe(told.set)
 

@@ -43,7 +43,7 @@ class BatchMetrics:
         if tokens.reference_logprobs is not None:
             self._sum("references", chosen)
             self._sum("kl_reference", kl_estimate(lp - tokens.reference_logprobs[chosen].double(), 3))
-        if values is not None and tokens.value_targets is not None and self._parameters.get("value_coefficient"):
+        if values is not None and tokens.value_targets is not None:
             targets = tokens.value_targets[chosen].double()
             self._add_values(tokens, values.detach()[chosen].double(), targets)
 
