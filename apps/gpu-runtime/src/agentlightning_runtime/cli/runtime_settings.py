@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.engine.settings import EngineSettings
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
-
-if TYPE_CHECKING:
-    import argparse
 
 KEY_VARIABLE = "AGENTLIGHTNING_RUNTIME_KEY"
 """Where the key of the runtime may stand, instead of in a file."""
@@ -21,6 +18,7 @@ INFERENCE_KEY_VARIABLE = "AGENTLIGHTNING_INFERENCE_KEY"
 
 DEFAULT_PORT = 50051
 DEFAULT_INFERENCE_PORT = 8000
+LAST_PORT = 65_535
 
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +98,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_host=flags.inference_host,
         inference_port=flags.inference_port,
         inference_public_url=flags.inference_url,
-        inference_api_key=_key(flags.inference_key_file, INFERENCE_KEY_VARIABLE),
+        inference_api_key=inference_key(flags),
     )
 
 
@@ -113,6 +111,15 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
     return ServeOptions(
         host=flags.host, port=flags.port, api_key=_key(flags.api_key_file, KEY_VARIABLE), tls=_tls(flags)
     )
+
+
+def inference_key(flags: argparse.Namespace) -> str:
+    """The key of the inference endpoint; empty when it needs none.
+
+    Raises:
+        UsageError: When its file cannot be read.
+    """
+    return _key(flags.inference_key_file, INFERENCE_KEY_VARIABLE)
 
 
 def named_models(specifications: list[str]) -> dict[str, str]:
@@ -165,14 +172,12 @@ def _read(file: Path) -> bytes:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
+    if text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
 
 
 def _port(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 65_535:
-        raise ValueError
-    return value
+    if text.isdigit() and int(text) <= LAST_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f'"{text}" is no port; ports are 0 to {LAST_PORT}')

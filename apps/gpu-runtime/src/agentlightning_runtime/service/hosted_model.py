@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2
@@ -17,8 +16,7 @@ from agentlightning_runtime.service.operation_record import Artifact, OperationR
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import EngineModel
     from agentlightning_runtime.engine.settings import ModelRequest
-    from agentlightning_runtime.service.clock import Clock
-    from agentlightning_runtime.service.engine_thread import EngineThread
+    from agentlightning_runtime.service.model_surroundings import ModelSurroundings
 
 LOG = logging.getLogger(__name__)
 
@@ -32,16 +30,6 @@ ENDED = frozenset(
         operation_pb2.OPERATION_STATE_CANCELLED,
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSurroundings:
-    """What a model shares with the others of the server."""
-
-    clock: Clock
-    thread: EngineThread
-    reorder_window: int
-    result_ttl_ms: float
 
 
 class HostedModel:
