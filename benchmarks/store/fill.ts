@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { openStore } from '@agentlightning/store';
+import { migrateStore, openStore } from '@agentlightning/store';
 
 /** How much a store holds before it is measured. */
 export interface FillSize {
@@ -36,7 +36,7 @@ export async function fillStore(file: string, { rollouts, spansPerRollout }: Fil
         WHEN i > ${rollouts} * 0.999 THEN 'queuing' ELSE 'succeeded' END,
       CASE WHEN i % 10 = 0 THEN 'val' WHEN i % 10 < 9 THEN 'train' END,
       printf('at-%08x', i), 1, '[]', 1760000000000 + i * 10, 1760000000000 + i * 10 + i % 997,
-      json_object('data_id', i % 5000), json_object('question', 'What is ' || i || ' times 7?') FROM n;
+      json_object('data_id', i % 5000, 'fold', i % 10), json_object('question', 'What is ' || i || ' times 7?') FROM n;
     UPDATE rollouts SET end_time_ms = NULL, latest_attempt_id = NULL WHERE status = 'queuing';
     INSERT INTO queue (rollout_id, run_id) SELECT rollout_id, run_id FROM rollouts WHERE status = 'queuing' ORDER BY position;
     INSERT INTO attempts (rollout_id, attempt_id, sequence_id, status, worker_id, start_time_ms, end_time_ms)
@@ -52,4 +52,6 @@ export async function fillStore(file: string, { rollouts, spansPerRollout }: Fil
     INSERT INTO workers (worker_id, status) SELECT DISTINCT worker_id, 'idle' FROM attempts;
     COMMIT; PRAGMA journal_mode = WAL`);
   database.close();
+  // What a store that is open does by itself, before anything is measured.
+  await migrateStore(file);
 }

@@ -6,6 +6,7 @@ import { longLists } from './migrations/0003-long-lists.ts';
 import { accessKeys } from './migrations/0004-access-keys.ts';
 import { moreOrders } from './migrations/0005-more-orders.ts';
 import { resourcesOfAStatus } from './migrations/0006-resources-of-a-status.ts';
+import { piecesAndFields } from './migrations/0007-pieces-and-fields.ts';
 import { readInteger, readText } from './row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
@@ -17,6 +18,7 @@ export const migrations: readonly Migration[] = [
   accessKeys,
   moreOrders,
   resourcesOfAStatus,
+  piecesAndFields,
 ];
 
 /** What a migration needs to know besides the driver. */

@@ -37,6 +37,7 @@ import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
 import { isStoreTimeOld, noteStoreTime, readStoreTime, type StoreTime } from './operations/store-time.ts';
 import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
+import { RolloutIndexer } from './rollout-indexer.ts';
 import type { SpanRow } from './span-row.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
@@ -52,10 +53,7 @@ const forgetIntervalMs = 3_600_000;
 /** How often a store looks for what it need not keep, in milliseconds. */
 const retentionIntervalMs = 60_000;
 
-/**
- * How long a store deletes nothing by itself after it was away or its clock jumped, in milliseconds: long enough
- * for a clock that is wrong to be set right.
- */
+/** For how long a store that was away, or whose clock jumped, deletes nothing by itself, in milliseconds: clocks are set right. */
 const retentionGraceMs = 3_600_000;
 
 /** The store on an SQL database. Open one with `openStore`. */
@@ -73,6 +71,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   readonly #openedAtMs: number;
   readonly #watchOutside: () => () => void;
   readonly #waits = new Set<Promise<unknown>>();
+  readonly #indexer = new RolloutIndexer(this.runner);
   readonly #maxLostClaims: number;
   readonly #retention: RetentionPolicy | null;
   #forgetAtMs = 0;
@@ -220,6 +219,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     if (expired.length > 0) await this.runner.write((context) => expireAttempts(context, rules));
     await this.#claimLine.lookAgain(() => this.runner.read(isAnythingQueued));
     this.#retain(seen);
+    void this.#untilEnded(this.#indexer.round(this.#closing.signal));
     if (this.#clock.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;
     await this.runner.write((context) => forgetOldAnswers(context));
@@ -230,9 +230,8 @@ export class SqlStore extends SqlStoreOperations implements Store {
     const policy = this.#retention;
     const nowMs = this.#clock.now();
     if (policy === null || this.#isRetaining || nowMs < this.#retainAtMs || isStoreTimeOld({ nowMs }, seen)) return;
-    const { resumedMs } = seen;
     const graceMs = Math.min(policy.olderThanMs ?? 0, retentionGraceMs);
-    if (resumedMs !== null && nowMs - resumedMs < graceMs) return;
+    if (seen.resumedMs !== null && nowMs - seen.resumedMs < graceMs) return;
     this.#retainAtMs = nowMs + retentionIntervalMs;
     this.#isRetaining = true;
     const ended = (): void => {

@@ -1,4 +1,5 @@
 import type { SqlDialect } from '../sql-dialect.ts';
+import { comparableJson, comparableJsonOf } from './postgres-json.ts';
 import { encodeText } from './postgres-text.ts';
 
 /** How PostgreSQL writes what databases write differently. */
@@ -18,26 +19,35 @@ export const postgresDialect: SqlDialect = {
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   // Counts that every transaction writes would make transactions wait for each other.
   keepsCounts: false,
+  indexRolloutsUpTo: [],
   isOneOf: (column, values) => ({
     sql: `${column} = ANY(ARRAY(SELECT jsonb_array_elements_text(?::jsonb)))`,
     parameters: [JSON.stringify(values.map(encodeText))],
   }),
   contains: (column, text) => ({ sql: `strpos(${column}, ?) > 0`, parameters: [text] }),
-  member: (column, name) => `(${comparable(column)} ->> '${name}')`,
+  member: (column, name) => `(${comparableJsonOf(column)} ->> '${name}')`,
   hasField: (column, { name, value }) => ({
-    sql: `${comparable(column)} -> (?::jsonb #>> '{}') = ?::jsonb`,
+    sql: `${comparableJsonOf(column)} -> (?::jsonb #>> '{}') = ?::jsonb`,
     parameters: [comparableJson(name), comparableJson(value)],
   }),
+  // The database chooses by itself whether to look into an index.
+  rolloutIdContains: (text) => ({
+    condition: {
+      sql: 'rollout_id_pieces(r.rollout_id) @> rollout_id_pieces(?) AND strpos(r.rollout_id, ?) > 0',
+      parameters: [text, text],
+    },
+    positions: null,
+    isExact: true,
+  }),
+  rolloutHasField: (field) => {
+    const exactly = postgresDialect.hasField('r.metadata', field);
+    return {
+      condition: {
+        sql: `${comparableJsonOf('r.metadata')} @> ?::jsonb AND ${exactly.sql}`,
+        parameters: [comparableJson({ [field.name]: field.value }), ...exactly.parameters],
+      },
+      positions: null,
+      isExact: true,
+    };
+  },
 };
-
-// What JSON text may hold and jsonb may not: U+0000 and halves of surrogate pairs, which only JSON's escapes can say.
-// Both sides of a comparison get the replacement character in their place.
-const unstorable = String.raw`\\u(0000|d[89a-f][0-9a-f]{2})`;
-
-function comparable(column: string): string {
-  return String.raw`regexp_replace(${column}, '${unstorable}', '\\ufffd', 'g')::jsonb`;
-}
-
-function comparableJson(value: unknown): string {
-  return JSON.stringify(value).replace(new RegExp(unstorable, 'g'), String.raw`\ufffd`);
-}

@@ -79,7 +79,11 @@ export class SqliteCheckpointer {
    */
   async makeRoom(): Promise<boolean> {
     if (this.#logPages < this.#roomFromPages || !this.isRunning) return false;
-    const answer = await this.#checkpoint();
+    const asked = this.#checkpoint();
+    // Somebody waits for the answer, and it may be all that keeps the process alive.
+    this.#worker?.ref();
+    const answer = await asked;
+    this.#worker?.unref();
     const isAllMoved = answer !== null && answer.movedPages === answer.logPages;
     this.#logPages = isAllMoved ? 0 : (answer?.logPages ?? this.#logPages);
     // Somebody else reads what is in the log, or writes to it: there is no use in waiting before every write.

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { SqlDialect } from '../sql-dialect.ts';
 import type { SqlValue } from '../sql-value.ts';
+import { indexRolloutsUpTo, isSaidByToken, positionsByField, positionsByPiece } from './sqlite-rollout-index.ts';
 
 /** How SQLite writes what databases write differently. */
 export const sqliteDialect: SqlDialect = {
@@ -12,6 +13,7 @@ export const sqliteDialect: SqlDialect = {
   forUpdate: '',
   skipLocked: '',
   keepsCounts: true,
+  indexRolloutsUpTo,
   isOneOf: (column, values) => ({
     sql: `${column} IN (SELECT value FROM json_each(?))`,
     parameters: [JSON.stringify(values)],
@@ -25,6 +27,14 @@ export const sqliteDialect: SqlDialect = {
       sql: `EXISTS (SELECT 1 FROM json_each(${column}) AS field WHERE field.key = ? AND field.type IN (${types}) AND field.value IS ?)`,
       parameters: [name, stored],
     };
+  },
+  rolloutIdContains: (text) => {
+    const condition = sqliteDialect.contains('r.rollout_id', text);
+    return { condition, positions: positionsByPiece(text, condition), isExact: true };
+  },
+  rolloutHasField: ({ name, value }) => {
+    const condition = sqliteDialect.hasField('r.metadata', { name, value });
+    return { condition, positions: positionsByField(name, value, condition), isExact: isSaidByToken(name, value) };
   },
 };
 

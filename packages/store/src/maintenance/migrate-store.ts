@@ -1,6 +1,10 @@
 import { systemClock } from '@agentlightning/core';
 import { currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
+import { TransactionRunner } from '../operation-runner.ts';
+import { indexRollouts } from '../operations/index-rollouts.ts';
+import type { SqlDriver } from '../sql-driver.ts';
+import { ChangeFeed } from '../store-change.ts';
 import { isPostgres } from '../store-location.ts';
 import { existingStoreFile } from './store-file.ts';
 
@@ -13,14 +17,19 @@ export interface StoreMigration {
 }
 
 /**
- * Brings a store's schema up to date, as opening it does; or tells what that would do.
+ * Brings a store's schema up to date, as opening it does, with all that an open store would do for it in the background;
+ * or tells what that would do.
  *
  * @throws NotFoundError when there is no such store
  * @throws AgentLightningError STORE_SCHEMA when a newer version wrote it, or when it is no store
  */
 export async function migrateStore(
   location: string,
-  options: { readonly isDryRun?: boolean } = {},
+  options: {
+    readonly isDryRun?: boolean;
+    /** Told how many of the store's rollouts were put into new indices so far. @default nobody */
+    readonly onIndexed?: (rollouts: number) => void;
+  } = {},
 ): Promise<StoreMigration> {
   if (!isPostgres(location)) existingStoreFile(location, 'A store in memory is always up to date.');
   const driver = await openDriver(location, {});
@@ -28,10 +37,23 @@ export async function migrateStore(
     const fromVersion = await driver.read((connection) => currentVersion(driver, connection));
     const toVersion = migrations.at(-1)?.version ?? 0;
     if (fromVersion > toVersion) throw newerSchema(fromVersion, toVersion);
-    if (options.isDryRun !== true) await migrate(driver, { nowMs: systemClock.now() });
+    if (options.isDryRun !== true) {
+      await migrate(driver, { nowMs: systemClock.now() });
+      await indexAllRollouts(driver, options.onIndexed ?? (() => undefined));
+    }
     const due = migrations.filter(({ version }) => version > fromVersion);
     return { fromVersion, toVersion, migrations: due.map(({ version, name }) => ({ version, name })) };
   } finally {
     await driver.close();
+  }
+}
+
+async function indexAllRollouts(driver: SqlDriver, onIndexed: (rollouts: number) => void): Promise<void> {
+  const runner = new TransactionRunner(driver, systemClock, new ChangeFeed());
+  for (let all = 0; ; ) {
+    const rollouts = await runner.write(indexRollouts);
+    if (rollouts === 0) return;
+    all += rollouts;
+    onIndexed(all);
   }
 }

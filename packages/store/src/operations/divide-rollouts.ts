@@ -84,7 +84,11 @@ function isCounted({ dialect }: OperationContext, query: RolloutQuery): boolean 
   );
 }
 
-async function readCounts({ db }: OperationContext, runId: string | undefined): Promise<readonly RolloutCount[]> {
+/** How many rollouts there are of a run, or of any, by mode and status. Only where the dialect keeps counts. */
+export async function readCounts(
+  { db }: OperationContext,
+  runId: string | undefined,
+): Promise<readonly RolloutCount[]> {
   const where = runId === undefined ? allOf([]) : equals('run_id', runId);
   const rows = await db.all(
     `SELECT mode, status, sum(rollouts) AS rollouts FROM rollout_counts WHERE ${where.sql} GROUP BY mode, status`,

@@ -12,6 +12,7 @@ import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../
 import { readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 import { divideRollouts } from './divide-rollouts.ts';
+import { narrowRollouts } from './narrow-rollouts.ts';
 import { findRollout } from './rollout-record.ts';
 
 /**
@@ -30,12 +31,13 @@ export async function queryRollouts(
   context: OperationContext,
   query: RolloutQuery,
 ): Promise<Page<Rollout | AttemptedRollout>> {
-  const { parts, total, rest } = await divideRollouts(context, query);
+  const narrowed = await narrowRollouts(context, query);
+  const { parts, total, rest } = narrowed ?? (await divideRollouts(context, query));
   return readPage(context, {
     columns: rolloutWithAttempt.columns,
     from: rolloutWithAttempt.from,
     itemsFrom: 'rollouts AS r',
-    conditions: conditionsOf(context, rest),
+    conditions: narrowed === null ? conditionsOf(context, rest, indexed) : conditionsOf(context, rest, notIndexed),
     ...(parts === null ? {} : { parts }),
     ...(total === null ? {} : { total }),
     sortColumns: {
@@ -52,17 +54,26 @@ export async function queryRollouts(
   });
 }
 
-function conditionsOf({ dialect }: OperationContext, query: RolloutQuery): readonly SqlCondition[] {
+/** A column as it is. */
+const indexed = (column: string): string => column;
+/** The same, for which no index is used: a better one is there. */
+const notIndexed = (column: string): string => `coalesce(${column}, NULL)`;
+
+function conditionsOf(
+  { dialect }: OperationContext,
+  query: RolloutQuery,
+  columnOf: (column: string) => string,
+): readonly SqlCondition[] {
   const filters: SqlCondition[] = [];
-  if (query.statusIn !== undefined) filters.push(dialect.isOneOf('r.status', query.statusIn));
+  if (query.statusIn !== undefined) filters.push(dialect.isOneOf(columnOf('r.status'), query.statusIn));
   if (query.rolloutIdIn !== undefined) filters.push(dialect.isOneOf('r.rollout_id', query.rolloutIdIn));
-  if (query.rolloutIdContains !== undefined) filters.push(dialect.contains('r.rollout_id', query.rolloutIdContains));
+  if (query.rolloutIdContains !== undefined) filters.push(dialect.rolloutIdContains(query.rolloutIdContains).condition);
   const conditions = [joinFilters(filters, query.filterLogic)];
-  if (query.runId !== undefined) conditions.push(equals('r.run_id', query.runId));
-  if (query.modeIn !== undefined) conditions.push(dialect.isOneOf('r.mode', query.modeIn));
+  if (query.runId !== undefined) conditions.push(equals(columnOf('r.run_id'), query.runId));
+  if (query.modeIn !== undefined) conditions.push(dialect.isOneOf(columnOf('r.mode'), query.modeIn));
   conditions.push(...timeConditionsOf(query));
   for (const [name, value] of Object.entries(query.metadata ?? {})) {
-    conditions.push(dialect.hasField('r.metadata', { name, value }));
+    conditions.push(dialect.rolloutHasField({ name, value }).condition);
   }
   return conditions;
 }
