@@ -1,3 +1,4 @@
+export type { ClientCertificate } from './client/client-credentials.ts';
 export { type ConnectRuntimeOptions, connectRuntime } from './client/connect-runtime.ts';
 export type { ExportedArtifact } from './client/download-artifact.ts';
 export type { RuntimeConnection } from './client/grpc-runtime.ts';
@@ -25,7 +26,7 @@ export type {
 export {
   type RuntimeServer,
   type ServeRuntimeOptions,
-  type ServerTls,
   serveRuntime,
 } from './server/serve-runtime.ts';
+export type { ServerTls } from './server/server-credentials.ts';
 export { type EncodedBatch, encodeBatch } from './wire/batch.ts';

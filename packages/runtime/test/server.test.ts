@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { ManualClock } from '@agentlightning/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -24,32 +23,6 @@ describe('listening', () => {
     const second = serveRuntime({ engine: new GatedEngine(noDirectory), port: server.port });
     await expect(second).rejects.toMatchObject({ code: 'PORT_IN_USE' });
     await expect(second).rejects.toThrow(String(server.port));
-  });
-
-  it.each([
-    ['a key', {}],
-    ['TLS', { apiKey: 'secret' }],
-  ])('does not listen beyond this machine without %s', async (missing, options) => {
-    const serving = serveRuntime({ engine: new GatedEngine(noDirectory), host: '0.0.0.0', ...options });
-    await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
-    await expect(serving).rejects.toThrow(missing);
-  });
-
-  it('encrypts when it is given a certificate, and is then reached beyond this machine', async () => {
-    const certificate = await readFile(new URL('./tls/test-only-certificate.pem', import.meta.url), 'utf8');
-    const privateKey = await readFile(new URL('./tls/test-only-key.pem', import.meta.url), 'utf8');
-    const tls = { certificate, privateKey };
-    const { server, connect } = await serveGatedRuntime({ host: '0.0.0.0', apiKey: 'secret', tls });
-    const options = { address: `localhost:${server.port}`, apiKey: 'secret', reconnectTimeoutMs: 200 };
-    const runtime = await connect({ ...options, tls: true, rootCertificates: certificate });
-    expect((await runtime.capabilities()).device).toBe('cpu');
-    const untrusting = connectRuntime({ ...options, tls: true });
-    await expect(untrusting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
-  });
-
-  it('does not send a key unencrypted over a network', async () => {
-    const connecting = connectRuntime({ address: '192.0.2.1:50051', apiKey: 'secret', tls: false });
-    await expect(connecting).rejects.toMatchObject({ code: 'CONFIG' });
   });
 
   it('waits for a runtime that is still starting', async () => {

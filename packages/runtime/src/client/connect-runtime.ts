@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
-import { ChannelCredentials, Client, type ClientOptions } from '@grpc/grpc-js';
+import { type Clock, systemClock } from '@agentlightning/core';
+import { Client, type ClientOptions } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { type GetCapabilitiesResponse, RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { createServiceClient } from '../grpc/service-client.ts';
-import { isLoopback } from '../loopback.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxMessageBytes } from '../runtime-limits.ts';
 import { CallPolicy } from './call-policy.ts';
+import { type ClientCertificate, clientCredentials } from './client-credentials.ts';
 import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
@@ -19,10 +19,14 @@ export interface ConnectRuntimeOptions {
   readonly address: string;
   /** The runtime's key. @default none */
   readonly apiKey?: string;
-  /** Whether to encrypt. @default false for this machine, true for any other */
+  /** Whether to encrypt. @default false for this machine, true for any other, where false is refused */
   readonly tls?: boolean;
-  /** Certificates to trust instead of the system's, in PEM. */
+  /** Certificates to trust instead of the system's, in PEM: those of your own authority. */
   readonly rootCertificates?: string;
+  /** The client's own certificate and its key, in PEM, for a runtime that wants one (mutual TLS). @default none */
+  readonly clientCertificate?: ClientCertificate;
+  /** The name that the runtime's certificate is for, when it is not that of `address`: through a tunnel. */
+  readonly serverName?: string;
   /**
    * For how long a lost connection is tried again before everything pending is rejected with
    * `RUNTIME_UNAVAILABLE`, in milliseconds. Longer survives longer interruptions and notices a dead
@@ -44,7 +48,7 @@ const supportedApiVersion = 'v1';
  * as long as a lost connection is.
  *
  * @throws RuntimeError RUNTIME_UNAVAILABLE when it cannot be reached, UNAUTHENTICATED for a wrong key
- * @throws AgentLightningError CONFIG when a key would go unencrypted over a network
+ * @throws AgentLightningError CONFIG when it would go unencrypted over a network
  * @example
  * ```ts
  * const runtime = await connectRuntime({ address: '127.0.0.1:50051' });
@@ -57,7 +61,7 @@ const supportedApiVersion = 'v1';
  */
 export async function connectRuntime(options: ConnectRuntimeOptions): Promise<RuntimeConnection> {
   const clock = options.clock ?? systemClock;
-  const client = new Client(options.address, credentials(options), channelOptions(options));
+  const client = new Client(options.address, clientCredentials(options), channelOptions(options));
   const closing = new AbortController();
   const policy = new CallPolicy({
     address: options.address,
@@ -95,22 +99,9 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
   }
 }
 
-function credentials({ address, tls, apiKey, rootCertificates }: ConnectRuntimeOptions): ChannelCredentials {
-  const isLocal = isLoopback(address.replace(/:\d+$/, ''));
-  if (tls ?? !isLocal) {
-    const roots = rootCertificates === undefined ? null : Buffer.from(rootCertificates);
-    return ChannelCredentials.createSsl(roots);
-  }
-  if (isLocal || apiKey === undefined) return ChannelCredentials.createInsecure();
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `Refusing to send a key to ${address} without TLS: everybody on the way could read it`,
-    remedy: 'Leave `tls` out or set it to true.',
-  });
-}
-
-function channelOptions({ keepaliveMs = 20_000 }: ConnectRuntimeOptions): ClientOptions {
+function channelOptions({ keepaliveMs = 20_000, serverName }: ConnectRuntimeOptions): ClientOptions {
   return {
+    ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
     'grpc.keepalive_time_ms': keepaliveMs,

@@ -1,13 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
-import { type Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { type Metadata, Server } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { bindService, type HandlerEnvironment, type ServiceBinding } from '../grpc/service-handlers.ts';
-import { isLoopback } from '../loopback.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { defaultRuntimeLimits, maxMessageBytes, type RuntimeLimits } from '../runtime-limits.ts';
 import { sha256 } from '../wire/batch.ts';
@@ -17,13 +16,8 @@ import { healthHandlers } from './health-service.ts';
 import { inferenceHandlers } from './inference-service.ts';
 import { RuntimeHost } from './runtime-host.ts';
 import { runtimeHandlers } from './runtime-service.ts';
+import { assertGuarded, type ServerTls, serverCredentials } from './server-credentials.ts';
 import { trainingHandlers } from './training-service.ts';
-
-/** A certificate and its key, in PEM. */
-export interface ServerTls {
-  readonly certificate: string;
-  readonly privateKey: string;
-}
 
 /** How to serve an engine. */
 export interface ServeRuntimeOptions {
@@ -31,7 +25,10 @@ export interface ServeRuntimeOptions {
   readonly engine: RuntimeEngine;
   /** Port to listen on; 0 takes any free one. @default 0 */
   readonly port?: number;
-  /** Address to listen on. One beyond this machine needs `apiKey` and `tls`. @default '127.0.0.1' */
+  /**
+   * Address to listen on. One beyond this machine needs `tls`, and an `apiKey` or an authority for clients'
+   * certificates. @default '127.0.0.1'
+   */
   readonly host?: string;
   /** Key that every client must send. @default none: everybody on this machine may train */
   readonly apiKey?: string;
@@ -61,7 +58,7 @@ const keepaliveMs = 20_000;
 /**
  * Serves an engine over the gRPC contract: sessions, strict order, resending, validation, results.
  *
- * @throws AgentLightningError PORT_IN_USE, or CONFIG when it would listen beyond this machine without key and TLS
+ * @throws AgentLightningError PORT_IN_USE, or CONFIG when it would listen beyond this machine in plain text or to everybody
  * @example
  * ```ts
  * const server = await serveRuntime({ engine, port: 50051 });
@@ -70,7 +67,7 @@ const keepaliveMs = 20_000;
  */
 export async function serveRuntime(options: ServeRuntimeOptions): Promise<RuntimeServer> {
   const { engine, port = 0, host: hostName = '127.0.0.1', apiKey, tls } = options;
-  assertGuarded(hostName, options);
+  assertGuarded({ hostName, apiKey, tls });
   const limits = { ...defaultRuntimeLimits, ...options.limits };
   const host = new RuntimeHost({ engine, limits, clock: options.clock ?? systemClock });
   const stopping = new AbortController();
@@ -130,12 +127,7 @@ interface ListenOptions {
 }
 
 function listen(server: Server, { hostName, port, tls }: ListenOptions): Promise<number> {
-  const credentials =
-    tls === undefined
-      ? ServerCredentials.createInsecure()
-      : ServerCredentials.createSsl(null, [
-          { private_key: Buffer.from(tls.privateKey), cert_chain: Buffer.from(tls.certificate) },
-        ]);
+  const credentials = serverCredentials(tls);
   const address = `${bracketed(hostName)}:${port}`;
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, boundPort) => {
@@ -168,15 +160,6 @@ function assertKey(metadata: Metadata, apiKey: string | undefined): void {
     reason: ErrorReason.UNAUTHENTICATED,
     message: sent === '' ? 'The call carries no key' : 'The key of the call is wrong',
     remedy: "Give the runtime's key as `apiKey` to connectRuntime.",
-  });
-}
-
-function assertGuarded(hostName: string, { apiKey, tls }: ServeRuntimeOptions): void {
-  if (isLoopback(hostName) || (apiKey !== undefined && tls !== undefined)) return;
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `Refusing to listen on ${hostName} without ${apiKey === undefined ? 'a key' : 'TLS'}: others could train and read models`,
-    remedy: 'Set `apiKey` and `tls`, or listen on 127.0.0.1 and let a TLS proxy or tunnel reach it.',
   });
 }
 

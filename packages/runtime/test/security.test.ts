@@ -1,0 +1,103 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { connectRuntime, serveRuntime } from '../src/index.ts';
+import { openRawClient, refusalOf } from '../src/testing/raw-client.ts';
+import { GatedEngine } from './bag/gated-engine.ts';
+import { serveGatedRuntime } from './serving-a-runtime.ts';
+
+const pem = (name: string) => readFile(new URL(`./tls/test-only-${name}.pem`, import.meta.url), 'utf8');
+
+// The server's and the client's certificate are of the authority; the impostor's is of another one.
+const [authority, certificate, privateKey] = await Promise.all([pem('authority'), pem('server'), pem('server-key')]);
+const tls = { certificate, privateKey };
+const mutualTls = { ...tls, clientAuthority: authority };
+const client = { certificate: await pem('client'), privateKey: await pem('client-key') };
+const impostor = { certificate: await pem('impostor'), privateKey: await pem('impostor-key') };
+const briefly = { reconnectTimeoutMs: 500 };
+
+describe('plain text', () => {
+  it.each([
+    ['TLS', {}],
+    ['TLS', { apiKey: 'secret' }],
+    ['a key or client certificates', { tls }],
+  ])('is not listened for beyond this machine: it takes %s', async (missing, options) => {
+    const serving = serveRuntime({ engine: new GatedEngine('never-written'), host: '0.0.0.0', ...options });
+    await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
+    await expect(serving).rejects.toThrow(missing);
+  });
+
+  it.each([{}, { apiKey: 'secret' }])('is not sent over a network, with a key or without', async (options) => {
+    const connecting = connectRuntime({ address: '192.0.2.1:50051', tls: false, ...options });
+    await expect(connecting).rejects.toMatchObject({ code: 'CONFIG' });
+    await expect(connecting).rejects.toThrow('without TLS');
+  });
+
+  it('gets no answer from a server that encrypts', async () => {
+    const { server } = await serveGatedRuntime({ tls });
+    const connecting = connectRuntime({ address: server.address, ...briefly });
+    await expect(connecting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+  });
+});
+
+describe('TLS', () => {
+  it('is trusted by who trusts the authority, beyond this machine too, and by nobody else', async () => {
+    const { server, connect } = await serveGatedRuntime({ host: '0.0.0.0', apiKey: 'secret', tls });
+    const options = { address: `localhost:${server.port}`, apiKey: 'secret' };
+    const runtime = await connect({ ...options, rootCertificates: authority });
+    expect((await runtime.capabilities()).device).toBe('cpu');
+    const untrusting = connectRuntime({ ...options, ...briefly, tls: true });
+    await expect(untrusting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    await expect(untrusting).rejects.toThrow('certificate');
+    const keyless = connectRuntime({ address: options.address, rootCertificates: authority });
+    await expect(keyless).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('is for the name in the certificate, or the one that the client is told', async () => {
+    const { server, connect } = await serveGatedRuntime({ tls });
+    const options = { address: server.address, rootCertificates: authority };
+    await expect(connectRuntime({ ...options, ...briefly })).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    const runtime = await connect({ ...options, serverName: 'localhost' });
+    expect((await runtime.capabilities()).device).toBe('cpu');
+  });
+
+  it('lets only clients in whose certificate is of the authority, when it is mutual', async () => {
+    const { server, connect } = await serveGatedRuntime({ host: '0.0.0.0', tls: mutualTls });
+    const options = { address: `localhost:${server.port}`, rootCertificates: authority };
+    const runtime = await connect({ ...options, clientCertificate: client });
+    const model = await runtime.createModel({ baseModel: 'bag', modelId: 'model', seed: 1 });
+    expect(await model.state()).toMatchObject({ step: 0 });
+    for (const wrong of [{}, { clientCertificate: impostor }]) {
+      const connecting = connectRuntime({ ...options, ...briefly, ...wrong });
+      await expect(connecting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
+    }
+  });
+
+  it('asks for the key as well when there is one', async () => {
+    const { server, connect } = await serveGatedRuntime({ apiKey: 'secret', tls: mutualTls });
+    const options = { address: `localhost:${server.port}`, rootCertificates: authority, clientCertificate: client };
+    await expect(connectRuntime({ ...options, apiKey: 'guess' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await connect({ ...options, apiKey: 'secret' });
+  });
+
+  it('says at once when a certificate and its key do not fit together', async () => {
+    const mixed = { certificate, privateKey: client.privateKey };
+    const serving = serveRuntime({ engine: new GatedEngine('never-written'), tls: mixed });
+    await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+});
+
+describe('a key', () => {
+  it('is asked for by every service but health', async () => {
+    const { server } = await serveGatedRuntime({ apiKey: 'secret' });
+    const raw = openRawClient(server.address);
+    for (const call of [
+      raw.runtime.getCapabilities({}),
+      raw.training.getModel({ modelId: 'model' }),
+      raw.inference.getEndpoint({ modelId: 'model' }),
+    ]) {
+      expect(await refusalOf(call)).toMatchObject({ code: 'UNAUTHENTICATED' });
+    }
+    await raw.health.check({});
+    raw.close();
+  });
+});
