@@ -10,6 +10,7 @@ export type {
   EvaluationConfig,
   PolicyConfig,
   RuntimeConfig,
+  RuntimeTls,
   SamplingConfig,
   StoreConfig,
   TrainConfig,

@@ -63,6 +63,18 @@ describe('a client', () => {
     expect(second).toBe(first);
   });
 
+  it('refuses a runtime with another tokenizer than the one it is told, when both are known', async () => {
+    const { connect } = await serveGatedRuntime();
+    const runtime = await connect();
+    const wanted = { baseModel: 'bag', modelId: 'model', seed: 1 };
+    const other = runtime.createModel({ ...wanted, tokenizerSha256: 'cd'.repeat(32) });
+    await expect(other).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(other).rejects.toThrow('cdcd');
+    // Of the chat template the runtime says nothing.
+    const same = { tokenizerSha256: 'AB'.repeat(32), chatTemplateSha256: 'cd'.repeat(32) };
+    expect(await (await runtime.createModel({ ...wanted, ...same })).state()).toMatchObject({ step: 0 });
+  });
+
   it.each([-1, 1.5, 2 ** 32])('refuses the seed %d', async (seed) => {
     const { connect } = await serveGatedRuntime();
     const runtime = await connect();

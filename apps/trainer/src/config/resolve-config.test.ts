@@ -49,6 +49,16 @@ test('names an unknown key and the nearest known one', () => {
   expect(messageOf(() => resolveConfig({ ...minimal, runtime }, '/'))).toContain('"runtime.adress"; did you mean');
 });
 
+test.each([
+  [{ tls: { certificate: 'pem' } }, 'certificate and privateKey come together'],
+  [{ tls: { authorty: 'pem' } }, '"runtime.tls.authorty"; did you mean "authority"?'],
+  [{ lora: { rank: 0 } }, 'runtime.lora.rank'],
+  [{ tokenizerSha256: 'abc' }, '64 hexadecimal digits'],
+])('says what is wrong with a runtime elsewhere: %j', (wrong, words) => {
+  const runtime = { type: 'grpc', address: 'gpu:50051', ...wrong };
+  expect(messageOf(() => resolveConfig({ ...minimal, runtime }, '/'))).toContain(words);
+});
+
 test('names an unknown key of the algorithm', () => {
   const config = { ...minimal, algorithm: { type: 'grpo', learningrate: 1 } };
   expect(messageOf(() => resolveConfig(config, '/'))).toMatch(/learningrate.*learningRate/);

@@ -50,6 +50,25 @@ const samplingSchema = z.strictObject({
   maxTokens: count.optional(),
 });
 
+const loraSchema = z.strictObject({
+  rank: count,
+  alpha: z.number().gt(0).optional(),
+  targetModules: z.array(z.string().min(1)).min(1).optional(),
+});
+
+const tlsSchema = z
+  .strictObject({
+    authority: z.string().optional(),
+    certificate: z.string().optional(),
+    privateKey: z.string().optional(),
+    serverName: z.string().optional(),
+  })
+  .refine(({ certificate, privateKey }) => (certificate === undefined) === (privateKey === undefined), {
+    error: 'certificate and privateKey come together',
+  });
+
+const hashSchema = z.string().regex(/^[0-9a-fA-F]{64}$/, { error: 'must be 64 hexadecimal digits' });
+
 const runtimeSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('embedded'), model: z.string().optional() }),
   z.strictObject({
@@ -57,6 +76,10 @@ const runtimeSchema = z.discriminatedUnion('type', [
     address: z.string().min(1),
     model: z.string().optional(),
     apiKey: z.string().optional(),
+    tls: tlsSchema.optional(),
+    lora: loraSchema.optional(),
+    tokenizerSha256: hashSchema.optional(),
+    chatTemplateSha256: hashSchema.optional(),
   }),
 ]);
 
@@ -158,6 +181,8 @@ const knownKeys: KnownKeys = {
   tasks: Object.keys(tasksSchema.shape),
   store: Object.keys(storeSchema.shape),
   runtime: runtimeSchema.options.flatMap(({ shape }) => Object.keys(shape)),
+  'runtime.tls': Object.keys(tlsSchema.shape),
+  'runtime.lora': Object.keys(loraSchema.shape),
   sampling: Object.keys(samplingSchema.shape),
   evaluation: Object.keys(evaluationSchema.shape),
   'policies.*': Object.keys(policySchema.shape),

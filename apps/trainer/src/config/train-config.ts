@@ -1,4 +1,5 @@
 import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms';
+import type { LoraConfig } from '@agentlightning/core';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
 
@@ -19,7 +20,27 @@ export type RuntimeConfig =
       readonly model?: string;
       /** The runtime's key. @default none */
       readonly apiKey?: string;
+      /** How the connection is encrypted. @default the system's authorities; nothing on this machine */
+      readonly tls?: RuntimeTls;
+      /** Trains LoRA on a frozen base instead of all weights; the runtime must be able to. @default all weights */
+      readonly lora?: LoraConfig;
+      /** SHA-256 of the tokenizer that is meant, in hexadecimal; a runtime with another is refused. @default any */
+      readonly tokenizerSha256?: string;
+      /** SHA-256 of the chat template that is meant, in hexadecimal; a runtime with another is refused. @default any */
+      readonly chatTemplateSha256?: string;
     };
+
+/** Who is trusted on the way to a runtime. All in PEM. */
+export interface RuntimeTls {
+  /** Certificates of your own authority. @default those of the system */
+  readonly authority?: string;
+  /** The trainer's own certificate, for a runtime that asks for one. @default none */
+  readonly certificate?: string;
+  /** The key of `certificate`. */
+  readonly privateKey?: string;
+  /** The name that the runtime's certificate is for, when it is not that of `address`: through a tunnel. */
+  readonly serverName?: string;
+}
 
 /** Where the store is. */
 export interface StoreConfig {

@@ -13,7 +13,7 @@ import {
 export interface ApplyPlanOptions {
   readonly model: TrainableModel;
   /** The policy that a KL term compares with: the model as it was at the start. Asked for only when there is one. */
-  readonly reference: () => Promise<TrainableModel>;
+  readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
   /** How far trainer and sampler may disagree, in nats a token. */
   readonly maxLogprobGap: number;
 }

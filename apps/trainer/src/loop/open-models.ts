@@ -1,19 +1,22 @@
 import {
   AgentLightningError,
+  type CreateModelOptions,
   type Run,
   type RuntimeCapabilities,
   type TrainableModel,
+  type TrainingBatch,
   type TrainingRuntime,
 } from '@agentlightning/core';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { RuntimeConfig } from '../config/train-config.ts';
 import type { RunState } from './run-state.ts';
 
 /** A policy's model, and the one it began as. */
 export interface OpenModel {
   readonly model: TrainableModel;
-  /** The model as it was at the start, for a KL term; made when it is first asked for. */
-  readonly reference: () => Promise<TrainableModel>;
+  /** The model as it was at the start, for a KL term. */
+  readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
 }
 
 /** Where models are made, and for which run. */
@@ -43,10 +46,16 @@ export async function openModel(
   const seed = (state.seed + index) >>> 0;
   const origin = { baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default', seed };
   const modelId = policy.name === null ? run.runId : `${run.runId}-${policy.name}`;
-  const model = await runtime.createModel({ ...origin, modelId, ...(hasValueHead ? { hasValueHead } : {}) });
+  const wishes = { ...wishesOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
+  const model = await runtime.createModel({ ...origin, modelId, ...wishes });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
   if (uri === null) await assertUntrained(model);
   else await (await model.loadCheckpoint(uri)).result;
+  if (capabilities.features?.includes('reference_logprobs') === true) {
+    const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
+    return { model, reference: () => Promise.resolve({ logprobs }) };
+  }
+  // A second model, made when it is first asked for.
   let reference: Promise<TrainableModel> | null = null;
   return {
     model,
@@ -54,6 +63,17 @@ export async function openModel(
       reference ??= runtime.createModel({ ...origin, modelId: `${modelId}-reference` });
       return reference;
     },
+  };
+}
+
+/** What a configuration asks of every model that is trained. */
+function wishesOf(config: RuntimeConfig): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256'> {
+  if (config.type !== 'grpc') return {};
+  const { lora, tokenizerSha256, chatTemplateSha256 } = config;
+  return {
+    ...(lora === undefined ? {} : { lora }),
+    ...(tokenizerSha256 === undefined ? {} : { tokenizerSha256 }),
+    ...(chatTemplateSha256 === undefined ? {} : { chatTemplateSha256 }),
   };
 }
 

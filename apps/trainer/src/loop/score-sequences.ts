@@ -11,8 +11,8 @@ import type {
 /** Who can be asked about sequences. */
 export interface ScoringModels {
   readonly model: TrainableModel;
-  /** The model as the run began with it; made when it is first asked for. */
-  readonly reference: () => Promise<TrainableModel>;
+  /** The model as the run began with it. */
+  readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
   /** Most tokens of one batch. */
   readonly maxBatchTokens: number;
 }

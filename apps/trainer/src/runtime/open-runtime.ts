@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
-import { connectRuntime } from '@agentlightning/runtime';
+import { type ConnectRuntimeOptions, connectRuntime } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
 
@@ -19,8 +19,7 @@ export interface OpenRuntime {
  */
 export async function openRuntime(config: RuntimeConfig, dataDir: string): Promise<OpenRuntime> {
   if (config.type === 'grpc') {
-    const { address, apiKey } = config;
-    const runtime = await connectRuntime({ address, ...(apiKey === undefined ? {} : { apiKey }) });
+    const runtime = await connectRuntime(connectionOf(config));
     return { runtime, died: new Promise(() => undefined), close: () => runtime.close() };
   }
   const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: path.join(dataDir, 'checkpoints') });
@@ -35,4 +34,19 @@ export async function openRuntime(config: RuntimeConfig, dataDir: string): Promi
     await launched.close();
     throw error;
   }
+}
+
+function connectionOf(config: Extract<RuntimeConfig, { readonly type: 'grpc' }>): ConnectRuntimeOptions {
+  const { address, apiKey, tls } = config;
+  const { authority, certificate, privateKey, serverName } = tls ?? {};
+  return {
+    address,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(tls === undefined ? {} : { tls: true }),
+    ...(authority === undefined ? {} : { rootCertificates: authority }),
+    ...(certificate === undefined || privateKey === undefined
+      ? {}
+      : { clientCertificate: { certificate, privateKey } }),
+    ...(serverName === undefined ? {} : { serverName }),
+  };
 }

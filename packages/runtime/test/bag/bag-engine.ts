@@ -10,7 +10,7 @@ const everyLoss = { entropy_coefficient: 0, kl_coefficient: 0, kl_estimator: 3 }
 export const bagCapabilities: EngineCapabilities = {
   runtimeVersion: '1.0.0-test',
   device: 'cpu',
-  models: [{ name: 'bag', maxContext: 256, vocabSize }],
+  models: [{ name: 'bag', maxContext: 256, vocabSize, tokenizerSha256: 'ab'.repeat(32) }],
   losses: [
     { name: 'cross_entropy', version: 1, defaults: everyLoss },
     { name: 'importance_sampling', version: 1, defaults: everyLoss },
