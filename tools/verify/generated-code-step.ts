@@ -8,10 +8,13 @@ import { resultOf, type Step, type StepResult } from './step.ts';
 /** The packages that generate code from `.proto` files of their own. */
 const packageFolders = ['packages/runtime', 'packages/store'];
 
-/** Generates the code for protocol buffers again and compares: what is committed must be what the `.proto` files say. */
+/**
+ * Generates the code for protocol buffers again and compares: what is committed must be what the `.proto` files say. A
+ * package's `gen` also lints them and, where it has a `baseline.binpb`, lets nothing through that breaks what was there.
+ */
 export const generatedCodeStep: Step = {
   name: 'generated',
-  description: 'generated code matches the .proto files',
+  description: 'generated code matches the .proto files, which break nothing (buf)',
   run: checkGeneratedCode,
 };
 
@@ -35,18 +38,31 @@ async function checkPackage(
   };
   if (manifest.scripts?.gen === undefined) return { problems: [`${packageFolder} has no script \`gen\`.`], files: 0 };
   const before = fingerprints(cwd);
+  const baseline = fingerprintOfBaseline(cwd);
   const generated = await runCommand(['pnpm', 'run', 'gen'], { cwd });
   if (!generated.isOk) return { problems: [generated.output], files: 0 };
   const after = fingerprints(cwd);
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
     (file) => before.get(file) !== after.get(file),
   );
+  const stale = changed.map((file) => `src/gen/${file}`);
+  if (fingerprintOfBaseline(cwd) !== baseline) stale.push(baselineName);
   return {
-    problems: changed.map(
-      (file) => `${packageFolder}/src/gen/${file} was out of date; it is up to date now: commit it.`,
-    ),
+    problems: stale.map((file) => `${packageFolder}/${file} was out of date; it is up to date now: commit it.`),
     files: after.size,
   };
+}
+
+/** The contract as it was last committed, to compare with: a clone has no other copy of it. */
+const baselineName = 'baseline.binpb';
+
+function fingerprintOfBaseline(packageFolder: string): string | null {
+  const file = join(packageFolder, baselineName);
+  return existsSync(file) ? fingerprintOf(file) : null;
+}
+
+function fingerprintOf(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
 function fingerprints(packageFolder: string): ReadonlyMap<string, string> {
@@ -58,7 +74,7 @@ function fingerprints(packageFolder: string): ReadonlyMap<string, string> {
   return new Map(
     files.map((entry) => {
       const file = join(entry.parentPath, entry.name);
-      return [file.slice(generatedFolder.length + 1), createHash('sha256').update(readFileSync(file)).digest('hex')];
+      return [file.slice(generatedFolder.length + 1), fingerprintOf(file)];
     }),
   );
 }

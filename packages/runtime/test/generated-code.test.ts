@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,15 +9,57 @@ import { expect, it, onTestFinished } from 'vitest';
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const tools = join(packageFolder, '..', '..', 'node_modules', '.bin');
 
-it('is what buf makes of the contract, which is free of lint', async () => {
-  const fresh = await mkdtemp(join(tmpdir(), 'generated-'));
-  onTestFinished(() => rm(fresh, { recursive: true, force: true }));
+function buf(...args: readonly string[]): Promise<{ readonly stdout: string }> {
   const env = { ...process.env, PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}` };
-  const buf = (...args: string[]) => promisify(execFile)('buf', args, { cwd: packageFolder, env });
+  return promisify(execFile)('buf', args, { cwd: packageFolder, env });
+}
+
+async function freshFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'contract-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+it('is what buf makes of the contract, which is free of lint', async () => {
+  const fresh = await freshFolder();
   await buf('lint');
   await buf('generate', '--output', fresh);
   expect(await filesOf(join(fresh, 'src/gen'))).toEqual(await filesOf(join(packageFolder, 'src/gen')));
 });
+
+it('is of the contract that the baseline has', async () => {
+  const image = join(await freshFolder(), 'image.binpb');
+  await buf('build', '--exclude-source-info', '-o', image);
+  expect((await readFile(image)).equals(await readFile(join(packageFolder, 'baseline.binpb')))).toBe(true);
+});
+
+it.each([
+  ['a field with another number', 'bytes weights = 5;', 'bytes weights = 15;'],
+  ['a field with another type', 'uint32 seq = 3;', 'uint64 seq = 3;'],
+  ['a field that is gone', '  double temperature = 7;', ''],
+  ['an enumeration with another name', 'BATCH_KIND_FORWARD = 1;', 'BATCH_KIND_SCORE = 1;'],
+])('does not let %s through', async (_what, before, after) => {
+  const checking = checkAgainstBaseline((contract) => contract.replace(before, after));
+  await expect(checking).rejects.toMatchObject({ stdout: expect.stringContaining('batch.proto') });
+});
+
+it('lets a field through that is new', async () => {
+  const field = '  double temperature = 7;';
+  await checkAgainstBaseline((contract) => contract.replace(field, `${field}\n  bytes more = 99;`));
+});
+
+/** Changes a copy of the contract and asks buf whether that breaks anything. */
+async function checkAgainstBaseline(change: (contract: string) => string): Promise<void> {
+  const folder = await freshFolder();
+  await cp(join(packageFolder, 'proto'), join(folder, 'proto'), { recursive: true });
+  await cp(join(packageFolder, 'buf.yaml'), join(folder, 'buf.yaml'));
+  const file = join(folder, 'proto/agentlightning/runtime/v1/batch.proto');
+  const contract = await readFile(file, 'utf8');
+  const changed = change(contract);
+  expect(changed).not.toBe(contract);
+  await writeFile(file, changed);
+  await buf('breaking', folder, '--against', 'baseline.binpb');
+}
 
 async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts')).toSorted();
