@@ -98,7 +98,7 @@ export class AglProcess implements AsyncDisposable {
 
   #take(line: string): void {
     this.#output += `${line}\n`;
-    this.events.push(line.startsWith('{') ? (JSON.parse(line) as AglEvent) : { event: 'text', line });
+    this.events.push(line.startsWith('{"') ? (JSON.parse(line) as AglEvent) : { event: 'text', line });
     this.#onEvent();
   }
 }

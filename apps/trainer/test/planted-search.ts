@@ -1,4 +1,4 @@
-import { definePrompt } from '@agentlightning/core';
+import { definePrompt, type Prompt } from '@agentlightning/core';
 import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import OpenAI from 'openai';
@@ -13,7 +13,7 @@ export interface PlantedTask {
 const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 });
 
 /** The prompt that is made better. */
-export const doing = definePrompt('doing', 'You do what you are asked to do.\n{request}');
+export const doing: Prompt<'request'> = definePrompt('doing', 'You do what you are asked to do.\n{request}');
 
 /** One model call; 1 when the model did as it was asked. */
 export const plantedAgent: Agent<PlantedTask> = async ({ index, rule }, { rolloutId }) => {

@@ -1,11 +1,20 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { definePrompt, type Store } from '@agentlightning/core';
+import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Trainer, type TrainingEvent } from '../src/index.ts';
-import { PlantedModels, plantedKey } from './planted-models.ts';
-import { plantedConfig, worthOf } from './planted-search.ts';
+import {
+  type PromptSearchConfig,
+  Trainer,
+  type TrainingEvent,
+  type TrainingSummary,
+  type TrainOptions,
+} from '../src/index.ts';
+import { PlantedModels, type PlantedOptions, plantedKey } from './planted-models.ts';
+import { type PlantedTask, plantedAgent, plantedConfig, plantedTasks, worthOf } from './planted-search.ts';
 
+/** Seconds on a free machine; this one may be busy. */
 vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';
@@ -18,13 +27,177 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('finds the planted prompt', async () => {
-  await using models = await PlantedModels.start();
+/** What a search came to. */
+interface Searched {
+  readonly summary: TrainingSummary | null;
+  readonly error: unknown;
+  readonly events: readonly TrainingEvent[];
+}
+
+/** A planted search; the same id gives the same chance. */
+async function searched(
+  models: PlantedModels,
+  changes: Partial<PromptSearchConfig<PlantedTask>>,
+  options: TrainOptions = { runId: 'planted' },
+): Promise<Searched> {
   const events: TrainingEvent[] = [];
-  const trainer = new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder });
-  const summary = await trainer.train({ onEvent: (event) => events.push(event) });
-  const { versions = [], best, file = '' } = summary.prompts ?? {};
-  const found = versions.find(({ version }) => version === best);
-  expect(worthOf(found?.prompts['doing']?.template)).toBe(1);
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ best, measured_on: 'validation' });
+  const onEvent = (event: TrainingEvent): void => void events.push(event);
+  const trainer = new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes });
+  try {
+    return { summary: await trainer.train({ ...options, onEvent }), error: null, events };
+  } catch (error) {
+    return { summary: null, error, events };
+  }
+}
+
+async function inStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
+  const store = await openStore(path.join(folder, 'agl.db'));
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function bestTemplate({ summary }: Searched, name = 'doing'): string | undefined {
+  const { versions = [], best } = summary?.prompts ?? {};
+  return versions.find(({ version }) => version === best)?.prompts[name]?.template;
+}
+
+test('gepa finds the planted prompt under noise, within its budget, without a look at the validation tasks', async () => {
+  await using models = await PlantedModels.start();
+  const outcome = await searched(models, { algorithm: { type: 'gepa', maxRollouts: 400, maxOptimizerCalls: 70 } });
+  expect(worthOf(bestTemplate(outcome))).toBe(1);
+  const { prompts, before, after, isImproved } = outcome.summary ?? {};
+  expect([prompts?.ended, prompts?.measuredOn, isImproved]).toEqual(['budget', 'validation', true]);
+  expect(before?.reward).toBeLessThan(0.3);
+  expect(after?.reward).toBeGreaterThan(0.7);
+
+  const asked = models.requestsOf('task-model');
+  const questions = models.requestsOf('optimizer-model');
+  expect(prompts?.rollouts).toBeLessThanOrEqual(400);
+  expect(asked.length).toBe(prompts?.rollouts);
+  expect(prompts?.optimizerCalls).toBeLessThanOrEqual(70);
+  expect(questions.length).toBe(prompts?.optimizerCalls);
+  expect(questions.filter(({ text }) => /Task 1\d\d /.test(text))).toEqual([]);
+  expect(questions.filter(({ text }) => /Task \d\d? needs/.test(text)).length).toBe(questions.length);
+
+  await inStore(async (store) => {
+    const { resources, version } = await store.getResources('planted-best');
+    expect(resources['doing']).toMatchObject({ template: bestTemplate(outcome) });
+    expect(version).toBeGreaterThan(1);
+    const first = await store.getResources('planted-v0');
+    expect(first.resources['doing']).toMatchObject({ template: 'You do what you are asked to do.\n{request}' });
+    expect((await store.queryRollouts({ runId: 'planted', statusIn: ['succeeded'] })).total).toBe(prompts?.rollouts);
+  });
+  const file = JSON.parse(readFileSync(prompts?.file ?? '', 'utf8'));
+  expect(file).toMatchObject({ run: 'planted', best: prompts?.best, prompts: { doing: { variables: ['request'] } } });
+  expect(file.versions.length).toBe(prompts?.versions.length);
+});
+
+test('apo improves several prompts, and is measured on tasks that nothing was chosen by', async () => {
+  await using models = await PlantedModels.start({ noise: 0 });
+  const planning = definePrompt('planning', 'Plan first.');
+  const agent: typeof plantedAgent = async (task, context) => {
+    // Each rule belongs into one of the two.
+    const isPlanned = task.rule % 2 === 1;
+    if (!isPlanned) return await plantedAgent(task, context);
+    return planning.format().includes(`RULE-${task.rule};`) ? 1 : await plantedAgent(task, context);
+  };
+  const outcome = await searched(models, {
+    agent,
+    prompts: { doing: { template: 'You do what you are asked to do.\n{request}', variables: ['request'] }, planning },
+    algorithm: { type: 'apo', rounds: 3, beamWidth: 2, branchFactor: 2 },
+    tasks: { train: plantedTasks(0, 8), validation: plantedTasks(100, 8), test: plantedTasks(200, 8) },
+  });
+  const { prompts, after } = outcome.summary ?? {};
+  expect([prompts?.ended, prompts?.measuredOn, after?.rollouts]).toEqual(['finished', 'test', 8]);
+  expect(after?.reward).toBeGreaterThan(0.4);
+  expect(worthOf(`${bestTemplate(outcome)}${bestTemplate(outcome, 'planning')}`)).toBeGreaterThan(0.4);
+  const evaluated = outcome.events.flatMap((event) => (event.type === 'evaluated' ? [event.phase] : []));
+  expect(evaluated).toEqual(['before', 'after']);
+  expect(models.requestsOf('optimizer-model').filter(({ text }) => /Task [12]\d\d /.test(text))).toEqual([]);
+});
+
+test('tasks that nobody judged are left out, agents that fail count as they are told to', async () => {
+  await using models = await PlantedModels.start({ noise: 0 });
+  const agent: typeof plantedAgent = async (task, context) => {
+    const reward = await plantedAgent(task, context);
+    if (task.index % 8 === 0) return undefined;
+    if (task.index % 8 === 5) throw new Error('the tool is broken');
+    return reward;
+  };
+  const algorithm = { type: 'gepa', maxRollouts: 40, proposals: 1 } as const;
+  const train = plantedTasks(0, 6).filter(({ index }) => index === 0 || index === 5);
+  const tasks = { train, validation: plantedTasks(100, 16) };
+  const { summary } = await searched(models, { algorithm, agent, tasks, failedReward: -1 });
+  // Numbers from 100 on: 104 and 112 are not judged, 101 and 109 fail.
+  const [first] = summary?.prompts?.versions ?? [];
+  expect(first?.taskScores).toEqual([0, -1, 0, 0, null, 0, 0, 0, 0, -1, 0, 0, null, 0, 0, 0]);
+  expect([first?.scoredTasks, first?.score]).toEqual([14, -2 / 14]);
+  expect(summary?.before).toMatchObject({ rollouts: 14, failed: 2 });
+  const [question] = models.requestsOf('optimizer-model');
+  expect(question?.text).toMatch(/\(reward -1\) ---\nTask: \{"index":5.*The agent failed: .*the tool is broken/s);
+  expect(question?.text).toMatch(/\(not judged\) ---\nTask: \{"index":0/);
+});
+
+test('a search whose beginning gets no reward at all, or always fails, stops at once and says why', async () => {
+  await using models = await PlantedModels.start();
+  const unjudged = await searched(models, { agent: async () => undefined }, {});
+  expect(unjudged.error).toMatchObject({ code: 'INVALID_REWARD', message: expect.stringContaining('16 rollouts') });
+  const broken = async (): Promise<number> => {
+    throw new Error('no such tool');
+  };
+  const failed = await searched(models, { agent: broken }, {});
+  expect(failed.error).toMatchObject({ code: 'AGENT_FAILED', message: expect.stringContaining('no such tool') });
+  expect(models.requestsOf('optimizer-model')).toEqual([]);
+});
+
+test('an agent that does not take the prompt is told of', async () => {
+  await using models = await PlantedModels.start();
+  const forgetful = definePrompt('forgotten', 'Something that the agent never says.');
+  const small = { algorithm: { type: 'gepa', maxRollouts: 20 }, prompts: [forgetful] } as const;
+  const { events } = await searched(models, small);
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(warnings).toEqual([
+    expect.stringMatching(/no model call has the text of the prompt "forgotten".*definePrompt/),
+  ]);
+});
+
+test('an optimiser that is busy is asked again; one that refuses stops a search, which then goes on', async () => {
+  let refused = 0;
+  let isLocked = true;
+  const disturb: NonNullable<PlantedOptions['disturb']> = ({ model }) => {
+    if (model !== 'optimizer-model') return null;
+    refused += 1;
+    if (refused === 1) return { status: 429, body: { error: { message: 'slow down' } } };
+    return isLocked ? { status: 403, body: { error: { message: 'no access to this model' } } } : null;
+  };
+  await using models = await PlantedModels.start({ disturb });
+  const small = { algorithm: { type: 'gepa', maxRollouts: 44, proposals: 1 } } as const;
+  const first = await searched(models, small);
+  expect(first.error).toMatchObject({
+    code: 'UPSTREAM_FAILED',
+    message: expect.stringMatching(/optimizer-model at http.* did not answer: HTTP 403: no access to this model/),
+  });
+  expect(refused).toBe(2);
+  const before = models.requestsOf('task-model').length;
+  isLocked = false;
+  const second = await searched(models, small, { resume: 'planted' });
+  expect(second.summary?.prompts?.ended).toBe('budget');
+  expect(second.summary?.prompts?.rollouts).toBe(models.requestsOf('task-model').length);
+  expect(models.requestsOf('task-model').length).toBeGreaterThan(before);
+});
+
+test('the embedded model can be asked too, and a search that finds nothing better says so', async () => {
+  await using models = await PlantedModels.start();
+  const outcome = await searched(models, {
+    runtime: { type: 'embedded', model: 'tiny-random' },
+    algorithm: { type: 'apo', rounds: 1, beamWidth: 1, branchFactor: 1 },
+    sampling: { maxTokens: 2 },
+    tasks: { train: plantedTasks(0, 2), validation: plantedTasks(100, 2) },
+  });
+  expect(outcome.error).toBeNull();
+  expect(outcome.summary).toMatchObject({ isImproved: false, before: { reward: 0 }, after: { reward: 0 } });
+  expect(models.requestsOf('task-model')).toEqual([]);
 });
