@@ -1,5 +1,6 @@
 import type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
 import type { PreferenceOptions } from './preference/preference-options.ts';
+import type { CustomOptions } from './recipes/custom.ts';
 import type { SupervisedOptions } from './supervised/supervised-options.ts';
 
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
@@ -12,7 +13,8 @@ export type SupervisedType = 'sft' | 'rejection-sampling';
 export type AlgorithmOptions =
   | ({ readonly type: PolicyGradientType } & PolicyGradientOptions)
   | ({ readonly type: SupervisedType } & SupervisedOptions)
-  | ({ readonly type: 'dpo' } & PreferenceOptions);
+  | ({ readonly type: 'dpo' } & PreferenceOptions)
+  | ({ readonly type: 'custom' } & CustomOptions);
 
 /** The names of the algorithms. */
 export type AlgorithmType = AlgorithmOptions['type'];

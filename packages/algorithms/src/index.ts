@@ -50,6 +50,8 @@ export { assertSameVariables } from './prompt-search/prompt-variables.ts';
 export type { PromptSearchOptions, PromptSearchType, RecipeOptions, RecipeType } from './recipe.ts';
 export { createRecipe, promptSearchTypes, recipeTypes } from './recipe.ts';
 export { cispo } from './recipes/cispo.ts';
+export type { AlgorithmFactory, CustomChoice, CustomOptions } from './recipes/custom.ts';
+export { custom } from './recipes/custom.ts';
 export { dapo } from './recipes/dapo.ts';
 export { dpo } from './recipes/dpo.ts';
 export { drGrpo } from './recipes/dr-grpo.ts';

@@ -2,6 +2,7 @@ import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { cispo } from './recipes/cispo.ts';
+import { custom } from './recipes/custom.ts';
 import { dapo } from './recipes/dapo.ts';
 import { dpo } from './recipes/dpo.ts';
 import { drGrpo } from './recipes/dr-grpo.ts';
@@ -26,6 +27,7 @@ const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> =
   sft,
   'rejection-sampling': rejectionSampling,
   dpo,
+  custom,
 };
 
 /** The names that {@link createAlgorithm} knows. */
