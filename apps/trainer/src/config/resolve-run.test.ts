@@ -1,0 +1,109 @@
+import { definePrompt } from '@agentlightning/core';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { ResolvedPromptSearch } from './resolve-prompt-search.ts';
+import { isPromptSearch, resolveRun } from './resolve-run.ts';
+
+beforeEach(() => void vi.stubEnv('MODEL_KEY', 'sk-1'));
+afterEach(() => void vi.unstubAllEnvs());
+
+const endpoint = { baseUrl: 'http://localhost:1/v1', model: 'm' };
+
+const search = {
+  agent: async () => 1,
+  algorithm: 'apo',
+  prompts: [definePrompt('doing', 'Do {what}.')],
+  tasks: { train: 'train.jsonl', validation: [{ a: 1 }] },
+  optimizer: { ...endpoint, apiKeyEnv: 'MODEL_KEY' },
+  runtime: { type: 'endpoint', ...endpoint },
+};
+
+function resolved(changes: object = {}): ResolvedPromptSearch {
+  const run = resolveRun({ ...search, ...changes }, '/there');
+  if (!isPromptSearch(run)) throw new Error('it is a training');
+  return run;
+}
+
+const refusal = (changes: object): (() => unknown) => {
+  return () => resolveRun({ ...search, ...changes }, '/there');
+};
+
+test('a search for prompts is known by what its algorithm is, and gets its defaults', () => {
+  const { search: recipe, ...run } = resolved();
+  expect(recipe).toMatchObject({ kind: 'prompt-search', name: 'apo', budget: { maxRollouts: null } });
+  expect(run).toMatchObject({
+    prompts: { doing: { template: 'Do {what}.', engine: 'f-string' } },
+    tasks: { train: '/there/train.jsonl', validation: [{ a: 1 }], test: null },
+    optimizer: { ...endpoint, apiKey: 'sk-1', maxConcurrent: 8, timeoutMs: 180_000, parameters: {} },
+    runtime: { type: 'endpoint', ...endpoint, apiKey: null, maxConcurrent: null },
+    failedReward: 0,
+    missingReward: null,
+    shared: { storeUrl: 'sqlite:/there/.agl/agl.db', concurrency: 32, sampling: {} },
+  });
+  expect(isPromptSearch(resolveRun({ ...training, algorithm: 'dapo' }, '/there'))).toBe(false);
+});
+
+test('prompts come as a list, or by name', () => {
+  const prompts = { one: { template: '{a}', variables: ['a'] }, two: definePrompt('two', 'x') };
+  expect(Object.keys(resolved({ prompts }).prompts)).toEqual(['one', 'two']);
+  expect(resolved({ algorithm: { type: 'gepa', merges: false } }).algorithm).toEqual({ type: 'gepa', merges: false });
+  expect(resolved({ runtime: undefined }).runtime).toEqual({ type: 'embedded' });
+});
+
+describe('what is wrong is said with what would be right', () => {
+  test.each<[string, object, RegExp]>([
+    ['an unknown algorithm', { algorithm: 'gapa' }, /none of the name "gapa"; did you mean "gepa"\?/],
+    ['an unknown option', { algorithm: { type: 'apo', rouns: 2 } }, /algorithm apo: there is no option "rouns"/],
+    ['an unknown key', { optimiser: {} }, /unknown key "optimiser"; did you mean "optimizer"\?/],
+    [
+      'an unknown key within',
+      { optimizer: { ...endpoint, baseURL: 'x' } },
+      /"optimizer\.baseURL"; did you mean "baseUrl"\?/,
+    ],
+    ['a key of trainings', { steps: 3 }, /unknown key "steps": a search is bounded by its budget/],
+    ['another key of trainings', { checkpointEvery: 3 }, /"checkpointEvery": it is of training a model/],
+    ['no validation tasks', { tasks: { train: 'x' } }, /tasks\.validation: must be the path/],
+    ['no optimiser', { optimizer: undefined }, /optimizer: /],
+    [
+      'a key instead of its variable',
+      { optimizer: { ...endpoint, apiKeyEnv: 'sk-abc' } },
+      /apiKeyEnv: must be the name of/,
+    ],
+    [
+      'a variable that is not set',
+      { optimizer: { ...endpoint, apiKeyEnv: 'NO_SUCH' } },
+      /NO_SUCH, which the settings of optimizer name/,
+    ],
+    ['a wrong endpoint', { runtime: { type: 'endpoint', model: 'm' } }, /runtime\.baseUrl: /],
+    ['a wrong runtime', { runtime: { type: 'endpint' } }, /runtime/],
+    ['no prompts', { prompts: [] }, /prompts: there are none/],
+    ['a prompt without a name', { prompts: [{ template: 'x' }] }, /prompts\.0 has no name/],
+    ['two of a name', { prompts: [definePrompt('a', 'x'), definePrompt('a', 'y')] }, /two prompts "a"/],
+    ['a prompt of another name', { prompts: { b: definePrompt('a', 'x') } }, /prompts\.b is defined with the name "a"/],
+    ['a stray brace', { prompts: { a: { template: 'x {' } } }, /prompts\.a: there is a single brace/],
+    [
+      'a variable that is not declared',
+      { prompts: { a: { template: '{qestion}', variables: ['question'] } } },
+      /variable \{qestion\}.*did you mean \{question\}\?/,
+    ],
+    [
+      'a variable that is not used',
+      { prompts: { a: { template: 'x', variables: ['q'] } } },
+      /the template has no \{q\}/,
+    ],
+    ['a shared key', { concurrency: 0 }, /concurrency/],
+  ])('%s', (_, changes, message) => {
+    expect(refusal(changes)).toThrow(message);
+    expect(refusal(changes)).toThrow(expect.objectContaining({ code: 'CONFIG' }));
+  });
+});
+
+const training = { agent: async () => 1, tasks: { train: [{}], test: [{}] } };
+
+test('a training is told what only a search has, and that an endpoint cannot be trained', () => {
+  const resolve = (changes: object): unknown => resolveRun({ ...training, ...changes }, '/there');
+  expect(() => resolve({ prompts: [] })).toThrow(/unknown key "prompts": it is of a search.*'apo' or 'gepa'/);
+  const runtime = { type: 'endpoint', ...endpoint };
+  expect(() => resolve({ runtime })).toThrow(/model behind an endpoint cannot be trained/);
+  expect(() => resolve({ algorithm: { type: 'gpro' } })).toThrow(/did you mean "grpo"\?/);
+  expect(() => resolveRun(null, '/there')).toThrow(expect.objectContaining({ code: 'CONFIG' }));
+});
