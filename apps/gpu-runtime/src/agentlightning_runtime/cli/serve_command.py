@@ -26,8 +26,6 @@ from agentlightning_runtime.service.serve import assert_guarded, serve
 if TYPE_CHECKING:
     import argparse
 
-    from agentlightning_runtime.service.serve import RuntimeServer
-
 LOG = logging.getLogger(__name__)
 
 SECOND_SIGNAL_EXIT_CODE = 130
@@ -55,6 +53,8 @@ def run_serve(flags: argparse.Namespace) -> int:
     except (UsageError, ListenError, EngineError) as error:
         sys.stderr.write(f"{error}. {error.remedy}.\n" if error.remedy else f"{error}.\n")
         return 1
+    except KeyboardInterrupt:
+        return SECOND_SIGNAL_EXIT_CODE
     return 0
 
 
@@ -64,6 +64,8 @@ async def _serve(flags: argparse.Namespace) -> None:
     # Before models are loaded, which takes long.
     assert_guarded(options)
     engine = await asyncio.to_thread(find_engine_factory(flags.engine), settings)
+    # From here on there is something to end in good order; before, a signal just ends the process.
+    told = told_to_stop(until_stdin_ends=flags.until_stdin_ends)
     try:
         server = await serve(engine, options)
     except BaseException:
@@ -72,31 +74,29 @@ async def _serve(flags: argparse.Namespace) -> None:
     LOG.info("Listening on %s for %s", server.address, ", ".join(settings.base_models))
     sys.stdout.write(json.dumps({"event": "ready", "address": server.address}) + "\n")
     sys.stdout.flush()
-    await _stop_when_told(server, until_stdin_ends=flags.until_stdin_ends)
+    await told.wait()
+    LOG.info("Stopping: what runs finishes, nothing new is taken in")
+    await server.stop()
+    LOG.info("Stopped")
 
 
-async def _stop_when_told(server: RuntimeServer, *, until_stdin_ends: bool) -> None:
+def told_to_stop(*, until_stdin_ends: bool) -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT, or by the end of standard input; a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
 
     def stop() -> None:
         if told.is_set():
-            # Asked twice: whoever asks does not want to wait.
             os._exit(SECOND_SIGNAL_EXIT_CODE)
         told.set()
+
+    def wait_for_end() -> None:
+        while sys.stdin.buffer.read(4096):
+            pass
+        loop.call_soon_threadsafe(told.set)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     if until_stdin_ends:
-
-        def wait_for_end() -> None:
-            # Not sys.stdin: the interpreter cannot end while a thread waits in its buffer.
-            while os.read(0, 4096):
-                pass
-            loop.call_soon_threadsafe(told.set)
-
         threading.Thread(target=wait_for_end, name="stdin", daemon=True).start()
-    await told.wait()
-    LOG.info("Stopping: what runs finishes, nothing new is taken in")
-    await server.stop()
-    LOG.info("Stopped")
+    return told

@@ -84,9 +84,17 @@ class RuntimeServer:
         self._host = host
         self._probes = probes
         self.address = address
+        self._stopping: asyncio.Task[None] | None = None
 
     async def stop(self) -> None:
-        """Takes nothing more in, lets the operation that runs finish, and ends connections and engine."""
+        """Takes nothing more in, lets the operation that runs finish, and ends connections and engine.
+
+        Whoever asks again waits for the same end.
+        """
+        self._stopping = self._stopping or asyncio.create_task(self._stop())
+        await asyncio.shield(self._stopping)
+
+    async def _stop(self) -> None:
         await self._probes.enter_graceful_shutdown()
         await self._host.stop()
         await self._server.stop(SHUTDOWN_GRACE_SECONDS)
