@@ -84,14 +84,18 @@ def told_to_stop(*, until_stdin_ends: bool) -> asyncio.Event:
     """Set by the first SIGTERM or SIGINT, or by the end of standard input; a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
+    has_signal_come = False
 
     def stop() -> None:
-        if told.is_set():
+        nonlocal has_signal_come
+        if has_signal_come:
             os._exit(SECOND_SIGNAL_EXIT_CODE)
+        has_signal_come = True
         told.set()
 
     def wait_for_end() -> None:
-        while sys.stdin.buffer.read(4096):
+        # Not by `sys.stdin`, whose lock the interpreter needs when it ends while this still waits.
+        while os.read(sys.stdin.fileno(), 4096):
             pass
         loop.call_soon_threadsafe(told.set)
 
