@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.distributed.tensor import DTensor
 from torch.nn.utils import get_total_norm
+
+from agentlightning_runtime.engine.ranks import shard_like, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ class Adam:
         """The global 2-norm of the gradients, in float32; not finite as soon as one gradient is not."""
         gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
         norm = get_total_norm(gradients)
-        return float(norm.full_tensor() if isinstance(norm, DTensor) else norm)
+        return float(whole(norm))
 
     @torch.no_grad()
     def step(self, adam: AdamParameters, gradient_norm: float) -> None:
@@ -65,11 +66,11 @@ class Adam:
         self._optimizer.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """Both moments and the step count of each weight; empty before the first step."""
+        """Both moments and the step count of each weight, whole; empty before the first step."""
         tensors: dict[str, Tensor] = {}
         for name, weight in self._weights.items():
             for field, value in self._optimizer.state.get(weight, {}).items():
-                tensors[f"{name}/{field}"] = value
+                tensors[f"{name}/{field}"] = whole(value)
         return tensors
 
     def load_state(self, tensors: Mapping[str, Tensor]) -> None:
@@ -78,4 +79,4 @@ class Adam:
         for key, value in tensors.items():
             name, _, field = key.rpartition("/")
             weight = self._weights[name]
-            self._optimizer.state[weight][field] = value.to(weight.device, copy=True)
+            self._optimizer.state[weight][field] = shard_like(value, weight)

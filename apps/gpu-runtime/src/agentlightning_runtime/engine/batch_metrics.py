@@ -12,15 +12,36 @@ from agentlightning_runtime.engine.losses import TrainedTokens, kl_estimate, rat
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentlightning_runtime.engine.ranks import Ranks
+
+
+_SUMS = (
+    "tokens",
+    "logprob",
+    "entropy",
+    "kl_sampler",
+    "kl_sampler_k3",
+    "logprob_gap",
+    "ratio",
+    "squared_ratio",
+    "clipped",
+    "references",
+    "kl_reference",
+    "values",
+    "value_error",
+    "value_clipped",
+)
+_MAXIMA = ("logprob_gap_max", "ratio_max")
+
 
 class BatchMetrics:
     """Sums over trained tokens, kept on the device until they are asked for."""
 
-    def __init__(self, loss_name: str, parameters: Mapping[str, float]) -> None:
+    def __init__(self, loss_name: str, parameters: Mapping[str, float], device: torch.device) -> None:
         self._loss_name = loss_name
         self._parameters = parameters
-        self._sums: dict[str, Tensor] = {}
-        self._maxima: dict[str, Tensor] = {}
+        self._sums = torch.zeros(len(_SUMS), dtype=torch.float64, device=device)
+        self._maxima = torch.zeros(len(_MAXIMA), dtype=torch.float64, device=device)
 
     @torch.no_grad()
     def add(self, tokens: TrainedTokens, logprobs: Tensor, entropies: Tensor, values: Tensor | None) -> None:
@@ -47,10 +68,11 @@ class BatchMetrics:
             targets = tokens.value_targets[chosen].double()
             self._add_values(tokens, values.detach()[chosen].double(), targets)
 
-    def summary(self) -> tuple[int, dict[str, float]]:
-        """How many tokens were counted, and the metrics; none when there was no token."""
-        sums = {name: value.item() for name, value in self._sums.items()}
-        count = sums.get("tokens", 0.0)
+    def summary(self, ranks: Ranks) -> tuple[int, dict[str, float]]:
+        """How many tokens were counted by all processes, and the metrics; none when there was no token."""
+        sums = dict(zip(_SUMS, ranks.sum_up(self._sums).tolist(), strict=True))
+        maxima = dict(zip(_MAXIMA, ranks.largest(self._maxima).tolist(), strict=True))
+        count = sums["tokens"]
         if count == 0:
             return 0, {}
         ratio, squared = sums["ratio"], sums["squared_ratio"]
@@ -60,25 +82,25 @@ class BatchMetrics:
             "policy/kl_sampler": sums["kl_sampler"] / count,
             "policy/kl_sampler_k3": sums["kl_sampler_k3"] / count,
             "policy/logprob_gap": sums["logprob_gap"] / count,
-            "policy/logprob_gap_max": self._maxima["logprob_gap_max"].item(),
+            "policy/logprob_gap_max": maxima["logprob_gap_max"],
             "policy/ratio_mean": ratio / count,
-            "policy/ratio_max": self._maxima["ratio_max"].item(),
+            "policy/ratio_max": maxima["ratio_max"],
             "policy/clip_fraction": sums["clipped"] / count,
             # 1 when every token counts the same, towards 1/n when one outweighs all others (Kish 1965).
             "policy/effective_sample_fraction": ratio * ratio / (count * squared),
         }
-        if sums.get("references"):
+        if sums["references"] > 0:
             metrics["policy/kl_reference"] = sums["kl_reference"] / sums["references"]
-        if "value_error" in sums:
-            metrics["value/error"] = sums["value_error"] / count
-            metrics["value/clip_fraction"] = sums["value_clipped"] / count
+        if sums["values"] > 0:
+            metrics["value/error"] = sums["value_error"] / sums["values"]
+            metrics["value/clip_fraction"] = sums["value_clipped"] / sums["values"]
         return round(count), metrics
 
     def _add_values(self, tokens: TrainedTokens, values: Tensor, targets: Tensor) -> None:
+        self._sum("values", torch.ones_like(values))
         self._sum("value_error", (values - targets).square())
         clip = self._parameters.get("value_clip", 0.0)
         if clip <= 0 or tokens.sampling_values is None:
-            self._sum("value_clipped", torch.zeros_like(values))
             return
         old = tokens.sampling_values[tokens.is_trained].double()
         held = torch.clamp(values, old - clip, old + clip)
@@ -100,14 +122,13 @@ class BatchMetrics:
         return ((advantages > 0) & above) | ((advantages < 0) & below)
 
     def _sum(self, name: str, values: Tensor) -> None:
-        added = values.double().sum()
-        self._sums[name] = self._sums[name] + added if name in self._sums else added
+        self._sums[_SUMS.index(name)] += values.double().sum()
 
     def _max(self, name: str, values: Tensor) -> None:
-        if values.numel() == 0:
-            return
-        found = values.max()
-        self._maxima[name] = torch.maximum(self._maxima[name], found) if name in self._maxima else found
+        """Both maxima are of numbers that are never negative."""
+        if values.numel() > 0:
+            at = _MAXIMA.index(name)
+            self._maxima[at] = torch.maximum(self._maxima[at], values.max().double())
 
 
 def mean_by_datum(values: Tensor, datum: Tensor, datum_count: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from agentlightning_runtime.engine.micro_batch import (
     assemble,
     examples_of,
     plan_micro_batches,
+    share_out,
     split_by_example,
 )
 from agentlightning_runtime.engine.out_of_memory import free_what_is_left, is_out_of_memory, out_of_memory_error
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
     from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.throughput import ModelCost
 
 Scores = tuple[Tensor, Tensor, Tensor | None]
@@ -61,8 +64,9 @@ class PassSettings:
 class GradientPass:
     """The passes of one network."""
 
-    def __init__(self, network: PolicyNetwork, settings: PassSettings, cost: ModelCost) -> None:
+    def __init__(self, network: PolicyNetwork, settings: PassSettings, cost: ModelCost, ranks: Ranks) -> None:
         self._network = network
+        self._ranks = ranks
         self._settings = settings
         self._cost = cost
 
@@ -73,8 +77,8 @@ class GradientPass:
             EngineError: NON_FINITE, OUT_OF_MEMORY or INVALID; the gradients are half-made then.
         """
         examples = examples_of(batch, only_weighted=True)
-        metrics = BatchMetrics(loss.name, loss.parameters)
-        losses: list[Tensor] = []
+        metrics = BatchMetrics(loss.name, loss.parameters, self._settings.device)
+        total_loss = torch.zeros((), dtype=torch.float64, device=self._settings.device)
 
         def learn(piece: MicroBatch) -> None:
             logprobs, entropies, values = self._scores(self._network, piece)
@@ -84,19 +88,19 @@ class GradientPass:
                 loss.name, loss.parameters, piece.trained, logprobs=logprobs, entropies=entropies, values=values
             )
             value.backward()
-            losses.append(value.detach().double())
+            total_loss.add_(value.detach())
             metrics.add(piece.trained, logprobs, entropies, values)
 
         started = time.perf_counter()
         self._run(examples, learn, progress)
-        total = float(torch.stack(losses).sum()) if losses else 0.0
+        total = float(self._ranks.sum_up(total_loss))
         if not math.isfinite(total):
             raise EngineError(
                 EngineErrorReason.NON_FINITE,
                 f"The loss {loss.name} of the batch is {total}",
                 remedy="Look at the advantages, weights and log-probabilities, or take smaller steps",
             )
-        trained_tokens, summary = metrics.summary()
+        trained_tokens, summary = metrics.summary(self._ranks)
         speed = self._speed(examples, time.perf_counter() - started, is_backward=True)
         return BatchResult(total, trained_tokens, {**summary, **speed})
 
@@ -105,31 +109,32 @@ class GradientPass:
         """Scores every trained token with a network, which may be another: the reference."""
         examples = examples_of(batch, only_weighted=False)
         empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
-        logprobs = [empty for _ in batch.data]
-        values = [empty for _ in batch.data]
-        metrics = BatchMetrics("forward", {})
+        found: list[tuple[int, NDArray[np.float32], NDArray[np.float32]]] = []
+        metrics = BatchMetrics("forward", {}, self._settings.device)
 
         def score(piece: MicroBatch) -> None:
             scores = self._scores(network, piece)
             metrics.add(piece.trained, *scores)
-            for index, part in split_by_example(piece.examples, _array(scores[0])):
-                logprobs[index] = part
-            if scores[2] is not None:
-                for index, part in split_by_example(piece.examples, _array(scores[2])):
-                    values[index] = part
+            parts = split_by_example(piece.examples, _array(scores[0]))
+            of_values = split_by_example(piece.examples, _array(scores[0] if scores[2] is None else scores[2]))
+            found.extend((index, part, value) for (index, part), (_, value) in zip(parts, of_values, strict=True))
 
         started = time.perf_counter()
         self._run(examples, score, progress)
         speed = self._speed(examples, time.perf_counter() - started, is_backward=False)
+        logprobs, values = [empty for _ in batch.data], [empty for _ in batch.data]
+        for index, logprob, value in itertools.chain.from_iterable(self._ranks.gather(found)):
+            logprobs[index], values[index] = logprob, value
         has_values = network.value_head is not None
-        return ForwardResult(logprobs, values if has_values else None, {**metrics.summary()[1], **speed})
+        summary = metrics.summary(self._ranks)[1]
+        return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
     def _run(self, examples: Sequence[Example], work: Callable[[MicroBatch], None], progress: Progress) -> None:
         settings = self._settings
         self._refuse_unsayable(examples)
         done, total = 0, sum(example.length for example in examples)
         groups = plan_micro_batches(examples, settings.token_budget, is_packed=settings.is_packed)
-        for group in groups:
+        for group in share_out(groups, self._ranks.index, self._ranks.count):
             size = len(group) * group[0].length if not settings.is_packed else sum(each.length for each in group)
             if self._is_too_large(group, work):
                 # Outside the handler: the exception kept the frames, and they the tensors, alive.
@@ -143,7 +148,7 @@ class GradientPass:
                     next_budget=settings.token_budget,
                 )
             settings.max_tokens_seen_ok = max(settings.max_tokens_seen_ok, size)
-            done += sum(example.length for example in group)
+            done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
     def _is_too_large(self, group: Sequence[Example], work: Callable[[MicroBatch], None]) -> bool:
@@ -175,9 +180,8 @@ class GradientPass:
             return {}
         speed = {"train/tokens_per_second": tokens / seconds}
         if self._settings.peak_flops is not None:
-            speed["train/mfu"] = (
-                self._cost.flops(examples, is_backward=is_backward) / seconds / self._settings.peak_flops
-            )
+            flops = self._cost.flops(examples, is_backward=is_backward) / self._ranks.count
+            speed["train/mfu"] = flops / seconds / self._settings.peak_flops
         return speed
 
 

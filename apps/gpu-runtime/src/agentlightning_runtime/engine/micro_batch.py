@@ -8,7 +8,7 @@ batch is cut does not change it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agentlightning_runtime.engine.batch import Batch, Datum
+
+
+#: The place in the batch of an example that stands in for one.
+_STAND_IN = -1
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,21 @@ def plan_micro_batches(examples: Sequence[Example], token_budget: int, *, is_pac
     return [*groups]
 
 
+def share_out(groups: Sequence[Sequence[Example]], index: int, count: int) -> list[Sequence[Example]]:
+    """The groups of one of several processes; each has as many, since they talk to each other in every pass.
+
+    Where there are too few, an example of no weight stands in: it is computed and counts for nothing.
+    """
+    own = list(groups[index::count])
+    missing = -(-len(groups) // count) - len(own)
+    return own + [[_weightless(groups[-1][-1])] for _ in range(missing)]
+
+
+def _weightless(example: Example) -> Example:
+    nothing = np.zeros_like(example.datum.weights)
+    return Example(_STAND_IN, replace(example.datum, weights=nothing), example.positions)
+
+
 def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool) -> MicroBatch:
     """The tensors of a group, on the device."""
     token_ids, positions, starts = _packed(group) if is_packed else _padded(group)
@@ -144,7 +163,8 @@ def split_by_example(
     at = 0
     for example in group:
         count = len(example.positions)
-        yield example.index, values[at : at + count]
+        if example.index != _STAND_IN:
+            yield example.index, values[at : at + count]
         at += count
 
 

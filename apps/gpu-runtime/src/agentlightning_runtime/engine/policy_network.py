@@ -22,6 +22,7 @@ class PolicyNetwork(nn.Module):
         causal_lm: The model; LoRA layers are in it already.
         output_size: How many of the first tokens it can write.
         compute_dtype: Matrix products are made in it while the weights stay in float32; None: in the weights' own.
+            Kept as an attribute.
         has_value_head: Adds a linear layer from the last hidden state to one number, zero at first, so that
             it says nothing until it has learned something.
     """
@@ -32,7 +33,7 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.causal_lm = causal_lm
         self._rule = LogitRule.of(causal_lm.config, output_size)
-        self._compute_dtype = compute_dtype
+        self.compute_dtype = compute_dtype
         self.value_head = _value_head(causal_lm) if has_value_head else None
 
     def forward(
@@ -54,9 +55,9 @@ class PolicyNetwork(nn.Module):
         return logprobs, entropies, self.value_head(hidden.to(self.value_head.weight.dtype)).squeeze(-1)
 
     def _autocast(self, device: torch.device) -> AbstractContextManager[object]:
-        if self._compute_dtype is None:
+        if self.compute_dtype is None:
             return nullcontext()
-        return torch.autocast(device.type, dtype=self._compute_dtype)
+        return torch.autocast(device.type, dtype=self.compute_dtype)
 
 
 def _value_head(causal_lm: PreTrainedModel) -> nn.Linear:

@@ -13,6 +13,7 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.ranks import Ranks
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
 from agentlightning_runtime.engine.torch_model import ModelParts, TorchModel
@@ -33,8 +34,9 @@ _TOKENS_ON_GPU = 16_384
 class TorchEngine:
     """Trains and serves any causal model that Transformers loads. Implements `RuntimeEngine`."""
 
-    def __init__(self, settings: EngineSettings, inference: InferenceBackend) -> None:
+    def __init__(self, settings: EngineSettings, inference: InferenceBackend, ranks: Ranks | None = None) -> None:
         self._settings = settings
+        self._ranks = ranks or Ranks()
         self._inference = inference
         self._device = choose_device(settings.device)
         self._dtype = choose_dtype(settings.dtype, self._device)
@@ -92,6 +94,7 @@ class TorchEngine:
                     output_size=loaded.output_size,
                     max_context=base.info().max_context,
                 ),
+                ranks=self._ranks,
             )
         )
 

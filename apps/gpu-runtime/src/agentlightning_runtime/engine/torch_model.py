@@ -14,6 +14,7 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.network_factory import trained_weights
 from agentlightning_runtime.engine.out_of_memory import free_what_is_left
+from agentlightning_runtime.engine.ranks import shard_like, whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
 from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
 from agentlightning_runtime.engine.weight_export import export_weights
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import Progress
     from agentlightning_runtime.engine.gradient_pass import PassSettings
     from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.results import (
         BatchResult,
         Checkpoint,
@@ -49,6 +51,7 @@ class ModelParts:
     Attributes:
         lora: With every default filled in; None: all weights are trained.
         reference: The weights it began with.
+        ranks: The processes that train it together.
     """
 
     request: ModelRequest
@@ -60,6 +63,7 @@ class ModelParts:
     checkpoints: CheckpointFolder
     inference: InferenceBackend
     served: ServedModel
+    ranks: Ranks
 
 
 class TorchModel:
@@ -75,7 +79,7 @@ class TorchModel:
         self.weights = trained_weights(parts.network)
         self._adam = Adam(self.weights)
         cost = ModelCost.of(parts.network.causal_lm, trains_all=parts.lora is None)
-        self._passes = GradientPass(parts.network, parts.settings, cost)
+        self._passes = GradientPass(parts.network, parts.settings, cost, parts.ranks)
         self._step = 0
         self._policy_version = 0
         self._is_corrupted = False
@@ -128,6 +132,7 @@ class TorchModel:
                 remedy="Send a forward-backward batch before the optimizer step",
             )
         started = time.perf_counter()
+        self.parts.ranks.sum_up_gradients(self.weights.values())
         norm = self._adam.gradient_norm()
         is_skipped = not math.isfinite(norm)
         if not is_skipped:
@@ -167,7 +172,8 @@ class TorchModel:
             client_state=client_state,
             created_at_ms=time.time() * 1000,
         )
-        return self.parts.checkpoints.save(name, facts, self.weights, self._adam.state())
+        weights = {name: whole(weight.detach()) for name, weight in self.weights.items()}
+        return self.parts.checkpoints.save(name, facts, weights, self._adam.state())
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
         """Takes everything from a checkpoint, clears the accumulator, and serves the loaded weights.
@@ -183,7 +189,7 @@ class TorchModel:
         self._adam.clear_gradients()
         with self._corrupted_when_it_fails():
             for name, weight in self.weights.items():
-                weight.data.copy_(tensors.weights[name])
+                weight.data.copy_(shard_like(tensors.weights[name], weight))
             self._adam.load_state(tensors.optimizer)
         self._step, self._policy_version = facts.step, facts.policy_version
         self._is_corrupted = False
@@ -204,7 +210,7 @@ class TorchModel:
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
         """Writes a checkpoint, or the weights as they are when `uri` is empty, for other programs to read."""
-        weights: dict[str, Tensor] = {name: weight.detach() for name, weight in self.weights.items()}
+        weights: dict[str, Tensor] = {name: whole(weight.detach()) for name, weight in self.weights.items()}
         step = self._step
         if uri:
             step = self.parts.checkpoints.find(uri)[0].step

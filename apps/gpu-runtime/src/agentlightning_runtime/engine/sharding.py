@@ -1,0 +1,39 @@
+"""Spreads a network's weights over processes: each keeps a piece, and gathers the rest layer by layer (FSDP2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.ranks import Ranks
+
+
+def shard_network(network: PolicyNetwork, ranks: Ranks, device: torch.device) -> None:
+    """Shards a network all of whose weights are trained. Its gradients become sums over all processes."""
+    mesh = init_device_mesh(device.type, (ranks.count,))
+    policy = MixedPrecisionPolicy(
+        param_dtype=network.compute_dtype,
+        reduce_dtype=torch.float32,
+        # Inputs are ids, and temperatures that must not be rounded.
+        cast_forward_inputs=False,
+    )
+    for layer in _layers(network):
+        fully_shard(layer, mesh=mesh, mp_policy=policy)
+    fully_shard(network, mesh=mesh, mp_policy=policy)
+    for module in network.modules():
+        if isinstance(module, FSDPModule):
+            # Plain sums, as everywhere: the contract divides by nothing.
+            module.set_gradient_divide_factor(1.0)
+            module.set_force_sum_reduction_for_comms(enable=True)
+
+
+def _layers(network: PolicyNetwork) -> list[nn.Module]:
+    layers = getattr(network.causal_lm.get_decoder(), "layers", None)
+    return list(layers) if layers is not None else []
