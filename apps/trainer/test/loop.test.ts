@@ -95,6 +95,19 @@ test('scores sequences for an algorithm that asks: under the weights in training
   }
 });
 
+/** What every step tells of how far the policy and its sampler are from each other, and of how sure it is. */
+const stepMetricNames = [
+  'policy/entropy',
+  'policy/kl_sampler',
+  'policy/kl_sampler_k3',
+  'policy/logprob_gap',
+  'policy/logprob_gap_max',
+  'policy/effective_sample_fraction',
+  'policy/clip_fraction',
+  'staleness/mean',
+  'staleness/max',
+];
+
 test('gives the model a value head for an algorithm that needs one, asks it and teaches it, also after a stop', {
   timeout: timeoutMs,
 }, async () => {
@@ -116,7 +129,10 @@ test('gives the model a value head for an algorithm that needs one, asks it and 
   // It says nothing at first; then it has learnt, and what it has learnt is in the checkpoint.
   expect(metrics[0]?.['value/mean']).toBe(0);
   for (const step of metrics.slice(1)) expect(Math.abs(step['value/mean'] ?? 0)).toBeGreaterThan(0.01);
-  for (const step of metrics) expect(step['value/error']).toBeGreaterThan(0);
+  for (const step of metrics) {
+    expect(step['value/error']).toBeGreaterThan(0);
+    for (const name of stepMetricNames) expect(step[name], name).toSatisfy(Number.isFinite);
+  }
 });
 
 test('an evaluation whose rollouts all failed is no measurement, and is made again', {

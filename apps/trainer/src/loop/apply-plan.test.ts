@@ -125,3 +125,15 @@ test('compares with the reference policy when the loss has a KL term', async () 
   expect(Math.abs(metrics['policy/kl_reference'] ?? 1)).toBeLessThan(1e-6);
   await close();
 });
+
+test('brings the metrics of several batches together: means by tokens, and the largest of what is a largest', async () => {
+  const { model, datum, close } = await sampled('together');
+  const [update] = planOf(datum).updates;
+  if (update === undefined) throw new Error('the plan has one update');
+  const shifted = { ...datum, samplingLogprobs: datum.samplingLogprobs.map((logprob) => logprob - 0.06) };
+  const plan = { updates: [{ ...update, batches: [{ data: [datum] }, { data: [shifted] }] }], metrics: {} };
+  const { metrics } = await applyPlan(plan, { model, reference, maxLogprobGap: 0.1 });
+  expect(metrics['policy/logprob_gap']).toBeCloseTo(0.03, 4);
+  expect(metrics['policy/logprob_gap_max']).toBeCloseTo(0.06, 4);
+  await close();
+});

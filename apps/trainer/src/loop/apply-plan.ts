@@ -21,7 +21,7 @@ export interface ApplyPlanOptions {
 /** What the updates of a step did to the model. */
 export interface AppliedPlan {
   readonly trainedTokens: number;
-  /** Means over trained tokens, and the runtime's own numbers. */
+  /** Means over trained tokens, the largest of what ends in `_max`, and the runtime's own numbers. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
@@ -52,7 +52,7 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
-      ...tokenMeans(batchResults),
+      ...together(batchResults),
       'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)),
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
       'policy/version': endpoint.policyVersion,
@@ -86,15 +86,20 @@ function observed<TResult>(operation: PendingOperation<TResult>): Promise<TResul
   return operation.result;
 }
 
-function tokenMeans(results: readonly BatchResult[]): Record<string, number> {
-  const sums = new Map<string, number>();
-  let tokens = 0;
-  for (const { metrics, trainedTokens } of results) {
-    tokens += trainedTokens;
-    for (const [name, value] of Object.entries(metrics)) sums.set(name, (sums.get(name) ?? 0) + value * trainedTokens);
-  }
-  const means = [...sums].map(([name, sum]) => [name, tokens === 0 ? 0 : sum / tokens] as const);
-  return { ...Object.fromEntries(means), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
+/** What the passes of a step found, together. A metric that only some of them have is of those. */
+function together(results: readonly BatchResult[]): Record<string, number> {
+  const names = new Set(results.flatMap(({ metrics }) => Object.keys(metrics)));
+  const found = [...names].map((name) => {
+    const parts = results.flatMap(({ metrics, trainedTokens }) => {
+      const value = metrics[name];
+      return value === undefined ? [] : [{ value, trainedTokens }];
+    });
+    if (name.endsWith('_max')) return [name, Math.max(...parts.map(({ value }) => value))] as const;
+    const tokens = parts.reduce((sum, part) => sum + part.trainedTokens, 0);
+    const total = parts.reduce((sum, { value, trainedTokens }) => sum + value * trainedTokens, 0);
+    return [name, tokens === 0 ? 0 : total / tokens] as const;
+  });
+  return { ...Object.fromEntries(found), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
 }
 
 function mean(values: readonly number[]): number {
