@@ -57,6 +57,13 @@ def test_a_signal_ends_it_in_good_order(served: subprocess.Popen[bytes], number:
     assert log.decode().rstrip().endswith("Stopped")
 
 
+def test_a_probe_tells_a_runtime_that_serves_from_none(served: subprocess.Popen[bytes]) -> None:
+    assert main(["health", "--address", address_of(served)]) == 0
+    served.kill()
+    served.wait(timeout=60)
+    assert main(["health", "--address", "127.0.0.1:1"]) == 1
+
+
 def test_it_does_not_outlive_who_started_it(served: subprocess.Popen[bytes]) -> None:
     address_of(served)
     served.communicate(timeout=60)
