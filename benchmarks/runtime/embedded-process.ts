@@ -1,0 +1,12 @@
+/**
+ * The embedded runtime, alone in a process. Tells its address when it listens.
+ *
+ * @module
+ */
+import { startCpuRuntime } from '@agentlightning/runtime-cpu';
+
+const [checkpointDir = ''] = process.argv.slice(2);
+const runtime = await startCpuRuntime({ checkpointDir });
+process.on('message', () => void runtime.close().then(() => process.disconnect()));
+process.on('disconnect', () => process.exit(0));
+process.send?.({ address: runtime.address });

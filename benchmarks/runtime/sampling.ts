@@ -1,0 +1,31 @@
+import type { InferenceEndpoint } from '@agentlightning/core';
+import { z } from 'zod';
+import type { Work } from './training.ts';
+
+const answer = z.object({ usage: z.object({ completion_tokens: z.number() }) });
+
+/** Tokens a second that an endpoint samples for many callers at once, each with a prompt of its own. */
+export async function sampledPerSecond(endpoint: InferenceEndpoint, work: Work, round: number): Promise<number> {
+  const began = performance.now();
+  const counts = await Promise.all(
+    Array.from({ length: work.answers }, (_, index) => completionTokens(endpoint, work, `${round}-${index}`)),
+  );
+  return counts.reduce((sum, count) => sum + count, 0) / ((performance.now() - began) / 1000);
+}
+
+async function completionTokens({ baseUrl, model }: InferenceEndpoint, work: Work, text: string): Promise<number> {
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      messages: [{ role: 'user', content: `Tell me of ${text}.` }],
+      max_tokens: work.answerTokens,
+      // Far from the model's habits, so that no two answers are the same.
+      temperature: 2,
+      logprobs: true,
+    }),
+  });
+  if (!response.ok) throw new Error(`${baseUrl} answered ${response.status}: ${await response.text()}`);
+  return answer.parse(await response.json()).usage.completion_tokens;
+}

@@ -1,0 +1,36 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { startRuntime } from '../../apps/gpu-runtime/test/runtime-process.ts';
+
+/** A runtime in a process of its own. */
+export interface RuntimeSide {
+  readonly name: string;
+  /** `host:port` of its gRPC server. */
+  readonly address: string;
+  close(): Promise<unknown>;
+}
+
+/** The weights that all sides begin with. */
+export const weightFile: string = path.join(
+  import.meta.dirname,
+  '../../packages/runtime-cpu/models/tiny-chat.safetensors',
+);
+
+/** Starts the embedded runtime. */
+export async function startEmbedded(folder: string): Promise<RuntimeSide> {
+  const child = fork(path.join(import.meta.dirname, 'embedded-process.ts'), [path.join(folder, 'embedded')]);
+  const [{ address }] = await once(child, 'message');
+  const close = async (): Promise<void> => {
+    child.send('close');
+    await once(child, 'exit');
+  };
+  return { name: 'embedded', address, close };
+}
+
+/** Starts the GPU runtime on one thread of the CPU, with the embedded runtime's model. */
+export async function startGpu(python: string, folder: string): Promise<RuntimeSide> {
+  const flags = ['--model', `tiny-chat=${weightFile}`, '--checkpoints', path.join(folder, 'gpu')];
+  const { address, end } = await startRuntime(python, flags);
+  return { name: 'gpu on a CPU', address, close: () => end('SIGTERM') };
+}

@@ -1,0 +1,71 @@
+"""TRL's GRPO trainer on one thread of the CPU, with the GPU runtime's model: samples answers, computes gradients, steps.
+
+Reads one JSON object: {"weights", "answers", "answerTokens", "rounds"}. Prints one line: {"stepSeconds": [...]}.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from agentlightning_runtime.engine.embedded_checkpoint import load_embedded_checkpoint
+from datasets import Dataset
+from transformers import TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+GROUP_SIZE = 8
+
+
+class StepTimes(TrainerCallback):
+    """When each step began and ended."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._began = 0.0
+
+    def on_step_begin(self, *_args, **_more) -> None:
+        self._began = time.perf_counter()
+
+    def on_step_end(self, *_args, **_more) -> None:
+        self.seconds.append(time.perf_counter() - self._began)
+
+
+def main() -> None:
+    order = json.load(sys.stdin)
+    torch.set_num_threads(1)
+    loaded = load_embedded_checkpoint(Path(order["weights"]))
+    times = StepTimes()
+    steps = order["rounds"] + 1
+    prompts = [[{"role": "user", "content": f"Tell me of {index}."}] for index in range(steps * order["answers"])]
+    with tempfile.TemporaryDirectory() as folder:
+        config = GRPOConfig(
+            output_dir=folder,
+            use_cpu=True,
+            bf16=False,
+            per_device_train_batch_size=order["answers"],
+            num_generations=GROUP_SIZE,
+            max_completion_length=order["answerTokens"],
+            max_steps=steps,
+            temperature=2.0,
+            learning_rate=1e-6,
+            gradient_checkpointing=False,
+            report_to=[],
+            save_strategy="no",
+            logging_strategy="no",
+            disable_tqdm=True,
+        )
+        trainer = GRPOTrainer(
+            model=loaded.causal_lm,
+            processing_class=loaded.tokenizer,
+            reward_funcs=[lambda completions, **_: [float(index % 2) for index in range(len(completions))]],
+            args=config,
+            train_dataset=Dataset.from_dict({"prompt": prompts}),
+            callbacks=[times],
+        )
+        trainer.train()
+    print(json.dumps({"stepSeconds": times.seconds[1:]}))
+
+
+main()
