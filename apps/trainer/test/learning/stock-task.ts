@@ -10,23 +10,49 @@ const tools = [
   { type: 'function', function: { name: 'count_stock', parameters: { properties: { part: { type: 'string' } } } } },
 ] as const;
 
-/** Tasks of a step: every step has others, and the same ones in every run. */
+/** The tasks of a step: every step has others, and the same ones in every run. */
 export function stockTasks(step: number, count: number): readonly StockTask[] {
   return Array.from({ length: count }, (_, place) => {
     const draw = Math.imul(step * 64 + place + 1, 0x9e3779b1) >>> 8;
-    return {
-      part: `${String.fromCharCode(65 + (draw % 26))}${Math.floor(draw / 26) % 10}`,
-      count: String(10 + (Math.floor(draw / 260) % 90)),
-    };
+    const part = `${String.fromCharCode(65 + (draw % 26))}${Math.floor(draw / 26) % 10}`;
+    return { part, count: String(10 + (Math.floor(draw / 260) % 90)) };
   });
 }
 
-/** Looks the part up with a tool, then says the number: a third for the right call, the rest for the right answer. */
-export const stockAgent: TinyAgent<StockTask> = async (task, episode) => {
-  const messages = [{ role: 'user', content: `How many ${task.part}?` }];
+/** The small tool task: looks the part up with a tool (0.3), then says the number (1). */
+export const stockAgent: TinyAgent<StockTask> = async ({ part, count }, episode) => {
+  const messages = [{ role: 'user', content: `How many ${part}?` }];
   const call = await episode.ask(messages, tools, 8);
-  if (call.toolArguments !== JSON.stringify({ part: task.part })) return 0;
-  const answer = await episode.ask([...messages, call.message, { role: 'tool', content: task.count }], tools, 4);
-  return answer.text === task.count ? 1 : 0.3;
+  if (call.toolArguments !== JSON.stringify({ part })) return 0;
+  const answer = await episode.ask([...messages, call.message, { role: 'tool', content: count }], tools, 4);
+  return answer.text === count ? 1 : 0.3;
 };
-export type { Episode };
+
+/** Looks up several parts, one after the other, and is rewarded for each as well as for the share of them. */
+export const listAgent: TinyAgent<StockTask> = async (task, episode) => {
+  const parts = 6;
+  let found = 0;
+  for (let turn = 0; turn < parts; turn += 1) {
+    const isFound = await lookUp(task, turn, episode);
+    episode.reward(isFound ? 1 : 0);
+    found += isFound ? 1 : 0;
+  }
+  return found / parts;
+};
+
+/** Must look up seven parts in a row without a mistake: 1 for all of them, 0 for anything less. */
+export const chainAgent: TinyAgent<StockTask> = async (task, episode) => {
+  for (let turn = 0; turn < 7; turn += 1) {
+    const isFound = await lookUp(task, turn, episode);
+    episode.tool(isFound);
+    if (!isFound) return 0;
+  }
+  return 1;
+};
+
+/** Asks for the task's part of this number, in a conversation of its own; whether it was the right call. */
+async function lookUp({ part }: StockTask, turn: number, episode: Episode): Promise<boolean> {
+  const wanted = `${part.slice(0, 1)}${(Number(part.slice(1)) + turn) % 10}`;
+  const call = await episode.ask([{ role: 'user', content: `How many ${wanted}?` }], tools, 8);
+  return call.toolArguments === JSON.stringify({ part: wanted });
+}

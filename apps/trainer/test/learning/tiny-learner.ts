@@ -4,6 +4,8 @@ import {
   type CollectedGroup,
   type CollectedRollout,
   genAiAttributes,
+  type ScoringRequest,
+  type SequenceScores,
   type Span,
   type StepPlan,
   type TrainingDatum,
@@ -105,11 +107,16 @@ export interface Lesson<TTask> {
   readonly tasksOfStep: (step: number) => readonly TTask[];
   readonly steps: number;
   readonly seed?: number;
-  /** What samples; by default the model that is trained, with the weights of the moment. */
+  /** What samples. @default the model that is trained, with the weights of the moment */
   readonly sampler?: (step: number) => ModelEngine;
-  /** Changes what is trained on, such as a control that must not learn. */
-  readonly onPlan?: (plan: StepPlan, step: number) => StepPlan;
+  /** The model as it was, for algorithms that compare with it. @default the model that is trained */
+  readonly reference?: ModelEngine;
+  /** Changes the rollouts before they are learnt from, for a control that must not learn. */
   readonly onGroups?: (groups: readonly CollectedGroup[], step: number) => readonly CollectedGroup[];
+  /** Changes what is trained on, for a control that must not learn. */
+  readonly onPlan?: (plan: StepPlan) => StepPlan;
+  /** Told the norm of the gradients of every optimizer step, before it is clipped. */
+  readonly onStep?: (gradientNorm: number) => void;
 }
 
 /** Trains; the mean reward of each step's rollouts, before the step is taken. */
@@ -122,14 +129,14 @@ export async function learn<TTask>(lesson: Lesson<TTask>): Promise<readonly numb
     const context = { step, totalSteps: steps, policyVersion: engine.weightVersion, seed: seed * 1000 + step };
     const given = lesson.onGroups?.(groups, step) ?? groups;
     const request = algorithm.scoring?.(given, context) ?? null;
-    const scores =
-      request === null
-        ? {}
-        : {
-            scores: { current: await logprobs(engine, request.data), reference: await logprobs(engine, request.data) },
-          };
+    const { reference = engine } = lesson;
+    const scoresOf = async ({ data }: ScoringRequest): Promise<SequenceScores> => ({
+      current: await logprobs(engine, data),
+      reference: await logprobs(reference, data),
+    });
+    const scores = request === null ? {} : { scores: await scoresOf(request) };
     const plan = algorithm.planStep(given, { ...context, ...scores });
-    await apply(engine, lesson.onPlan?.(plan, step) ?? plan);
+    await apply(engine, lesson.onPlan?.(plan) ?? plan, lesson.onStep ?? ((): void => undefined));
   }
   return curve;
 }
@@ -138,10 +145,11 @@ async function logprobs(engine: ModelEngine, data: readonly TrainingDatum[]): Pr
   return (await engine.forward(data)).logprobs;
 }
 
-async function apply(engine: ModelEngine, plan: StepPlan): Promise<void> {
+async function apply(engine: ModelEngine, plan: StepPlan, onStep: (gradientNorm: number) => void): Promise<void> {
   for (const { batches, loss, optimizer } of plan.updates) {
     for (const { data } of batches) await engine.forwardBackward(data, loss);
-    await engine.optimStep(optimizer);
+    const { gradientNorm } = await engine.optimStep(optimizer);
+    onStep(gradientNorm);
   }
   await engine.publishWeights();
 }
@@ -170,8 +178,8 @@ function seedOf(seed: number, step: number, rollout: number): number {
   return (Math.imul(seed, 0x9e3779b1) ^ Math.imul(step, 0x85ebca6b) ^ Math.imul(rollout + 1, 0xc2b2ae35)) >>> 0;
 }
 
-/** The mean of the last values. */
-export function meanOfLast(curve: readonly number[], count: number): number {
-  const last = curve.slice(-count);
-  return last.reduce((sum, value) => sum + value, 0) / last.length;
+/** The mean of values; of a curve's last ones, where a number is given. */
+export function meanOf(values: readonly number[], last: number = values.length): number {
+  const counted = values.slice(-last);
+  return counted.reduce((sum, value) => sum + value, 0) / counted.length;
 }
