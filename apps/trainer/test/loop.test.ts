@@ -122,6 +122,9 @@ test('gives the model a value head for an algorithm that needs one, asks it and 
     },
   });
   const second = await trainSmall(trainer, { resume: 'valued' });
+  // Everything that is drawn at random comes from the seed, so it is in the record.
+  const { config, state } = await inStore((store) => store.getRun('valued'));
+  expect([config['seed'], state['seed']]).toEqual([0, 0]);
   const metrics = [...first.events, ...second.events].flatMap((event) =>
     event.type === 'stepped' ? [event.summary.metrics] : [],
   );

@@ -46,6 +46,26 @@ type Derivation = (own: ScoredReturn, group: readonly ScoredReturn[], batch: rea
 type ScoredReturn = RolloutReturn & { readonly value: number };
 
 const derivations: readonly (readonly [AdvantageType, number, Derivation])[] = [
+  // The mean difference to all, itself included.
+  ['dr-grpo', -20, (own, group) => average(group.map(({ value }) => own.value - value))],
+  [
+    'grpo',
+    -20,
+    (own, group) => average(group.map(({ value }) => own.value - value)) / (pairwiseDeviation(values(group)) + 1e-6),
+  ],
+  [
+    'reinforce++-baseline',
+    -20,
+    (own, _, batch) => {
+      const centred = batch
+        .map((each) => ({ each, group: batch.filter(({ groupId }) => groupId === each.groupId) }))
+        .filter(({ group }) => new Set(values(group)).size > 1)
+        .map(({ each, group }) => ({ ...each, value: each.value - average(values(group)) }));
+      const tokens = tiled(centred);
+      const ownCentred = centred.find(({ rolloutId }) => rolloutId === own.rolloutId)?.value ?? 0;
+      return (ownCentred - average(tokens)) / Math.sqrt(pairwiseDeviation(tokens) ** 2 + 1e-8);
+    },
+  ],
   // The mean over the others, left out one by one.
   ['rloo', -20, (own, group) => own.value - average(group.filter((other) => other !== own).map(({ value }) => value))],
   // The baseline as the mean over tokens, written out token by token.
