@@ -104,13 +104,27 @@ def _load_pretrained(location: str, dtype: torch.dtype, **gguf: Any) -> LoadedMo
     causal_lm = AutoModelForCausalLM.from_pretrained(
         location, dtype=dtype, config=AutoConfig.from_pretrained(location, **gguf), **weights
     )
-    # A GGUF file was taken out of its quantisation; what is written later must not say otherwise.
-    causal_lm.config.__dict__.pop("quantization_config", None)
+    if gguf:
+        causal_lm = _without_quantisation(causal_lm, dtype)
     try:
         tokenizer = AutoTokenizer.from_pretrained(location, **gguf)
     except (OSError, ValueError):
         tokenizer = None
     return LoadedModel(causal_lm, tokenizer, output_size=int(causal_lm.config.vocab_size))
+
+
+def _without_quantisation(causal_lm: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
+    """The same weights in a model that never was quantised.
+
+    What comes from a GGUF file has plain weights, but goes on saying that it has not: it refuses to be cast, and what
+    is saved of it could not be loaded.
+    """
+    config = causal_lm.config
+    config.__dict__.pop("quantization_config", None)
+    plain = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    plain.load_state_dict(causal_lm.state_dict())
+    plain.generation_config = causal_lm.generation_config
+    return plain
 
 
 def _tokenizer_hash(tokenizer: PreTrainedTokenizerBase | None) -> str:
