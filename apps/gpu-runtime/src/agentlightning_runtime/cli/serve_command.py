@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
 import os
@@ -49,13 +50,23 @@ def run_serve(flags: argparse.Namespace) -> int:
         # Read when torch is loaded, which is after this.
         os.environ["OMP_NUM_THREADS"] = str(flags.threads)
     try:
-        asyncio.run(_serve(flags))
+        if flags.engine == "torch" and int(os.environ.get("RANK", "0")) > 0:
+            # Started by torchrun, and not as the first: that one talks to clients.
+            _follow(flags)
+        else:
+            asyncio.run(_serve(flags))
     except (UsageError, ListenError, EngineError) as error:
         sys.stderr.write(f"{error}. {error.remedy}.\n" if error.remedy else f"{error}.\n")
         return 1
     except KeyboardInterrupt:
         return SECOND_SIGNAL_EXIT_CODE
     return 0
+
+
+def _follow(flags: argparse.Namespace) -> None:
+    # Loads torch, which must come after the number of threads is set.
+    engine = importlib.import_module("agentlightning_runtime.engine.torch_engine")
+    engine.follow_first_process(engine_settings(flags))
 
 
 async def _serve(flags: argparse.Namespace) -> None:

@@ -56,9 +56,16 @@ class SavedTensors:
 
 
 class CheckpointFolder:
-    """Saves, finds, and deletes checkpoints of one model id."""
+    """Saves, finds, and deletes checkpoints of one model id.
 
-    def __init__(self, root: Path, model_id: str) -> None:
+    Args:
+        root: Where the folder of each model is.
+        model_id: Whose.
+        is_writer: False in a process that leaves writing to another.
+    """
+
+    def __init__(self, root: Path, model_id: str, *, is_writer: bool = True) -> None:
+        self._is_writer = is_writer
         self._model_id = model_id
         self._folder = root / model_id
 
@@ -73,6 +80,8 @@ class CheckpointFolder:
         if not _SAFE_NAME.fullmatch(name):
             message = f'"{name}" cannot be the name of a checkpoint; use 1 to 200 letters, digits, - and _'
             raise EngineError(EngineErrorReason.INVALID, message, field="name")
+        if not self._is_writer:
+            return self._describe(name, {**_record_of(facts), "size_bytes": 0})
         self._folder.mkdir(parents=True, exist_ok=True)
         folder = self._folder / f"{name}.{uuid.uuid4().hex}"
         folder.mkdir()
@@ -84,8 +93,7 @@ class CheckpointFolder:
                 "format": _FORMAT,
                 "folder": folder.name,
                 "size_bytes": size + len(facts.client_state),
-                **asdict(facts),
-                "client_state": base64.b64encode(facts.client_state).decode("ascii"),
+                **_record_of(facts),
             }
             _replace(self._folder / f"{name}.json", json.dumps(record).encode())
         except BaseException:
@@ -171,6 +179,10 @@ class CheckpointFolder:
         for folder in self._folder.glob(f"{name}.*"):
             if folder.is_dir() and folder.name != keep:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _record_of(facts: CheckpointFacts) -> dict[str, Any]:
+    return {**asdict(facts), "client_state": base64.b64encode(facts.client_state).decode("ascii")}
 
 
 def _facts(record: Mapping[str, Any]) -> CheckpointFacts:

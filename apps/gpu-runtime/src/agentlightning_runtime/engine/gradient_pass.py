@@ -155,7 +155,8 @@ class GradientPass:
         try:
             work(assemble(group, self._settings.device, is_packed=self._settings.is_packed))
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
+            # Of several processes one cannot stop in the middle: the others wait for it.
+            if not is_out_of_memory(error) or self._ranks.count > 1:
                 raise
             return True
         return False

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 from transformers.utils import logging as transformers_logging
 
 from agentlightning_runtime.engine.base_model import BaseModel
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
+from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.network_factory import make_network, reference_network, resolve_lora
-from agentlightning_runtime.engine.ranks import Ranks
+from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
+from agentlightning_runtime.engine.sharding import shard_network
 from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
 from agentlightning_runtime.engine.torch_model import ModelParts, TorchModel
 from agentlightning_runtime.inference.inference_backend import ServedModel
+from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.open_backend import open_inference
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from agentlightning_runtime.engine.loaded_model import LoadedModel
     from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
@@ -69,8 +77,11 @@ class TorchEngine:
         loaded = base.load()
         lora = resolve_lora(loaded, request)
         network = make_network(loaded, request, lora, gradient_checkpointing=self._settings.gradient_checkpointing)
-        is_packed = getattr(loaded.causal_lm.config, "_attn_implementation", "").startswith("flash_attention")
-        default_budget = _TOKENS_ON_GPU if self._device.type == "cuda" else _TOKENS_ON_CPU
+        served_lm = network.causal_lm
+        if self._ranks.count > 1 and lora is None:
+            served_lm = self._twin_to_serve(loaded)
+            shard_network(network, self._ranks, self._device)
+        folder, is_writer = self._settings.checkpoint_directory, self._ranks.index == 0
         return TorchModel(
             ModelParts(
                 request=request,
@@ -78,25 +89,38 @@ class TorchEngine:
                 lora=lora,
                 network=network,
                 reference=reference_network(loaded),
-                settings=PassSettings(
-                    device=self._device,
-                    token_budget=self._settings.micro_batch_tokens or default_budget,
-                    is_packed=is_packed,
-                    output_size=loaded.output_size,
-                    peak_flops=peak_flops(self._device),
-                ),
-                checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id),
+                settings=self._pass_settings(loaded),
+                checkpoints=CheckpointFolder(folder, request.model_id, is_writer=is_writer),
                 inference=self._inference,
                 served=ServedModel(
                     model_id=request.model_id,
-                    causal_lm=network.causal_lm,
+                    causal_lm=served_lm,
                     tokenizer=loaded.tokenizer,
                     output_size=loaded.output_size,
+                    compute_dtype=network.compute_dtype,
                     max_context=base.info().max_context,
                 ),
                 ranks=self._ranks,
             )
         )
+
+    def _pass_settings(self, loaded: LoadedModel) -> PassSettings:
+        default_budget = _TOKENS_ON_GPU if self._device.type == "cuda" else _TOKENS_ON_CPU
+        attention: str = getattr(loaded.causal_lm.config, "_attn_implementation", None) or ""
+        return PassSettings(
+            device=self._device,
+            token_budget=self._settings.micro_batch_tokens or default_budget,
+            is_packed=attention.startswith("flash_attention"),
+            output_size=loaded.output_size,
+            peak_flops=peak_flops(self._device),
+        )
+
+    def _twin_to_serve(self, loaded: LoadedModel) -> PreTrainedModel:
+        """Where weights that are in shards are gathered to be served; the first process alone serves."""
+        twin = loaded.separate_twin()
+        if self._ranks.index > 0:
+            nn.Module.to(twin, device="meta")
+        return twin.requires_grad_(requires_grad=True)
 
     def gauges(self) -> dict[str, float]:
         """Figures of the moment for the metrics stream; cheap, from any thread."""
@@ -108,14 +132,36 @@ class TorchEngine:
         self._bases.clear()
 
 
-def create_engine(settings: EngineSettings) -> TorchEngine:
-    """Makes the engine and opens its inference endpoint.
+def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
+    """Makes the engine and opens its inference endpoint; of the processes of torchrun, in the first one.
 
     Raises:
         EngineError: INVALID when there is no such device.
     """
     transformers_logging.disable_progress_bar()
-    return TorchEngine(settings, open_inference(settings))
+    settings, ranks = _join(settings)
+    engine = TorchEngine(settings, open_inference(settings), ranks)
+    return LeadingEngine(engine, ranks) if ranks.count > 1 else engine
+
+
+def follow_first_process(settings: EngineSettings) -> None:
+    """What all processes of torchrun but the first do, until that one ends.
+
+    Raises:
+        EngineError: INVALID when there is no such device.
+    """
+    transformers_logging.disable_progress_bar()
+    settings, ranks = _join(settings)
+    follow(TorchEngine(settings, NoInference(), ranks), ranks)
+
+
+def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
+    if (
+        is_started_by_torchrun()
+        and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda"
+    ):
+        settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
+    return settings, join_ranks(choose_device(settings.device))
 
 
 def choose_device(wanted: str) -> torch.device:

@@ -149,6 +149,7 @@ class TorchModel:
 
     def publish_weights(self) -> Endpoint:
         """Makes the current weights the ones the endpoint serves; the policy version rises by one."""
+        self._refresh_served()
         self.parts.inference.publish(self.parts.served, self._policy_version + 1)
         self._policy_version += 1
         return self.endpoint()
@@ -172,8 +173,7 @@ class TorchModel:
             client_state=client_state,
             created_at_ms=time.time() * 1000,
         )
-        weights = {name: whole(weight.detach()) for name, weight in self.weights.items()}
-        return self.parts.checkpoints.save(name, facts, weights, self._adam.state())
+        return self.parts.checkpoints.save(name, facts, self._whole_weights(), self._adam.state())
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
         """Takes everything from a checkpoint, clears the accumulator, and serves the loaded weights.
@@ -193,6 +193,7 @@ class TorchModel:
             self._adam.load_state(tensors.optimizer)
         self._step, self._policy_version = facts.step, facts.policy_version
         self._is_corrupted = False
+        self._refresh_served()
         self.parts.inference.publish(self.parts.served, self._policy_version)
         return checkpoint
 
@@ -210,11 +211,13 @@ class TorchModel:
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
         """Writes a checkpoint, or the weights as they are when `uri` is empty, for other programs to read."""
-        weights: dict[str, Tensor] = {name: whole(weight.detach()) for name, weight in self.weights.items()}
-        step = self._step
         if uri:
             step = self.parts.checkpoints.find(uri)[0].step
             weights = self.parts.checkpoints.tensors(uri).weights
+        else:
+            step, weights = self._step, self._whole_weights()
+        if self.parts.ranks.index > 0:
+            return step
         export_weights(
             self.parts.base.load(),
             weights,
@@ -245,6 +248,24 @@ class TorchModel:
         for weight in self.weights.values():
             weight.data = weight.data.new_empty(0)
         free_what_is_left(self.parts.settings.device)
+
+    def _whole_weights(self) -> dict[str, Tensor]:
+        """Gathered from all processes, off the device when they had to be."""
+        gathers = self.parts.ranks.count > 1
+        return {
+            name: whole(weight.detach()).cpu() if gathers else weight.detach() for name, weight in self.weights.items()
+        }
+
+    def _refresh_served(self) -> None:
+        """Gathers weights that are in shards into the module that is served."""
+        served = self.parts.served.causal_lm
+        if served is self.parts.network.causal_lm:
+            return
+        targets = {f"causal_lm.{name}": weight for name, weight in served.named_parameters()}
+        for name, weight in self.weights.items():
+            gathered = whole(weight.detach())
+            if name in targets:
+                targets[name].data.copy_(gathered)
 
     def _shape(self) -> dict[str, Any]:
         request, lora = self.parts.request, self.parts.lora

@@ -1,0 +1,51 @@
+"""Serves nothing: for processes that only train."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.engine.results import Endpoint, InferenceState
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.results import PauseMode
+    from agentlightning_runtime.inference.inference_backend import ServedModel
+
+
+class NoInference:
+    """Remembers the versions it was given. Implements `InferenceBackend`."""
+
+    def __init__(self) -> None:
+        self._versions: dict[str, int] = {}
+        self._paused: set[str] = set()
+
+    def serve(self, model: ServedModel, version: int) -> None:
+        """Remembers the version."""
+        self._versions[model.model_id] = version
+
+    def publish(self, model: ServedModel, version: int) -> None:
+        """Remembers the version."""
+        self._versions[model.model_id] = version
+
+    def endpoint(self, model_id: str) -> Endpoint:
+        """An endpoint without an address."""
+        return Endpoint("", model_id, self._versions[model_id])
+
+    def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
+        """Remembers it."""
+        self._paused.add(model_id)
+        return self._state(model_id)
+
+    def resume(self, model_id: str) -> InferenceState:
+        """Forgets the pause."""
+        self._paused.discard(model_id)
+        return self._state(model_id)
+
+    def remove(self, model_id: str) -> None:
+        """Forgets the model."""
+        self._versions.pop(model_id, None)
+
+    def close(self) -> None:
+        """Does nothing."""
+
+    def _state(self, model_id: str) -> InferenceState:
+        return InferenceState(model_id in self._paused, 0, self._versions[model_id])

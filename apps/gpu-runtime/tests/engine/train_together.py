@@ -1,0 +1,95 @@
+"""Run by torchrun: trains a little with however many processes there are, and writes down what came of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
+
+from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.engine.contract import EngineModel
+from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.engine.ranks import join_ranks
+from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.engine.torch_model import TorchModel
+
+ADAM = AdamParameters(learning_rate=0.01, weight_decay=0.01)
+
+
+#: With so large an epsilon a first step of Adam is the gradient: lr g / (|g| + epsilon).
+LINEAR_ADAM = AdamParameters(learning_rate=1e6, epsilon=1e4, gradient_clip_norm=0.0)
+
+
+def gradients(model: EngineModel, own: TorchModel) -> dict[str, torch.Tensor]:
+    """How the served weights change in a step that is linear in the gradient."""
+    served = own.parts.served.causal_lm
+    before = {name: weight.detach().clone() for name, weight in served.named_parameters()}
+    model.forward_backward(a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress)
+    model.optim_step(LINEAR_ADAM)
+    model.publish_weights()
+    changes = {name: weight.detach() - before[name] for name, weight in served.named_parameters()}
+    return {name: change for name, change in changes.items() if change.any()}
+
+
+def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, object]:
+    """Everything that a model can do, and what it shows of itself."""
+    first = model.forward_backward(
+        a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress
+    )
+    model.forward_backward(a_batch(2), a_loss("gspo"), no_progress)
+    found: dict[str, object] = {"loss": first.loss, "metrics": dict(first.metrics), "tokens": first.trained_tokens}
+    with_norm = model.optim_step(ADAM)
+    found["norm"] = with_norm.gradient_norm
+    model.publish_weights()
+    saved = model.save_checkpoint(f"after-{own.parts.request.model_id}", b"state")
+    for _ in range(2):
+        model.forward_backward(a_batch(3), a_loss("ppo"), no_progress)
+        model.optim_step(ADAM)
+    model.load_checkpoint(saved.uri)
+    try:
+        model.optim_step(ADAM)
+    except EngineError as error:
+        found["refused"] = error.reason
+    model.forward_backward(a_batch(4), a_loss("cispo"), no_progress)
+    model.optim_step(ADAM)
+    model.publish_weights()
+    found["state"] = model.state()
+    for use_reference in (False, True):
+        scored = model.forward(a_batch(5), use_reference=use_reference, progress=no_progress)
+        found[f"logprobs-{use_reference}"] = [each.tolist() for each in scored.logprobs]
+    out = directory / f"export-{own.parts.request.model_id}"
+    out.mkdir()
+    model.export_weights("", "safetensors", out)
+    return found
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
+    ranks = join_ranks(torch.device("cpu"))
+    engine = TorchEngine(settings, SilentBackend(), ranks)
+    if ranks.index > 0:
+        follow(engine, ranks)
+        return
+    leading = LeadingEngine(engine, ranks)
+    results: dict[str, object] = {}
+    for name, lora in (("full", None), ("lora", LoraSettings(rank=4, alpha=8.0))):
+        once = leading.create_model(ModelRequest(f"{name}-once", "tiny", 3, lora, has_value_head=True))
+        results[f"{name}-gradients"] = gradients(once, once.own)
+        once.unload()
+        model = leading.create_model(ModelRequest(name, "tiny", 3, lora, has_value_head=True))
+        results[name] = train(model, model.own, directory)
+        served = model.own.parts.served.causal_lm.state_dict()
+        results[f"{name}-served"] = {key: tensor.clone() for key, tensor in served.items()}
+        model.unload()
+    torch.save(results, directory / "results.pt")
+    leading.close()
+
+
+if __name__ == "__main__":
+    main()
