@@ -10,6 +10,9 @@ export interface FillSize {
 /** The run that half of the rollouts of a filled store belong to. */
 export const filledRunId = 'run-00000001';
 
+/** One span of every 65,536th rollout is one that failed. */
+const isRare = "i = 3 AND attempt_id LIKE '%0000'";
+
 /** Bytes on disk that one rollout with one span takes, about: to look for room before filling. */
 export const bytesPerRollout = 1500;
 /** Bytes on disk that each span takes, about. */
@@ -44,11 +47,15 @@ export async function fillStore(file: string, { rollouts, spansPerRollout }: Fil
         start_time_ms, end_time_ms FROM rollouts WHERE latest_attempt_id IS NOT NULL ORDER BY rollout_id;
     INSERT INTO spans (rollout_id, attempt_id, span_id, sequence_id, trace_id, name, start_time_ms, end_time_ms, body)
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${spansPerRollout})
-      SELECT rollout_id, attempt_id, printf('%016x', i), i, printf('%032x', i), 'chat.completion', start_time_ms, end_time_ms,
-        '{"status":{"code":"OK","message":null},"attributes":{"gen_ai.request.model":"small"},"events":[],"links":[],"resource":{"attributes":{},"schemaUrl":""}}'
+      SELECT rollout_id, attempt_id, printf('%016x', i), i, printf('%032x', i),
+        iif(${isRare}, 'rare.tool', 'chat.completion'), start_time_ms, end_time_ms,
+        '{"status":{"code":"' || iif(${isRare}, 'ERROR', 'OK') || '","message":null},"attributes":' ||
+        iif(${isRare}, '{"tool":"rare"}', '{"gen_ai.request.model":"small"}') ||
+        ',"events":[],"links":[],"resource":{"attributes":{},"schemaUrl":""}}'
       FROM (SELECT * FROM attempts ORDER BY rollout_id), n;
     INSERT INTO span_counters (rollout_id, last_sequence_id)
       SELECT rollout_id, ${spansPerRollout} FROM attempts ORDER BY rollout_id;
+    INSERT INTO rollouts_to_mark (position) SELECT position FROM rollouts WHERE latest_attempt_id IS NOT NULL;
     INSERT INTO workers (worker_id, status) SELECT DISTINCT worker_id, 'idle' FROM attempts;
     COMMIT; PRAGMA journal_mode = WAL`);
   database.close();

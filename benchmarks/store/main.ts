@@ -45,26 +45,37 @@ try {
       name: 'SQLite',
       locationOf: (round) => path.join(folder, `round-${round}.db`),
       compare: (round) => measureBare(folder, round),
+      share: 1,
       claimsTarget: 2000,
     });
     add(sqlite.results);
+    begin('Python');
     add(await measurePython(flags.python, sqlite.throughput));
+    begin('every call');
     add(await measureCalls(path.join(folder, 'calls.db')));
   }
   if ((flags.postgres || flags.full) && !flags['only-sizes']) {
+    begin('PostgreSQL');
     await using postgres = await startPostgres({ isDurable: true });
     const measured = await measureThroughput({
       name: 'PostgreSQL',
       locationOf: () => postgres.createDatabase(),
+      share: 0.2,
       claimsTarget: null,
     });
     add(measured.results);
   }
+  begin('stores of several sizes');
   add(await measureSizes(folder, sizes));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 report('store', results);
+
+/** Says how far it is. */
+function begin(part: string): void {
+  console.log(`${(performance.now() / 1000).toFixed(0)} s: ${part}`);
+}
 
 /** Keeps results for the table at the end, and tells them at once: a run takes minutes. */
 function add(measured: readonly BenchmarkResult[]): void {

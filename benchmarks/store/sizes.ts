@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type BenchmarkResult, median, result } from '../report.ts';
 import { bytesPerRollout, bytesPerSpan, filledRunId, fillStore } from './fill.ts';
 import { HttpLoad, type LoadRequest } from './http-load.ts';
+import { measureSearches } from './searches.ts';
 import { type ServedStore, serve } from './serve.ts';
 import { claimRequest, enqueue } from './workload.ts';
 
@@ -39,7 +40,9 @@ export async function measureSizes(folder: string, sizes: readonly number[]): Pr
     for (const [name, requestOf] of Object.entries(flatCalls))
       results.push(...(await compare(name, stores, requestOf)));
     const largest = stores.at(-1);
-    return largest === undefined ? results : [...results, ...(await firstPages(largest))];
+    if (largest === undefined) return results;
+    results.push(...(await firstPages(largest)));
+    return [...results, ...(await measureSearches(largest.load, largest.rollouts))];
   } finally {
     for (const { served, load, file } of stores) {
       load.close();

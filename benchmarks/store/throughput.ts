@@ -28,6 +28,8 @@ export interface MeasuredStore {
   readonly locationOf: (round: number) => string | Promise<string>;
   /** What to measure in the same round, right after the batches: the bare database, to compare them with. */
   readonly compare?: (round: number) => Promise<BareResult>;
+  /** How much of the load it gets: 1 for all of it. A slower kind needs less for the same figures. */
+  readonly share: number;
   /** The claims a second that it should give out; null for as many as they are. */
   readonly claimsTarget: number | null;
 }
@@ -70,7 +72,7 @@ export async function measureThroughput(
       ),
       result(`${name}: memory of the server`, { value: medianOf((round) => round.startMebibytes), unit: 'MiB' }, null),
       result(
-        `${name}: growth by 100,000 more spans`,
+        `${name}: growth by ${100_000 * measured.share} more spans`,
         { value: medianOf((round) => round.growthMebibytes), unit: 'MiB' },
         { atMost: largestGrowthMebibytes },
       ),
@@ -104,28 +106,29 @@ interface Round {
   readonly growthMebibytes: number;
 }
 
-async function measureRound({ locationOf, compare }: MeasuredStore, round: number): Promise<Round> {
+async function measureRound({ locationOf, compare, share }: MeasuredStore, round: number): Promise<Round> {
+  const counted = { ...batches, batches: batches.batches * share };
   const store = await serve(await locationOf(round));
   const load = new HttpLoad(store.url);
   try {
-    await singleSpans(load, 2000, 64);
+    await singleSpans(load, 2000 * share, 64);
     const start = await store.usage();
-    const singles = await singleSpans(load, 10_000, 64);
-    await batchedSpans(load, { ...batches, batches: 60 });
+    const singles = await singleSpans(load, 10_000 * share, 64);
+    await batchedSpans(load, { ...batches, batches: 60 * share });
     const before = await store.usage();
-    const batched = await batchedSpans(load, batches);
+    const batched = await batchedSpans(load, counted);
     const after = await store.usage();
     const bare = compare === undefined ? null : await compare(round);
-    await batchedSpans(load, batches);
+    await batchedSpans(load, counted);
     const { rssBytes } = await store.usage();
-    await claims(load, 2000, workers);
-    const claimed = await claims(load, 10_000, workers);
+    await claims(load, 2000 * share, workers);
+    const claimed = await claims(load, 10_000 * share, workers);
     return {
       singles,
       batched,
       bare,
       claimed,
-      servingCpuPerSpanUs: ((after.servingCpuMs - before.servingCpuMs) * 1000) / (batches.batches * batches.perBatch),
+      servingCpuPerSpanUs: ((after.servingCpuMs - before.servingCpuMs) * 1000) / (counted.batches * counted.perBatch),
       startMebibytes: start.rssBytes / mebibyte,
       growthMebibytes: (rssBytes - after.rssBytes) / mebibyte,
     };

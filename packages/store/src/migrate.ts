@@ -7,6 +7,7 @@ import { accessKeys } from './migrations/0004-access-keys.ts';
 import { moreOrders } from './migrations/0005-more-orders.ts';
 import { resourcesOfAStatus } from './migrations/0006-resources-of-a-status.ts';
 import { piecesAndFields } from './migrations/0007-pieces-and-fields.ts';
+import { spanMarks } from './migrations/0008-span-marks.ts';
 import { readInteger, readText } from './row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
@@ -19,6 +20,7 @@ export const migrations: readonly Migration[] = [
   moreOrders,
   resourcesOfAStatus,
   piecesAndFields,
+  spanMarks,
 ];
 
 /** What a migration needs to know besides the driver. */

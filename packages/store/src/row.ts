@@ -31,6 +31,8 @@ import type { SqlRow } from './sql-driver.ts';
 export interface RolloutRecord {
   readonly rollout: Rollout;
   readonly latestAttemptId: string | null;
+  /** Its place in the order in which rollouts came in. */
+  readonly position: number;
 }
 
 /** An attempt with what only the store knows of it. */

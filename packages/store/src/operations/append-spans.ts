@@ -6,6 +6,7 @@ import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
+import { markRollouts, positionsOf } from './span-marks.ts';
 
 /**
  * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
@@ -40,9 +41,10 @@ export async function appendSpanRows(
     [...different].map(({ rolloutId }) => rolloutId),
   );
   const counters = new Map<string, number>();
+  const positions = new Map<string, number>();
   for (const batch of different) {
     const { rolloutId, attemptId } = batch;
-    await noteSignOfLife(context, rolloutId, attemptId);
+    positions.set(rolloutId, await noteSignOfLife(context, rolloutId, attemptId));
     const last = counters.get(rolloutId) ?? (await lastSequenceId(context, rolloutId));
     counters.set(rolloutId, last);
     // The first spans of a rollout cannot be there already.
@@ -53,6 +55,7 @@ export async function appendSpanRows(
   await insertSpanRows(
     context,
     newSpans.filter((row) => row !== null),
+    positions,
   );
   noteSpans(context, different);
   return newSpans.map((row) => row?.[3] ?? null);
@@ -162,25 +165,34 @@ function noteSpans(context: OperationContext, batches: Iterable<SpanBatch>): voi
 }
 
 /** Writes those spans that are not there yet, and nothing else. */
-export function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
-  return insertSpanRows(context, spans.map(spanRow));
+export async function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
+  const rolloutIds = [...new Set(spans.map(({ rolloutId }) => rolloutId))];
+  await insertSpanRows(context, spans.map(spanRow), await positionsOf(context, rolloutIds));
 }
 
-function insertSpanRows(context: OperationContext, rows: readonly SpanRow[]): Promise<void> {
-  return context.db.insert({
-    table: 'spans',
-    columns: spanColumns,
-    unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
-    rows,
-  });
+async function insertSpanRows(
+  context: OperationContext,
+  rows: readonly SpanRow[],
+  positions: ReadonlyMap<string, number>,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await Promise.all([
+    context.db.insert({
+      table: 'spans',
+      columns: spanColumns,
+      unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
+      rows,
+    }),
+    markRollouts(context, rows, positions),
+  ]);
 }
 
 /**
  * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An
  * attempt that was given back to the queue stays as it is: nobody may be at work on it, and the queue must keep its
- * rollout.
+ * rollout. Says where the rollout stands among all.
  */
-async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
+async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<number> {
   const record = await loadRollout(context, rolloutId);
   const { attempt, isGivenBack } = await loadAttempt(context, record, attemptId);
   await context.db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
@@ -190,6 +202,7 @@ async function noteSignOfLife(context: OperationContext, rolloutId: string, atte
   ]);
   if (!isGivenBack && startsRunning(record, attempt))
     await moveAttempt(context, { record, attempt }, { to: 'running' });
+  return record.position;
 }
 
 function startsRunning(record: RolloutRecord, attempt: Attempt): boolean {

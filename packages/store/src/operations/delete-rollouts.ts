@@ -9,6 +9,7 @@ import type { OperationContext } from '../operation.ts';
 import { readText, readTextOrNull } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 import { lockRows } from './row-lock.ts';
+import { unmarkRollouts } from './span-marks.ts';
 
 /** Nothing deleted. */
 export const nothingDeleted: DeletionCounts = { runs: 0, rollouts: 0, attempts: 0, spans: 0 };
@@ -53,6 +54,7 @@ export async function removeRollouts(
 ): Promise<DeletionCounts> {
   if (rolloutIds.length === 0) return nothingDeleted;
   const those = context.dialect.isOneOf('rollout_id', rolloutIds);
+  await unmarkRollouts(context, rolloutIds);
   const spans = await deleteFrom(context, 'spans', those);
   await deleteFrom(context, 'span_counters', those);
   await deleteFrom(context, 'queue', those);

@@ -10,7 +10,7 @@ import {
 import type { OperationContext } from '../operation.ts';
 import { equals } from '../page.ts';
 import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
-import { readTextOrNull } from '../row-value.ts';
+import { readInteger, readTextOrNull } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
 /**
@@ -23,7 +23,11 @@ export async function loadRollout(context: OperationContext, rolloutId: string):
     rolloutId,
   ]);
   if (row === undefined) throw new NotFoundError('Rollout', rolloutId);
-  return { rollout: rolloutFromRow(row), latestAttemptId: readTextOrNull(row, 'latest_attempt_id') };
+  return {
+    rollout: rolloutFromRow(row),
+    latestAttemptId: readTextOrNull(row, 'latest_attempt_id'),
+    position: readInteger(row, 'position'),
+  };
 }
 
 /** Reads a rollout with its latest attempt; null when there is none. */

@@ -7,6 +7,7 @@ import type { SqlCondition } from '../sql-dialect.ts';
 import type { SqlRow } from '../sql-driver.ts';
 import { loadRun } from './read-runs.ts';
 import { parseSearchCursor, type SearchCursor, searchCursorText } from './search-cursor.ts';
+import { markOf } from './span-marks.ts';
 
 const defaultLimit = 100;
 const largestLimit = 1000;
@@ -27,7 +28,13 @@ export async function searchSpans(context: OperationContext, search: SpanSearch)
   assertSearch(limit, sortOrder);
   const start = search.cursor === undefined ? null : parseSearchCursor(search.cursor);
   if (runId !== undefined) await loadRun(context, runId);
-  const scan: Scan = { context, search, direction: directions[sortOrder], filters: filtersOf(context, search) };
+  const scan: Scan = {
+    context,
+    search,
+    direction: directions[sortOrder],
+    filters: filtersOf(context, search),
+    mark: markOf(search),
+  };
   const rest = start?.span == null ? [] : await restOfRollout(scan, start, limit);
   if (rest.length === limit) return pageOf(rest, cursorAfter(rest.at(-1)));
   const window = await nextRollouts(scan, start);
@@ -53,6 +60,8 @@ interface Scan {
   readonly search: SpanSearch;
   readonly direction: Direction;
   readonly filters: readonly SqlCondition[];
+  /** The mark that rollouts must have; null when they need none. */
+  readonly mark: string | null;
 }
 
 /** The rollouts that one call looks at: those beyond one position, up to another. */
@@ -83,7 +92,7 @@ function restOfRollout(scan: Scan, start: SearchCursor, limit: number): Promise<
 /** The next rollouts, as many as have about as many spans as one call looks at; null when there are none. */
 async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<RolloutWindow | null> {
   const beyond = start?.position ?? null;
-  const where = allOf([...scopeOf(scan), ...isBeyond(scan, beyond)]);
+  const where = allOf([...scopeOf(scan), ...isBeyond(scan, beyond), ...isMarked(scan, { beyond, to: null })]);
   const rows = await scan.context.db.all(
     `SELECT r.position, coalesce(c.last_sequence_id, 0) AS spans FROM rollouts AS r
      LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id
@@ -106,6 +115,7 @@ function spansOf(scan: Scan, window: RolloutWindow, limit: number): Promise<read
     ...scopeOf(scan),
     ...isBeyond(scan, window.beyond),
     { sql: `r.position ${upTo} ?`, parameters: [window.to] },
+    ...isMarked(scan, window),
     ...scan.filters,
   ]);
   return scan.context.db.all(
@@ -113,6 +123,27 @@ function spansOf(scan: Scan, window: RolloutWindow, limit: number): Promise<read
      WHERE s.rollout_id = r.rollout_id AND ${where.sql} ORDER BY r.position ${word}, s.sequence_id ${word}, s.span_id ${word} LIMIT ?`,
     [...where.parameters, limit],
   );
+}
+
+/** Among the next rollouts that have the mark, or may have it; as many as one call looks at, or up to a position. */
+function isMarked(
+  { mark, direction }: Scan,
+  { beyond, to }: { readonly beyond: number | null; readonly to: number | null },
+): readonly SqlCondition[] {
+  if (mark === null) return [];
+  const range = allOf([
+    ...(beyond === null ? [] : [{ sql: `position ${direction.beyond} ?`, parameters: [beyond] }]),
+    ...(to === null ? [] : [{ sql: `position ${direction.upTo} ?`, parameters: [to] }]),
+  ]);
+  const next = `WHERE ${range.sql} ORDER BY position ${direction.word} LIMIT ${rolloutsPerCall}`;
+  return [
+    {
+      sql: `r.position IN (
+        SELECT position FROM (SELECT position FROM (SELECT position FROM span_marks WHERE mark = ?) AS m ${next}) AS marked
+        UNION SELECT position FROM (SELECT position FROM rollouts_to_mark ${next}) AS unmarked)`,
+      parameters: [mark, ...range.parameters, ...range.parameters],
+    },
+  ];
 }
 
 function isBeyond(scan: Scan, position: number | null): readonly SqlCondition[] {

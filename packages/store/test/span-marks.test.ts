@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { SpanSearch, Store } from '@agentlightning/core';
+import { aSpan } from '@agentlightning/core/testing';
+import { expect, test } from 'vitest';
+import { migrateStore, openStore } from '../src/index.ts';
+import { createTestDatabase } from './postgres/database.ts';
+import { describePostgres } from './postgres/describe-postgres.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const longName = `ä🙂${'x'.repeat(120)}`;
+const rollouts = 1300;
+/** The spans that are not like all others, by the number of their rollout. */
+const rare: Readonly<Record<number, { readonly name: string; readonly hasFailed?: boolean }>> = {
+  3: { name: '' },
+  700: { name: longName, hasFailed: true },
+  1200: { name: `${longName}y` },
+  1299: { name: longName },
+};
+const searches: readonly [SpanSearch, readonly number[]][] = [
+  [{ name: longName }, [700, 1299]],
+  [{ name: longName, sortOrder: 'desc' }, [1299, 700]],
+  [{ name: `${longName}y` }, [1200]],
+  [{ name: '' }, [3]],
+  [{ name: 'nothing' }, []],
+  [{ statusIn: ['ERROR'] }, [700]],
+  [{ name: longName, statusIn: ['ERROR'] }, [700]],
+  [{ name: '', rolloutIdIn: ['ro-0003', 'ro-0700'] }, [3]],
+];
+
+async function fill(store: Store): Promise<void> {
+  const ids = Array.from({ length: rollouts }, (_, index) => `ro-${String(index).padStart(4, '0')}`);
+  await store.enqueueRollouts(ids.map((rolloutId) => ({ rolloutId, input: 1 })));
+  const claimed = await store.claimRollouts({ limit: rollouts });
+  const spans = claimed.map(({ rolloutId, attempt: { attemptId } }, index) => {
+    const { name = 'step', hasFailed = false } = rare[index] ?? {};
+    const status = { code: hasFailed ? 'ERROR' : 'OK', message: 'said: "code":"ERROR"' } as const;
+    return aSpan({ rolloutId, attemptId, spanId: `span-${index}`, name, ...(name === 'step' ? {} : { status }) });
+  });
+  for (let from = 0; from < spans.length; from += 500) await store.appendSpans(spans.slice(from, from + 500));
+}
+
+/** Every search finds what it should in one call, however far apart it is. */
+async function assertFound(store: Store): Promise<void> {
+  for (const [search, numbers] of searches) {
+    const { items, nextCursor } = await store.searchSpans(search);
+    const found = items.map(({ rolloutId }) => Number(rolloutId.slice(3)));
+    expect({ search, found, nextCursor }).toEqual({ search, found: numbers, nextCursor: null });
+  }
+}
+
+test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'agl.db');
+  const store = await openStore(path);
+  await fill(store);
+  await assertFound(store);
+  const finished = ['ro-0003', 'ro-0700', 'ro-0001'];
+  for (const rolloutId of finished) await store.updateRollout(rolloutId, { status: 'cancelled' });
+  expect(await store.deleteRollouts(finished)).toMatchObject({ spans: 3 });
+  expect((await store.searchSpans({ statusIn: ['ERROR'] })).items).toEqual([]);
+  await store.close();
+  expect(count(path, 'SELECT count(*) AS count FROM span_marks')).toBe(rollouts - finished.length);
+});
+
+test('spans from before there were marks are found at once, and quickly when they are marked', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'agl.db');
+  const store = await openStore(path, { watchdogIntervalMs: 1e9 });
+  await fill(store);
+  const database = new DatabaseSync(path);
+  database.exec(`DELETE FROM span_marks; INSERT INTO rollouts_to_mark SELECT position FROM rollouts`);
+  database.close();
+  // Not all in one call: every rollout may have what is looked for.
+  const found: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await store.searchSpans({ name: longName, ...(cursor === '' ? {} : { cursor }) });
+    found.push(...page.items.map(({ rolloutId }) => rolloutId));
+    cursor = page.nextCursor;
+  }
+  expect(found).toEqual(['ro-0700', 'ro-1299']);
+  await migrateStore(path);
+  expect(count(path, 'SELECT count(*) AS count FROM rollouts_to_mark')).toBe(0);
+  await assertFound(store);
+  await store.close();
+});
+
+describePostgres('PostgreSQL', () => {
+  test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
+    await using database = await createTestDatabase();
+    const store = await openStore(database.url);
+    await fill(store);
+    await assertFound(store);
+    await database.execute('INSERT INTO rollouts_to_mark SELECT position FROM rollouts');
+    await database.execute('DELETE FROM span_marks');
+    await migrateStore(database.url);
+    await assertFound(store);
+    await store.updateRollout('ro-0700', { status: 'cancelled' });
+    await store.deleteRollouts(['ro-0700']);
+    const marks = await database.execute("SELECT count(*)::int AS count FROM span_marks WHERE mark = 'e'");
+    expect(marks).toEqual([{ count: 0 }]);
+    await store.close();
+  });
+});
+
+function count(path: string, sql: string): unknown {
+  const database = new DatabaseSync(path);
+  const row = database.prepare(sql).get();
+  database.close();
+  return row?.['count'];
+}
