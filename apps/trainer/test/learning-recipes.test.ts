@@ -10,7 +10,8 @@ const timeoutMs = 180_000;
 const steps = 8;
 
 const programs = new ProgramCache();
-const startCheckpoint = (): Promise<ModelEngine> => loadBaseModel('tiny-chat', 1, { programs });
+const startCheckpoint = (hasValueHead = false): Promise<ModelEngine> =>
+  loadBaseModel('tiny-chat', 1, { programs, hasValueHead });
 
 /** What the tiny model needs besides the recipe's own defaults. */
 const tiny = { learningRate: 2e-3, optimizer: { beta2: 0.99 } } as const;
@@ -25,12 +26,14 @@ describe('every recipe learns the small tool task from the start checkpoint', ()
     { type: 'cispo', ...curious },
     { type: 'rloo', ...curious },
     { type: 'reinforce++', ...curious },
+    // Four optimizer steps for every one of the others.
+    { type: 'ppo', ...curious, learningRate: 1e-3 },
     { type: 'rejection-sampling', ...tiny },
     { type: 'dpo', ...tiny },
   ])('$type', { timeout: timeoutMs }, async (options) => {
     const algorithm = createAlgorithm(options);
     const tasksPerStep = 64 / algorithm.groupSize;
-    const engine = await startCheckpoint();
+    const engine = await startCheckpoint(algorithm.needsValueHead);
     const tasksOfStep = (step: number): ReturnType<typeof stockTasks> => stockTasks(step, tasksPerStep);
     const reference = await startCheckpoint();
     const curve = await learn({ engine, reference, algorithm, agent: stockAgent, tasksOfStep, steps });

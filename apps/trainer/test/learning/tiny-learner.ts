@@ -8,7 +8,6 @@ import {
   type SequenceScores,
   type Span,
   type StepPlan,
-  type TrainingDatum,
 } from '@agentlightning/core';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
@@ -130,19 +129,16 @@ export async function learn<TTask>(lesson: Lesson<TTask>): Promise<readonly numb
     const given = lesson.onGroups?.(groups, step) ?? groups;
     const request = algorithm.scoring?.(given, context) ?? null;
     const { reference = engine } = lesson;
-    const scoresOf = async ({ data }: ScoringRequest): Promise<SequenceScores> => ({
-      current: await logprobs(engine, data),
-      reference: await logprobs(reference, data),
-    });
+    const scoresOf = async ({ data }: ScoringRequest): Promise<SequenceScores> => {
+      const { logprobs, values } = await engine.forward(data);
+      const scored = { current: logprobs, reference: (await reference.forward(data)).logprobs };
+      return values === null ? scored : { ...scored, critic: values };
+    };
     const scores = request === null ? {} : { scores: await scoresOf(request) };
     const plan = algorithm.planStep(given, { ...context, ...scores });
     await apply(engine, lesson.onPlan?.(plan) ?? plan, lesson.onStep ?? ((): void => undefined));
   }
   return curve;
-}
-
-async function logprobs(engine: ModelEngine, data: readonly TrainingDatum[]): Promise<readonly Float32Array[]> {
-  return (await engine.forward(data)).logprobs;
 }
 
 async function apply(engine: ModelEngine, plan: StepPlan, onStep: (gradientNorm: number) => void): Promise<void> {
