@@ -15,12 +15,17 @@ const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 }
 /** The prompt that is made better. */
 export const doing: Prompt<'request'> = definePrompt('doing', 'You do what you are asked to do.\n{request}');
 
+/** Asks the task model, and says who is asking. */
+export async function ask(content: string, user: string): Promise<string | null> {
+  const messages = [{ role: 'user' as const, content }];
+  const completion = await client.chat.completions.create({ model: 'any', user, messages });
+  return completion.choices[0]?.message.content ?? null;
+}
+
 /** One model call; 1 when the model did as it was asked. */
 export const plantedAgent: Agent<PlantedTask> = async ({ index, rule }, { rolloutId }) => {
-  const content = doing.format({ request: `Task ${index} needs RULE-${rule}` });
-  const messages = [{ role: 'user' as const, content }];
-  const completion = await client.chat.completions.create({ model: 'any', user: rolloutId, messages });
-  return completion.choices[0]?.message.content === 'Done.' ? 1 : 0;
+  const answer = await ask(doing.format({ request: `Task ${index} needs RULE-${rule}` }), rolloutId);
+  return answer === 'Done.' ? 1 : 0;
 };
 
 /** How many rules there are to be found; tasks need them in turn. */

@@ -12,7 +12,7 @@ import {
   type TrainOptions,
 } from '../src/index.ts';
 import { PlantedModels, type PlantedOptions, plantedKey } from './planted-models.ts';
-import { type PlantedTask, plantedAgent, plantedConfig, plantedTasks, worthOf } from './planted-search.ts';
+import { ask, doing, type PlantedTask, plantedAgent, plantedConfig, plantedTasks, worthOf } from './planted-search.ts';
 
 /** Seconds on a free machine; this one may be busy. */
 vi.setConfig({ testTimeout: 120_000 });
@@ -153,15 +153,20 @@ test('a search whose beginning gets no reward at all, or always fails, stops at 
   expect(models.requestsOf('optimizer-model')).toEqual([]);
 });
 
-test('an agent that does not take the prompt is told of', async () => {
-  await using models = await PlantedModels.start();
-  const forgetful = definePrompt('forgotten', 'Something that the agent never says.');
-  const small = { algorithm: { type: 'gepa', maxRollouts: 20 }, prompts: [forgetful] } as const;
-  const { events } = await searched(models, small);
-  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(warnings).toEqual([
-    expect.stringMatching(/no model call has the text of the prompt "forgotten".*definePrompt/),
-  ]);
+test('an agent that does not take the prompt, or takes it once and for all, is told of', async () => {
+  await using models = await PlantedModels.start({ noise: 0 });
+  const warningsOf = ({ events }: Searched): readonly string[] =>
+    events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  const forgotten = definePrompt('forgotten', 'Something that the agent never says.');
+  const told = [expect.stringMatching(/no model call has the text of the prompt "forgotten".*definePrompt/)];
+  const algorithm = { type: 'apo', rounds: 1, beamWidth: 1, branchFactor: 1 } as const;
+  expect(warningsOf(await searched(models, { algorithm, prompts: [forgotten] }, {}))).toEqual(told);
+
+  const filledIn = doing.format({ request: 'Task 1 needs RULE-1' });
+  const agent: typeof plantedAgent = async () => ((await ask(filledIn, 'nobody')) === 'Done.' ? 1 : 0);
+  const once = await searched(models, { algorithm, agent }, {});
+  expect(warningsOf(once)).toEqual([expect.stringMatching(/the prompt "doing".*and not once and for all\?/)]);
+  expect(once.summary?.isImproved).toBe(false);
 });
 
 test('an optimiser that is busy is asked again; one that refuses stops a search, which then goes on', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { apo } from './prompt-search/apo.ts';
 import { createRecipe, promptSearchTypes, recipeTypes } from './recipe.ts';
 
 test('a name makes an algorithm or a search, and its kind says which', () => {
@@ -8,6 +9,8 @@ test('a name makes an algorithm or a search, and its kind says which', () => {
   expect(createRecipe('grpo').kind).not.toBe('prompt-search');
   for (const type of ['dapo', 'sft', 'dpo', ...promptSearchTypes] as const)
     expect(createRecipe({ type }).name).toBe(type);
+  const own = { ...apo(), name: 'my own' };
+  expect(createRecipe(own)).toBe(own);
   expect(recipeTypes).toEqual(expect.arrayContaining([...promptSearchTypes]));
 });
 

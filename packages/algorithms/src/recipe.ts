@@ -31,7 +31,7 @@ export const recipeTypes: readonly RecipeType[] = [...algorithmTypes, ...promptS
  * Makes whatever the options name: an algorithm that trains a model, or a search for better prompts. Their `kind` tells
  * them apart.
  *
- * @param options - a name alone takes the defaults
+ * @param options - a name alone takes the defaults; a search of one's own is taken as it is
  * @throws AgentLightningError with code `CONFIG` when there is nothing of that name, or an option is wrong
  *
  * @example
@@ -40,7 +40,8 @@ export const recipeTypes: readonly RecipeType[] = [...algorithmTypes, ...promptS
  * if (recipe.kind === 'prompt-search') console.log(recipe.budget);
  * ```
  */
-export function createRecipe(options: RecipeType | RecipeOptions): Algorithm | PromptSearch {
+export function createRecipe(options: RecipeType | RecipeOptions | PromptSearch): Algorithm | PromptSearch {
+  if (isPromptSearch(options)) return options;
   const given = typeof options === 'string' ? { type: options } : options;
   const { type, ...rest } = { ...given };
   // Whatever it is, the search refuses what is not its own.
@@ -50,6 +51,11 @@ export function createRecipe(options: RecipeType | RecipeOptions): Algorithm | P
     code: 'CONFIG',
     message: `algorithm: type must be one of ${recipeTypes.join(', ')}, not ${JSON.stringify(type)}`,
   });
+}
+
+function isPromptSearch(options: unknown): options is PromptSearch {
+  if (typeof options !== 'object' || options === null) return false;
+  return 'kind' in options && options.kind === 'prompt-search' && 'run' in options && typeof options.run === 'function';
 }
 
 function isPromptSearchType(name: unknown): name is PromptSearchType {

@@ -23,18 +23,22 @@ export async function listRuns(flags: RunsFlags): Promise<void> {
 
 const progress = z.object({
   finishedStep: z.number().default(0),
+  /** Of a search for prompts. */
+  spent: z.object({ rollouts: z.number() }).nullish(),
+  versions: z.array(z.unknown()).nullish(),
   before: z.object({ reward: z.number() }).nullish(),
   after: z.object({ reward: z.number() }).nullish(),
 });
 
 function runRecord(run: Run): Record<string, unknown> {
-  const { finishedStep, before, after } = progress.parse(run.state);
+  const { finishedStep, spent, versions, before, after } = progress.parse(run.state);
   return {
     run: run.runId,
     name: run.name,
     status: run.status,
     step: finishedStep,
     steps: run.config['steps'] ?? null,
+    ...(spent == null ? {} : { versions: versions?.length ?? 0, rollouts: spent.rollouts }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,
     started: new Date(run.createTimeMs).toISOString(),
@@ -50,13 +54,18 @@ function runTable(runs: readonly Run[]): string[] {
       run.runId,
       run.name,
       run.status,
-      `${String(record['step'])}/${String(record['steps'] ?? '?')}`,
+      progressText(record),
       rewardText(record['reward_before']),
       rewardText(record['reward_after']),
       String(record['started']).slice(0, 19).replace('T', ' '),
     ];
   });
   return textTable(header, rows);
+}
+
+function progressText(record: Record<string, unknown>): string {
+  if (typeof record['versions'] === 'number') return `${record['versions']} versions`;
+  return `${String(record['step'])}/${String(record['steps'] ?? '?')}`;
 }
 
 function rewardText(reward: unknown): string {

@@ -1,5 +1,5 @@
 import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algorithms';
-import type { JsonObject } from '@agentlightning/core';
+import type { JsonObject, PromptSearch } from '@agentlightning/core';
 import type { EvaluationConfig, RuntimeConfig, TrainConfig } from './train-config.ts';
 
 /** A model that is not trained: any OpenAI-compatible API. */
@@ -56,8 +56,8 @@ type SharedKeys =
 
 /** Everything `agl train` can be told of a search for better prompts. */
 export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TTask>, SharedKeys> {
-  /** How to search: a name, or a name with options. */
-  readonly algorithm: PromptSearchType | PromptSearchOptions;
+  /** How to search: a name, a name with options, or a search of one's own. */
+  readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
   /** What to begin with: the prompts that the agent defines, or templates by name. */
   readonly prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>;
   /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */

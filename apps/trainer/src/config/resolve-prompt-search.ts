@@ -32,8 +32,8 @@ export interface ResolvedPromptSearch {
   /** What a training is told alike; its algorithm, steps and runtime mean nothing here. */
   readonly shared: ResolvedConfig;
   readonly search: PromptSearch;
-  /** For the record. */
-  readonly algorithm: PromptSearchOptions;
+  /** How it was configured, for the record. */
+  readonly algorithm: JsonObject;
   readonly tasks: {
     readonly train: string | readonly unknown[];
     readonly validation: string | readonly unknown[];
@@ -150,7 +150,7 @@ export function resolvePromptSearch(
     kind: 'prompt-search',
     shared: { ...base, sampling: sampling as SamplingConfig },
     search,
-    algorithm: namedOptions(value['algorithm']),
+    algorithm: algorithmRecord(value['algorithm'], search),
     tasks: {
       train: absolute(tasks.train),
       validation: absolute(tasks.validation),
@@ -165,15 +165,17 @@ export function resolvePromptSearch(
   };
 }
 
-function namedOptions(algorithm: unknown): PromptSearchOptions {
-  // The search has checked them when it was made.
-  return (typeof algorithm === 'string' ? { type: algorithm } : algorithm) as PromptSearchOptions;
-}
-
 function searchOf(algorithm: unknown): PromptSearch {
-  const search = createRecipe(namedOptions(algorithm));
+  // The search has checked its options when it was made.
+  const search = createRecipe(algorithm as PromptSearchOptions);
   if (search.kind === 'prompt-search') return search;
   throw new AgentLightningError({ code: 'INTERNAL', message: `${search.name} is no search for prompts` });
+}
+
+/** Of a search of one's own only the name is known. */
+function algorithmRecord(algorithm: unknown, search: PromptSearch): JsonObject {
+  if (typeof algorithm !== 'object' || algorithm === search) return { type: search.name };
+  return JSON.parse(JSON.stringify(algorithm)) as JsonObject;
 }
 
 function runtimeOf(

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, newId, type Run, type Store } from '@agentlightning/core';
+import { type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { checkRunId } from '../loop/find-or-begin-run.ts';
 import { assertSameShape, fingerprint, shapeKey } from '../loop/rollout-shape.ts';
@@ -68,10 +68,9 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
     maxRollouts: _rollouts,
     maxOptimizerCalls: _calls,
     rounds: _rounds,
+    stopAtScore: _stop,
     ...options
-  } = { ...config.algorithm } as {
-    readonly [key: string]: JsonValue;
-  };
+  } = config.algorithm;
   return {
     algorithm: JSON.stringify(options),
     prompts: promptsDigest(config.prompts),

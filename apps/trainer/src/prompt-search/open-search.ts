@@ -102,7 +102,16 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     progress: new SearchProgress(emit, config.search.budget, state.spent),
     assertHealthy: health.assertHealthy,
     emit,
+    warnOnce: warningOnce(emit),
     signal: whole,
+  };
+}
+
+function warningOnce(emit: TrainingListener): (message: string) => void {
+  const told = new Set<string>();
+  return (message) => {
+    if (!told.has(message)) emit({ type: 'warning', message });
+    told.add(message);
   };
 }
 

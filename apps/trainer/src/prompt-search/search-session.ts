@@ -27,6 +27,8 @@ export interface SearchSession {
   /** Throws when gateway, model or optimiser do not answer. */
   readonly assertHealthy: () => Promise<void>;
   readonly emit: TrainingListener;
+  /** Warns of what is the same whenever it is found, once. */
+  readonly warnOnce: (message: string) => void;
   /** Aborts when the run is to stop, and when something that it depends on is gone. */
   readonly signal: AbortSignal;
 }

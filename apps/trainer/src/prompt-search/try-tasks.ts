@@ -37,10 +37,9 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
       account: rolloutAccount(one, { failure: await failureOf(session, one) }),
     })),
   );
-  if (promptsDigest(prompts) === promptsDigest(config.prompts) && split === 'validation') {
-    await assertComparable(session, collected, tried);
-    warnOfUnusedPrompts(session, collected);
-  }
+  if (split === 'train') return tried;
+  if (promptsDigest(prompts) === promptsDigest(config.prompts)) await assertComparable(session, collected, tried);
+  warnOfUnusedPrompts(session, prompts, collected);
   return tried;
 }
 

@@ -116,6 +116,49 @@ test('what an agent prints scrolls above the live line, and an error comes after
   expect(lines).toEqual(['hello from the agent', 'no newline', '']);
 });
 
+const judged: TrainingEvent = {
+  type: 'prompts-judged',
+  version: 'v2',
+  score: 0.5,
+  scoredTasks: 16,
+  parents: ['v0', 'v1'],
+  bestScore: 0.75,
+};
+const searching: TrainingEvent = {
+  type: 'search-progress',
+  rollouts: 30,
+  running: 4,
+  maxRollouts: 120,
+  optimizerCalls: 6,
+  maxOptimizerCalls: 12,
+  bestScore: 0.75,
+};
+
+test('a search shows its versions, and how much of its budget is spent', () => {
+  const plain: string[] = [];
+  const report = plainReport((line) => plain.push(line));
+  for (const event of [judged, searching]) report.onEvent(event);
+  report.onEvent({ ...judged, version: 'v0', score: null, parents: [], bestScore: null } as TrainingEvent);
+  expect(plain).toEqual([
+    'prompts v2  score 0.500 on 16 tasks  from v0 and v1  best 0.750\n',
+    'prompts v0  not judged  the beginning\n',
+  ]);
+  const lines = shown(100, ({ onEvent }) => {
+    onEvent(judged);
+    onEvent(searching);
+  });
+  expect(lines).toEqual([plain[0]?.trim(), `${bar(0.5, 20)}  best 0.75  asked 6  running 4  rollouts 30/120`]);
+  const records: string[] = [];
+  const json = jsonReport(
+    (line) => records.push(line),
+    () => undefined,
+  );
+  for (const event of [judged, searching]) json.onEvent(event);
+  expect(records.map((line) => JSON.parse(line))).toEqual([
+    { event: 'prompts', version: 'v2', score: 0.5, scored_tasks: 16, parents: ['v0', 'v1'], best_score: 0.75 },
+  ]);
+});
+
 test('a bar fills from left to right and never overflows', () => {
   expect(bar(0, 4)).toBe('░░░░');
   expect(bar(0.5, 4)).toBe('██░░');

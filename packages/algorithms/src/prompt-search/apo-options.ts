@@ -14,6 +14,8 @@ export interface ApoOptions {
   readonly criticismTasks?: number;
   /** On how many validation tasks the versions of a round are compared. @default 16 */
   readonly validationTasks?: number;
+  /** Ends the search when the best version scores so much on the validation tasks, such as 1. @default never */
+  readonly stopAtScore?: number;
   /** Of the model that criticises and rewrites: what varies makes branches differ. @default 1 */
   readonly temperature?: number;
   /** How often the agent may be run on a task in all. A round that does not fit is not begun. @default no limit */
@@ -36,6 +38,7 @@ const optionsObject = z.strictObject({
   temperature: z.number().min(0).exactOptional(),
   maxRollouts: count,
   maxOptimizerCalls: count,
+  stopAtScore: z.number().exactOptional(),
 });
 
 /**
@@ -55,6 +58,7 @@ export function parseApoOptions(options: unknown): ApoSettings {
     temperature: 1,
     maxRollouts: null,
     maxOptimizerCalls: null,
+    stopAtScore: Number.POSITIVE_INFINITY,
     ...given,
   };
 }

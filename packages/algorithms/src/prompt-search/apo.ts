@@ -69,14 +69,17 @@ class Apo {
 
   async run(): Promise<PromptSearchResult> {
     let state = this.#state ?? (await this.#begin());
-    while (state.round < this.#settings.rounds && this.#budget.hasRoomFor(this.#costOfRound(state))) {
+    while (!this.#isDone(state) && this.#budget.hasRoomFor(this.#costOfRound(state))) {
       state = await this.#round(state);
       await this.#save(state);
     }
-    const isFinished = state.round >= this.#settings.rounds;
     const { best, history } = state;
-    const ended = isFinished ? 'finished' : this.#budget.isStopped ? 'stopped' : 'budget';
+    const ended = this.#isDone(state) ? 'finished' : this.#budget.isStopped ? 'stopped' : 'budget';
     return { best, history, ...this.#budget.used, ended };
+  }
+
+  #isDone({ round, best }: State): boolean {
+    return round >= this.#settings.rounds || (best.score ?? -Infinity) >= this.#settings.stopAtScore;
   }
 
   async #save(state: State): Promise<void> {

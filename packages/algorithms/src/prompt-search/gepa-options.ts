@@ -14,6 +14,8 @@ export interface GepaOptions {
   readonly reflectionTasks?: number;
   /** Whether versions that are best at different tasks are crossed. @default true */
   readonly merges?: boolean;
+  /** Ends the search when the best version scores so much on the validation tasks, such as 1. @default never */
+  readonly stopAtScore?: number;
   /** Of the model that reflects and rewrites. @default 1 */
   readonly temperature?: number;
 }
@@ -26,6 +28,7 @@ const count = z.int().min(1).exactOptional();
 const optionsObject = z.strictObject({
   maxRollouts: count,
   maxOptimizerCalls: count,
+  stopAtScore: z.number().exactOptional(),
   proposals: count,
   reflectionTasks: count,
   merges: z.boolean().exactOptional(),
@@ -41,5 +44,5 @@ export function parseGepaOptions(options: unknown): GepaSettings {
   const schema: z.ZodType<GepaOptions> = optionsObject;
   const given = parseOptions(schema, options, { what: 'algorithm gepa', keys: Object.keys(optionsObject.shape) });
   const defaults = { maxRollouts: 500, maxOptimizerCalls: null, proposals: 4, reflectionTasks: 3 };
-  return { ...defaults, merges: true, temperature: 1, ...given };
+  return { ...defaults, merges: true, stopAtScore: Number.POSITIVE_INFINITY, temperature: 1, ...given };
 }

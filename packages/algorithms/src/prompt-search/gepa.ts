@@ -91,14 +91,19 @@ class Gepa {
       await this.#join({ prompts: this.#context.initial, parents: [], occasion: 'begin' });
       await this.#save();
     }
-    while (this.#budget.hasRoomFor(this.#costOfIteration())) {
+    while (!this.#isDone() && this.#budget.hasRoomFor(this.#costOfIteration())) {
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
       if (crossing === null) await this.#reflect();
       else await this.#join({ ...crossing, occasion: `iteration-${this.#iteration + 1}/crossing` });
       this.#iteration += 1;
       await this.#save();
     }
-    return { ...this.#standing(), ended: this.#budget.isStopped ? 'stopped' : 'budget' };
+    const ended = this.#isDone() ? 'finished' : this.#budget.isStopped ? 'stopped' : 'budget';
+    return { ...this.#standing(), ended };
+  }
+
+  #isDone(): boolean {
+    return (this.#standing().best.score ?? -Infinity) >= this.#settings.stopAtScore;
   }
 
   async #reflect(): Promise<void> {

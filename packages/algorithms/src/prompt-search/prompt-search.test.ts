@@ -87,6 +87,16 @@ describe.each(searches)('%s', (_, create, budget) => {
     if (solved !== undefined) expect(solved.score).toBe(1);
   });
 
+  test('ends when it has what it was to find', async () => {
+    const limits = { maxRollouts: 2500, stopAtScore: 0.6 };
+    const search =
+      create().name === 'apo' ? apo({ ...limits, rounds: 8, beamWidth: 3, branchFactor: 3 }) : gepa(limits);
+    const { best, ended, history } = await search.run(plantedWorld());
+    expect(ended).toBe('finished');
+    expect(best.score).toBeGreaterThanOrEqual(0.6);
+    expect(history.length).toBeLessThan((await create().run(plantedWorld())).history.length);
+  });
+
   test('a state that another search saved is refused', async () => {
     const saved = { search: 'something else' };
     await expect(create().run(plantedWorld({ saved }))).rejects.toMatchObject({ code: 'VALIDATION' });
