@@ -1,7 +1,9 @@
 import type { CollectedGroup } from '@agentlightning/core';
 import { aCollectedRollout } from '@agentlightning/core/testing';
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
+import { ppo } from '../recipes/ppo.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
 /**
@@ -71,4 +73,45 @@ test('splitting into batches and minibatches of one epoch keeps it pointing the 
   const whole = meanPlannedGradient({ aggregation: 'token-sum' });
   const split = meanPlannedGradient({ aggregation: 'token-sum', maxBatchTokens: 6 });
   for (const [index, part] of whole.entries()) expect(split[index]).toBeCloseTo(part, 9);
+});
+
+describe('against a value head', () => {
+  /** The mean, over all answers, of the gradient that a step of one rollout makes, when the value head says this. */
+  function meanValuedGradient(lambda: number, valueAt: (answer: number, place: number) => number): readonly number[] {
+    const algorithm = ppo({ advantage: { type: 'gae', lambda, whiten: false }, aggregation: 'token-sum', epochs: 1 });
+    const context = { step: 1, totalSteps: 1, policyVersion: 0, seed: 0 };
+    const total = answers.map(() => 0);
+    for (const [answer, { probability, tokens }] of answers.entries()) {
+      const critic = [Float32Array.from(tokens, (_, place) => valueAt(answer, place))];
+      const plan = algorithm.planStep([groupOf([answer])], { ...context, scores: { critic } });
+      const [datum] = plan.updates.flatMap(({ batches }) => batches.flatMap(({ data }) => data));
+      const coefficient = probability * (datum?.advantages[0] ?? 0) * (datum?.weights[0] ?? 0);
+      for (const [index, part] of score(answer).entries()) total[index] = (total[index] ?? 0) + coefficient * part;
+    }
+    return total;
+  }
+
+  test('with λ = 1 the planned gradient is the true one, whatever the value head says', () => {
+    const anyValues = fc.array(fc.integer({ min: -40, max: 40 }), { minLength: 7, maxLength: 7 });
+    fc.assert(
+      fc.property(anyValues, ([first = 0, ...later]) => {
+        // Before the first token all answers look the same; after it they do not.
+        const valueAt = (answer: number, place: number): number =>
+          (place === 0 ? first : (later[answer + place] ?? 0)) / 8;
+        for (const [index, part] of meanValuedGradient(1, valueAt).entries())
+          expect(part).toBeCloseTo(trueGradient[index] ?? Number.NaN, 6);
+      }),
+    );
+  });
+
+  test('with less it is when the value head is right, and is not when it knows nothing', () => {
+    const right = (answer: number, place: number): number =>
+      place === 0 ? expectedReward : (answers[answer]?.reward ?? 0);
+    const planned = meanValuedGradient(0.5, right);
+    for (const [index, part] of trueGradient.entries()) expect(planned[index]).toBeCloseTo(part, 6);
+    // An answer of one token gets its reward whole, one of six only 0.5⁵ of it.
+    const blind = meanValuedGradient(0.5, () => 0);
+    const gaps = trueGradient.map((part, index) => Math.abs((blind[index] ?? 0) - part));
+    expect(Math.max(...gaps)).toBeGreaterThan(0.05);
+  });
 });

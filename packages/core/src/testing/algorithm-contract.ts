@@ -49,6 +49,11 @@ function describePlans({ create }: AlgorithmContractOptions): void {
     }
   });
 
+  test('what is asked of a value head is asked only where there is one', () => {
+    const policies = create().scoring?.(groups, context)?.policies ?? [];
+    if (policies.includes('critic')) expect(create().needsValueHead).toBe(true);
+  });
+
   test('from rollouts of different reward there is something to learn', () => {
     expect(dataOf(planOf(create(), groups, context))).not.toHaveLength(0);
   });
@@ -96,6 +101,10 @@ function describeData({ create }: AlgorithmContractOptions): void {
       expect(datum.advantages).toHaveLength(trainedTokens);
       expect(datum.weights).toHaveLength(trainedTokens);
       for (const value of [...datum.advantages, ...datum.weights]) expect(value).toSatisfy(Number.isFinite);
+      for (const values of [datum.valueTargets, datum.samplingValues].filter((column) => column !== undefined)) {
+        expect(values).toHaveLength(trainedTokens);
+        for (const value of values) expect(value).toSatisfy(Number.isFinite);
+      }
     }
   });
 
