@@ -28,12 +28,12 @@ import {
 export function modelCallFromSpan(span: Span): ModelCall | null {
   const { attributes } = span;
   const isOurs = typeof attributes[modelCallAttributes.isTrainable] === 'boolean';
-  const hasTokens =
-    numbers(attributes[modelCallAttributes.promptTokenIds]) !== null &&
-    numbers(attributes[modelCallAttributes.responseTokenIds]) !== null;
-  if (!isOurs && !hasTokens) return null;
-  const promptTokenIds = numbers(attributes[modelCallAttributes.promptTokenIds]) ?? [];
-  const choices = choicesOf(attributes);
+  const prompt = numbers(attributes[modelCallAttributes.promptTokenIds]);
+  const response = numbers(attributes[modelCallAttributes.responseTokenIds]);
+  if (!isOurs && (prompt === null || response === null)) return null;
+  const promptTokenIds = prompt ?? [];
+  const choices = choicesOf(attributes, response ?? []);
+  const bodies = new RecordedBodies(attributes);
   const agentPath = text(attributes[agentLightningAttributes.agentPath]);
   return {
     rolloutId: span.rolloutId,
@@ -50,11 +50,36 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
     // OpenAI's default, and vLLM's.
     temperature: number(attributes[genAiAttributes.requestTemperature]) ?? 1,
     ...trainability(attributes, promptTokenIds, choices),
-    request: jsonObject(attributes[modelCallAttributes.requestBody]),
-    response: jsonObject(attributes[modelCallAttributes.responseBody]),
+    get request() {
+      return bodies.request;
+    },
+    get response() {
+      return bodies.response;
+    },
     startTimeMs: span.startTimeMs,
     endTimeMs: span.endTimeMs,
   };
+}
+
+/** The bodies of a call, read when they are asked for: training on tokens never does, and they are long. */
+class RecordedBodies {
+  readonly #attributes: Attributes;
+  #request: JsonObject | null | undefined;
+  #response: JsonObject | null | undefined;
+
+  constructor(attributes: Attributes) {
+    this.#attributes = attributes;
+  }
+
+  get request(): JsonObject | null {
+    if (this.#request === undefined) this.#request = jsonObject(this.#attributes[modelCallAttributes.requestBody]);
+    return this.#request;
+  }
+
+  get response(): JsonObject | null {
+    if (this.#response === undefined) this.#response = jsonObject(this.#attributes[modelCallAttributes.responseBody]);
+    return this.#response;
+  }
 }
 
 function trainability(
@@ -80,14 +105,14 @@ function trainability(
       };
 }
 
-function choicesOf(attributes: Attributes): readonly ModelCallChoice[] {
+function choicesOf(attributes: Attributes, responseTokenIds: readonly number[]): readonly ModelCallChoice[] {
   const recorded = everyOf(json(attributes[modelCallAttributes.choices]), choiceFrom);
   if (recorded !== null) return recorded;
   const finishReasons = attributes[genAiAttributes.responseFinishReasons];
   return [
     {
       index: 0,
-      responseTokenIds: numbers(attributes[modelCallAttributes.responseTokenIds]) ?? [],
+      responseTokenIds,
       responseLogprobs: numbers(attributes[modelCallAttributes.responseLogprobs]) ?? pythonLogprobs(attributes),
       finishReason: Array.isArray(finishReasons) ? text(finishReasons[0]) : null,
     },
@@ -127,8 +152,11 @@ function number(value: AttributeValue | undefined): number | null {
 }
 
 function numbers(value: AttributeValue | undefined): readonly number[] | null {
-  const isList = Array.isArray(value) && value.every((entry) => typeof entry === 'number');
-  return isList ? value : null;
+  if (!Array.isArray(value)) return null;
+  const entries: readonly unknown[] = value;
+  // By hand: this reads every token of every call.
+  for (let index = 0; index < entries.length; index += 1) if (typeof entries[index] !== 'number') return null;
+  return value as readonly number[];
 }
 
 function jsonObject(value: AttributeValue | undefined): JsonObject | null {

@@ -16,25 +16,35 @@ export interface PrefixMatch {
   readonly isKnownPrompt: boolean;
 }
 
+/** How far a row's tokens are hashed, and what that came to. */
+interface Hashed {
+  readonly length: number;
+  readonly hash: number;
+}
+
 /**
  * Finds the rows that a prompt continues in one pass over the prompt, however many rows are open: the rows are
- * kept under length and hash of their tokens.
+ * kept under length and hash of their tokens. A row that grows is hashed from where it ended before.
  */
 export class RowIndex {
   readonly #rows: Map<string, readonly OpenRow[]> = new Map();
-  readonly #rowLengths: Set<number> = new Set();
+  readonly #hashed: Map<OpenRow, Hashed> = new Map();
+  /** How many rows have a length. */
+  readonly #lengths: Map<number, number> = new Map();
   readonly #prompts: Set<string> = new Set();
+  #shortestFirst: readonly number[] | null = null;
 
   /** Looks a prompt up, and remembers it. */
   find(prompt: readonly number[]): PrefixMatch {
     const candidates: OpenRow[] = [];
-    let hash = 0;
-    for (const [index, tokenId] of prompt.entries()) {
-      hash = extendHash(hash, tokenId);
-      if (!this.#rowLengths.has(index + 1)) continue;
-      candidates.unshift(...(this.#rows.get(keyOf(index + 1, hash)) ?? []));
+    this.#shortestFirst ??= [...this.#lengths.keys()].sort((one, other) => one - other);
+    let hashed = nothingHashed;
+    for (const length of this.#shortestFirst) {
+      if (length > prompt.length) break;
+      hashed = extendHash(hashed, prompt, length);
+      candidates.unshift(...(this.#rows.get(keyOf(hashed)) ?? []));
     }
-    const promptKey = keyOf(prompt.length, hash);
+    const promptKey = keyOf(extendHash(hashed, prompt, prompt.length));
     const isKnownPrompt = this.#prompts.has(promptKey);
     this.#prompts.add(promptKey);
     return { candidates, isKnownPrompt };
@@ -42,29 +52,43 @@ export class RowIndex {
 
   /** From now on prompts that start with the row's tokens find it. */
   add(row: OpenRow): void {
-    const key = keyOfRow(row);
+    const hashed = extendHash(this.#hashed.get(row) ?? nothingHashed, row.tokenIds, row.tokenIds.length);
+    this.#hashed.set(row, hashed);
+    const key = keyOf(hashed);
     this.#rows.set(key, [...(this.#rows.get(key) ?? []), row]);
-    this.#rowLengths.add(row.tokenIds.length);
+    this.#count(hashed.length, 1);
   }
 
   /** Forgets a row, before tokens are appended to it. */
   remove(row: OpenRow): void {
-    const key = keyOfRow(row);
+    const hashed = this.#hashed.get(row);
+    if (hashed === undefined) return;
+    const key = keyOf(hashed);
     const others = (this.#rows.get(key) ?? []).filter((other) => other !== row);
     if (others.length === 0) this.#rows.delete(key);
     else this.#rows.set(key, others);
+    this.#count(hashed.length, -1);
+  }
+
+  #count(length: number, change: 1 | -1): void {
+    const before = this.#lengths.get(length) ?? 0;
+    if (before + change === 0) this.#lengths.delete(length);
+    else this.#lengths.set(length, before + change);
+    if (before === 0 || before + change === 0) this.#shortestFirst = null;
   }
 }
 
-function keyOfRow(row: OpenRow): string {
-  return keyOf(row.tokenIds.length, row.tokenIds.reduce(extendHash, 0));
-}
+const nothingHashed: Hashed = { length: 0, hash: 0 };
 
-function keyOf(length: number, hash: number): string {
+function keyOf({ length, hash }: Hashed): string {
   return `${length}:${hash}`;
 }
 
-/** FNV-1a over whole token ids. */
-function extendHash(hash: number, tokenId: number): number {
-  return Math.imul(hash ^ 0x811c9dc5 ^ tokenId, 0x01000193);
+/** FNV-1a over whole token ids: goes on from a hash of their beginning. */
+function extendHash({ length, hash }: Hashed, tokenIds: readonly number[], to: number): Hashed {
+  let extended = hash;
+  for (let position = length; position < to; position += 1) {
+    extended = Math.imul(extended ^ 0x811c9dc5 ^ (tokenIds[position] ?? 0), 0x01000193);
+  }
+  return { length: to, hash: extended };
 }

@@ -95,15 +95,23 @@ function rowToContinue(
   if (!agents.has(transition.agentName)) reason = 'new_agent';
   if (isKnownPrompt) reason = 'same_prompt';
   for (const row of candidates) {
-    if (!row.tokenIds.every((tokenId, position) => tokenId === prompt[position])) continue;
+    if (!startsWith(prompt, row.tokenIds)) continue;
     if (row.temperature === transition.temperature) return { row, reason };
     reason = 'temperature_changed';
   }
   return { row: null, reason };
 }
 
-function emptyRow(transition: Transition): OpenRow {
-  return { tokenIds: [], trained: [], samplingLogprobs: [], temperature: transition.temperature };
+function startsWith(prompt: readonly number[], tokenIds: readonly number[]): boolean {
+  for (let position = 0; position < tokenIds.length; position += 1) {
+    if (tokenIds[position] !== prompt[position]) return false;
+  }
+  return true;
+}
+
+/** A row that a transition is about to begin. */
+function emptyRow({ promptTokenIds, temperature }: Transition): OpenRow {
+  return { tokenIds: promptTokenIds.slice(), trained: [], samplingLogprobs: [], temperature };
 }
 
 function append(row: OpenRow, transition: Transition, index: RowIndex): OpenRow {

@@ -2,6 +2,7 @@ import {
   type AttributeValue,
   agentLightningAttributes,
   agentPathFromText,
+  agentPathText,
   genAiAttributes,
   joinModelCalls,
   type ModelCall,
@@ -26,7 +27,8 @@ export function capturedCalls(spans: readonly Span[]): CapturedCalls {
   const told = agentsByResponse(spans);
   const captured = joinModelCalls(spans).flatMap(({ captured: record, step }) => {
     const call = record === null ? null : modelCallFromSpan(record);
-    return call === null ? [] : [withAgent(call, agentOf(step) ?? told.get(call.responseId ?? '') ?? null)];
+    if (call === null || record === null) return [];
+    return [withAgent({ call, record }, agentOf(step) ?? told.get(call.responseId ?? '') ?? null)];
   });
   const calls = withoutDuplicates(captured);
   return { calls, duplicates: captured.length - calls.length };
@@ -35,12 +37,22 @@ export function capturedCalls(spans: readonly Span[]): CapturedCalls {
 /** An agent, as a span tells of it. */
 type ToldAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
 
-function withAgent(call: ModelCall, told: ToldAgent | null): ModelCall {
-  if (told === null) return call;
+function withAgent(
+  { call, record }: { readonly call: ModelCall; readonly record: Span },
+  told: ToldAgent | null,
+): ModelCall {
+  if (told === null || (call.agentName !== null && call.agentPath !== null)) return call;
   const agentName = call.agentName ?? told.agentName;
   // The path of another agent would contradict the name.
-  const isSame = agentName === told.agentName;
-  return { ...call, agentName, agentPath: call.agentPath ?? (isSame ? told.agentPath : null) };
+  const path = call.agentPath ?? (agentName === told.agentName ? told.agentPath : null);
+  if (agentName === null || (agentName === call.agentName && path === null)) return call;
+  const attributes = {
+    ...record.attributes,
+    [genAiAttributes.agentName]: agentName,
+    ...(path === null ? {} : { [agentLightningAttributes.agentPath]: agentPathText(path) }),
+  };
+  // Read once more rather than copied: a copy would read the bodies, which are long and seldom asked for.
+  return modelCallFromSpan({ ...record, attributes }) ?? call;
 }
 
 /** Who made the call of each answer, by all spans that tell; none where they differ, as with an id that is repeated. */
