@@ -10,6 +10,8 @@ import {
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { chunkBytes } from '../runtime-limits.ts';
 import type { EncodedBatch } from '../wire/batch.ts';
+import { encodeChunk } from '../wire/batch-chunk.ts';
+import { sha256Aside } from '../wire/sha256.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
 /** What is uploaded, as which operation. */
@@ -25,12 +27,14 @@ export interface BatchUpload {
 
 /** Uploads a batch once: the header, then pieces as fast as the runtime takes them. */
 export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promise<SubmitBatchResponse> {
+  const sha256 = await sha256Aside(upload.batch.payload);
   const { stream, response } = link.training.submitBatch();
   const answered = new AbortController();
   const settled = response.finally(() => answered.abort());
   settled.catch(() => {});
   try {
-    await writeAll(stream, upload, { sessionId: link.sessionId, answered: answered.signal });
+    const header = headerOf({ ...upload, sha256, sessionId: link.sessionId });
+    await writeAll(stream, { header, payload: upload.batch.payload }, answered.signal);
   } catch {
     // The answer knows better why the stream broke; if there is none yet, this makes one.
     stream.cancel();
@@ -38,24 +42,30 @@ export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promi
   return settled;
 }
 
-async function writeAll(
-  stream: ClientWritableStream<SubmitBatchRequest>,
-  upload: BatchUpload,
-  { sessionId, answered }: { readonly sessionId: string; readonly answered: AbortSignal },
-): Promise<void> {
-  await write(stream, { case: 'header', value: header(sessionId, upload) }, answered);
-  const { payload } = upload.batch;
+interface Content {
+  readonly header: MessageInitShape<typeof BatchHeaderSchema>;
+  readonly payload: Uint8Array;
+}
+
+type Stream = ClientWritableStream<SubmitBatchRequest | Uint8Array>;
+
+async function writeAll(stream: Stream, { header, payload }: Content, answered: AbortSignal): Promise<void> {
+  await write(stream, create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }), answered);
   for (let offset = 0; offset < payload.byteLength && !answered.aborted; offset += chunkBytes) {
-    const data = payload.subarray(offset, offset + chunkBytes);
-    await write(stream, { case: 'chunk', value: { offset, data } }, answered);
+    await write(stream, encodeChunk(offset, payload.subarray(offset, offset + chunkBytes)), answered);
   }
   if (!answered.aborted) stream.end();
 }
 
-function header(
-  sessionId: string,
-  { modelId, seq, batch, loss, useReference }: BatchUpload,
-): MessageInitShape<typeof BatchHeaderSchema> {
+function headerOf({
+  sessionId,
+  modelId,
+  seq,
+  batch,
+  loss,
+  useReference,
+  sha256,
+}: BatchUpload & { readonly sessionId: string; readonly sha256: Uint8Array }): Content['header'] {
   return {
     key: { sessionId, modelId, seq },
     kind: loss === null ? BatchKind.FORWARD : BatchKind.FORWARD_BACKWARD,
@@ -63,19 +73,15 @@ function header(
     datumCount: batch.datumCount,
     tokenCount: batch.tokenCount,
     payloadBytes: batch.payload.byteLength,
-    sha256: batch.sha256,
+    sha256,
     useReference,
     ...(batch.maxVersionLag === undefined ? {} : { maxVersionLag: batch.maxVersionLag }),
   };
 }
 
 /** Writes a message, then waits while the stream is full. An answer ends the waiting. */
-async function write(
-  stream: ClientWritableStream<SubmitBatchRequest>,
-  part: NonNullable<MessageInitShape<typeof SubmitBatchRequestSchema>['part']>,
-  answered: AbortSignal,
-): Promise<void> {
-  if (stream.write(create(SubmitBatchRequestSchema, { part }))) return;
+async function write(stream: Stream, message: SubmitBatchRequest | Uint8Array, answered: AbortSignal): Promise<void> {
+  if (stream.write(message)) return;
   try {
     await once(stream, 'drain', { signal: answered });
   } catch (error) {

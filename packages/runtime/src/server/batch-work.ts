@@ -3,12 +3,12 @@ import { type BatchHeader, BatchKind } from '../gen/agentlightning/runtime/v1/ba
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { packArray } from '../wire/packed-array.ts';
+import type { BatchRules } from './check-datum.ts';
 import type { EngineModel, WorkContext } from './engine.ts';
 import type { HostedModel } from './hosted-model.ts';
 import { invalid } from './invalid.ts';
 import { measureBatch } from './measure.ts';
 import type { OperationOutcome } from './operation-record.ts';
-import { unpackBatch } from './receive-batch.ts';
 import { columnsNeeded, resolveLoss } from './resolve-parameters.ts';
 import { assertSound, type RuntimeHost } from './runtime-host.ts';
 
@@ -19,23 +19,26 @@ export interface BatchPlace {
   readonly seq: number;
 }
 
-/**
- * Checks a batch's content and gives what is to be done with it.
- * @throws RuntimeError INVALID, naming the datum and the field
- */
-export function batchWork(
-  payload: Uint8Array,
-  header: BatchHeader,
-  place: BatchPlace,
-): () => Promise<OperationOutcome> {
-  return header.kind === BatchKind.FORWARD ? forwardWork(payload, header, place) : lossWork(payload, header, place);
+/** What is going to be done with a batch, known by its header. */
+export interface BatchPlan {
+  /** What the batch's data must fit. */
+  readonly rules: BatchRules;
+  /** Does it. */
+  readonly execute: (batch: TrainingBatch) => Promise<OperationOutcome>;
 }
 
-function forwardWork(payload: Uint8Array, header: BatchHeader, place: BatchPlace): () => Promise<OperationOutcome> {
+/**
+ * Plans what to do with a batch, before a byte of it has come.
+ * @throws RuntimeError INVALID, naming the field of the header
+ */
+export function planBatch(header: BatchHeader, place: BatchPlace): BatchPlan {
+  return header.kind === BatchKind.FORWARD ? planForward(header, place) : planLoss(header, place);
+}
+
+function planForward(header: BatchHeader, place: BatchPlace): BatchPlan {
   const { host, model, seq } = place;
   const { useReference, maxVersionLag } = header;
-  const batch = unpackBatch(payload, header, { host, model, needed: {} });
-  return async () => {
+  const execute = async (batch: TrainingBatch): Promise<OperationOutcome> => {
     const engine = assertSound(model);
     assertFresh(batch, engine, maxVersionLag);
     const forward = await engine.forward(batch, { useReference, ...contextOf(batch, place) });
@@ -45,17 +48,17 @@ function forwardWork(payload: Uint8Array, header: BatchHeader, place: BatchPlace
     const sizes = { outputBytes: output.logprobs.byteLength, valueOutputBytes: output.values.byteLength };
     return { case: 'batch', value: { loss: 0, trainedTokens, ...sizes } };
   };
+  return { rules: { model: host.baseModel(model.baseModel), needed: {} }, execute };
 }
 
-function lossWork(payload: Uint8Array, header: BatchHeader, place: BatchPlace): () => Promise<OperationOutcome> {
+function planLoss(header: BatchHeader, place: BatchPlace): BatchPlan {
   const { host, model } = place;
   const loss = resolveLoss(header.loss, host.capabilities.losses);
   const needed = columnsNeeded(loss);
   if (needed.value_targets !== undefined && !model.hasValueHead) {
     throw invalid('loss.parameters.value_coefficient', `is not 0, and model "${model.modelId}" has no value head`);
   }
-  const batch = unpackBatch(payload, header, { host, model, needed });
-  return async () => {
+  const execute = async (batch: TrainingBatch): Promise<OperationOutcome> => {
     const engine = assertSound(model);
     assertFresh(batch, engine, header.maxVersionLag);
     const startedAtMs = host.now();
@@ -65,6 +68,7 @@ function lossWork(payload: Uint8Array, header: BatchHeader, place: BatchPlace): 
     measureBatch(host, model, { result, tokens, durationMs: host.now() - startedAtMs });
     return { case: 'batch', value: { ...result, metrics: { ...result.metrics } } };
   };
+  return { rules: { model: host.baseModel(model.baseModel), needed }, execute };
 }
 
 function contextOf(batch: TrainingBatch, { model, seq }: BatchPlace): WorkContext {

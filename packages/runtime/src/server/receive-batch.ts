@@ -1,12 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { TrainingBatch } from '@agentlightning/core';
 import { type BatchHeader, BatchKind, type OperationKey } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { SubmitBatchRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { decodeBatch, sha256 } from '../wire/batch.ts';
-import { type BatchRules, checkBatch } from './check-batch.ts';
+import { BatchIntake } from './batch-intake.ts';
+import type { BatchRules } from './check-datum.ts';
 import { assertFeature } from './features.ts';
-import type { HostedModel } from './hosted-model.ts';
 import { invalid } from './invalid.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
@@ -46,70 +46,51 @@ export function checkHeader(header: BatchHeader, host: RuntimeHost): void {
 }
 
 /**
- * Takes the payload in.
- * @throws RuntimeError INVALID when it is not what the header announced, INCOMPLETE when it breaks off
+ * Takes the payload in, and unpacks and checks its data as they come.
+ *
+ * @throws RuntimeError INVALID when it is not what the header announced or something in it is wrong, INCOMPLETE when it
+ * breaks off
  */
-export async function receivePayload(
+export async function receiveBatch(
   messages: AsyncIterator<SubmitBatchRequest>,
   header: BatchHeader,
-): Promise<Uint8Array> {
-  const payload = new Uint8Array(header.payloadBytes);
+  rules: BatchRules,
+): Promise<TrainingBatch> {
+  const hash = createHash('sha256');
+  const intake = new BatchIntake(rules);
   let received = 0;
   for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
     const { part } = next.value;
     if (part.case !== 'chunk') throw invalid('chunk', 'is missing; only chunks follow the header');
     const { offset, data } = part.value;
     if (offset !== received) throw invalid('chunk.offset', `is ${offset}; ${received} is next`);
-    if (received + data.byteLength > payload.byteLength) {
-      throw invalid('header.payload_bytes', `is ${payload.byteLength}; more bytes came`);
-    }
-    payload.set(data, received);
     received += data.byteLength;
+    if (received > header.payloadBytes) throw invalid('header.payload_bytes', `is ${header.payloadBytes}; more came`);
+    hash.update(data);
+    intake.take(data);
   }
-  if (received < payload.byteLength) {
+  if (received < header.payloadBytes) {
     // A connection that is lost looks like an upload that ends: http2 ends the stream before it says why.
     throw new RuntimeError({
       reason: ErrorReason.INCOMPLETE,
-      message: `The upload ended after ${received} of ${payload.byteLength} bytes`,
+      message: `The upload ended after ${received} of ${header.payloadBytes} bytes`,
     });
   }
-  if (Buffer.compare(sha256(payload), header.sha256) !== 0) {
+  if (Buffer.compare(hash.digest(), header.sha256) !== 0) {
     throw invalid('header.sha256', 'is not the SHA-256 of the payload that came');
   }
-  return payload;
+  return checkCounts(intake.finish(), header);
 }
 
-/** Unpacks and checks a payload. @throws RuntimeError INVALID */
-export function unpackBatch(
-  payload: Uint8Array,
-  header: BatchHeader,
-  place: { readonly host: RuntimeHost; readonly model: HostedModel; readonly needed: BatchRules['needed'] },
-): TrainingBatch {
-  const base = place.host.capabilities.models.find(({ name }) => name === place.model.baseModel);
-  if (base === undefined) throw invalid('base_model', `${place.model.baseModel} is not known`);
-  const data = decode(payload);
-  const batch = checkBatch(data, { model: base, needed: place.needed });
+function checkCounts(batch: TrainingBatch, header: BatchHeader): TrainingBatch {
   const tokenCount = batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0);
-  if (data.length !== header.datumCount) {
-    throw invalid('header.datum_count', `is ${header.datumCount}; ${data.length} came`);
+  if (batch.data.length !== header.datumCount) {
+    throw invalid('header.datum_count', `is ${header.datumCount}; ${batch.data.length} came`);
   }
   if (tokenCount !== header.tokenCount) {
     throw invalid('header.token_count', `is ${header.tokenCount}; ${tokenCount} came`);
   }
   return batch;
-}
-
-function decode(payload: Uint8Array): ReturnType<typeof decodeBatch> {
-  try {
-    return decodeBatch(payload);
-  } catch (cause) {
-    throw new RuntimeError({
-      reason: ErrorReason.INVALID,
-      message: 'The payload is not a serialised Batch',
-      field: 'payload',
-      cause,
-    });
-  }
 }
 
 function assertAtMost(field: string, value: number, limit: number): void {

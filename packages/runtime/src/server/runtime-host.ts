@@ -69,6 +69,13 @@ export class RuntimeHost {
     });
   }
 
+  /** What the capabilities say of a base model that a living model was made of. */
+  baseModel(name: string): EngineCapabilities['models'][number] {
+    const found = this.capabilities.models.find((model) => model.name === name);
+    if (found !== undefined) return found;
+    throw new RuntimeError({ reason: ErrorReason.INTERNAL, message: `Base model ${name} is not there any more` });
+  }
+
   /** A model for a session that wants to change it. @throws RuntimeError */
   ownedModel(sessionId: string, modelId: string): HostedModel {
     this.touch(sessionId);

@@ -3,10 +3,10 @@ import { BatchHeaderSchema, BatchKind } from '../gen/agentlightning/runtime/v1/b
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { SubmitBatchRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { sha256 } from '../wire/batch.ts';
-import { batchWork } from './batch-work.ts';
+import { sha256 } from '../wire/sha256.ts';
+import { planBatch } from './batch-work.ts';
 import type { OperationRecord, OperationWork } from './operation-record.ts';
-import { checkHeader, readHeader, receivePayload } from './receive-batch.ts';
+import { checkHeader, readHeader, receiveBatch } from './receive-batch.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
 /** Takes an upload in, from its first message to the accepted operation. */
@@ -25,10 +25,10 @@ export async function submitBatch(
   try {
     checkHeader(header, host);
     release = host.budget.take(header.payloadBytes, key.seq === model.nextSeq);
-    const payload = await receivePayload(iterator, header);
-    const execute = batchWork(payload, header, { host, model, seq: key.seq });
+    const { rules, execute } = planBatch(header, { host, model, seq: key.seq });
+    const batch = await receiveBatch(iterator, header, rules);
     model.assertOwner(key.sessionId);
-    return model.accept(key.seq, { fingerprint, addsGradients, execute, release });
+    return model.accept(key.seq, { fingerprint, addsGradients, execute: () => execute(batch), release });
   } catch (error) {
     release?.();
     if (!isRefusal(error)) throw error;

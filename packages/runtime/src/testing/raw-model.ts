@@ -15,6 +15,7 @@ import {
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import type { UploadCall } from '../grpc/service-client.ts';
 import { encodeBatch } from '../wire/batch.ts';
+import { sha256 } from '../wire/sha256.ts';
 import type { RawClient } from './raw-client.ts';
 
 type OpenUpload = UploadCall<SubmitBatchRequest, SubmitBatchResponse>;
@@ -70,7 +71,7 @@ export async function openRawModel(client: RawClient, modelId: string, base?: st
 }
 
 function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): RawUpload {
-  const { payload, sha256, datumCount, tokenCount } = encodeBatch(batch);
+  const { payload, datumCount, tokenCount } = encodeBatch(batch);
   const { name, parameters } = loss ?? { name: 'importance_sampling', parameters: {} };
   return {
     header: {
@@ -80,7 +81,7 @@ function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): 
       datumCount,
       tokenCount,
       payloadBytes: payload.byteLength,
-      sha256,
+      sha256: sha256(payload),
     },
     payload,
   };

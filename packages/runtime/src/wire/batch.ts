@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
-import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
-import { gathered, spread } from './interval-column.ts';
-import { packArray, unpackFloat32, unpackInt32 } from './packed-array.ts';
+import { fromBinary } from '@bufbuild/protobuf';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { BatchSchema, type Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { encodeDatum } from './encode-datum.ts';
+import { spread } from './interval-column.ts';
+import { unpackFloat32, unpackInt32 } from './packed-array.ts';
 
 /** A batch ready to be uploaded. */
 export interface EncodedBatch {
   /** The serialised `Batch`. */
-  readonly payload: Uint8Array;
-  /** Of the payload, 32 bytes. */
-  readonly sha256: Uint8Array;
+  readonly payload: Uint8Array<ArrayBuffer>;
   readonly datumCount: number;
   readonly tokenCount: number;
   /** How old the data may be, in policy versions. Undefined: as old as they are. */
@@ -20,6 +19,7 @@ export interface EncodedBatch {
 /**
  * Serialises a batch: packed little-endian arrays in a protobuf message.
  *
+ * @throws Error when a number is not what the contract has in its place
  * @example
  * ```ts
  * const { payload, tokenCount } = encodeBatch({ data: [datum] });
@@ -27,15 +27,21 @@ export interface EncodedBatch {
  * ```
  */
 export function encodeBatch(batch: TrainingBatch): EncodedBatch {
-  const message = create(BatchSchema, { data: batch.data.map(encodeDatum) });
-  const payload = toBinary(BatchSchema, message);
+  const data = batch.data.map(encodeDatum);
   return {
-    payload,
-    sha256: sha256(payload),
-    datumCount: batch.data.length,
-    maxVersionLag: batch.maxVersionLag,
+    payload: joined(data),
+    datumCount: data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
+    maxVersionLag: batch.maxVersionLag,
   };
+}
+
+/** A serialised `Batch` of serialised data. */
+function joined(data: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const heads = data.map(({ byteLength }) =>
+    new BinaryWriter().tag(BatchSchema.field.data.number, WireType.LengthDelimited).uint32(byteLength).finish(),
+  );
+  return Buffer.concat(heads.flatMap((head, index) => [head, data[index] ?? head]));
 }
 
 /** The messages of a serialised batch; their arrays are unchecked bytes yet. */
@@ -66,28 +72,4 @@ export function decodeDatum(datum: Datum): TrainingDatum {
 /** The number of trained tokens of a datum. */
 export function trainedTokenCount(datum: Pick<TrainingDatum, 'trained'>): number {
   return datum.trained.reduce((sum, { start, end }) => sum + end - start, 0);
-}
-
-/** SHA-256, 32 bytes. */
-export function sha256(bytes: Uint8Array): Uint8Array {
-  return createHash('sha256').update(bytes).digest();
-}
-
-function encodeDatum(datum: TrainingDatum): MessageInitShape<typeof DatumSchema> {
-  const { referenceLogprobs, valueTargets, samplingValues } = datum;
-  return {
-    tokenIds: packArray(datum.tokenIds),
-    trained: datum.trained.map(({ start, end }) => ({ start, end })),
-    samplingLogprobs: packArray(datum.samplingLogprobs),
-    advantages: packArray(gathered(datum.advantages, datum)),
-    weights: packArray(gathered(datum.weights, datum)),
-    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: packArray(referenceLogprobs) }),
-    ...(valueTargets === undefined ? {} : { valueTargets: packArray(valueTargets) }),
-    ...(samplingValues === undefined ? {} : { samplingValues: packArray(samplingValues) }),
-    temperature: datum.temperature,
-    rolloutId: datum.rolloutId,
-    groupId: datum.groupId,
-    minPolicyVersion: datum.minPolicyVersion,
-    maxPolicyVersion: datum.maxPolicyVersion,
-  };
 }

@@ -1,4 +1,4 @@
-import type { RuntimeCapabilities, TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { RuntimeCapabilities, TrainingDatum } from '@agentlightning/core';
 import type { Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { decodeDatum, trainedTokenCount } from '../wire/batch.ts';
 import { invalid } from './invalid.ts';
@@ -16,35 +16,33 @@ export interface BatchRules {
 const noBytes = new Uint8Array(0);
 
 /** Log-probabilities may be this much above 0, by rounding. */
-const logprobSlack = 1e-6;
+const logprobCeiling = 1e-6;
+
+/** Of what only has to be finite. */
+const anyFinite = Number.MAX_VALUE;
 
 /**
- * Unpacks data and checks everything that arithmetic relies on.
- * @throws RuntimeError INVALID, naming the first wrong datum and field
+ * Unpacks a datum and checks everything that arithmetic relies on.
+ * @throws RuntimeError INVALID, naming the field
  */
-export function checkBatch(data: readonly Datum[], rules: BatchRules): TrainingBatch {
-  if (data.length === 0) throw invalid('data', 'is empty; a batch has at least one sequence');
-  return { data: data.map((datum, index) => checkDatum(datum, index, rules)) };
-}
-
-function checkDatum(message: Datum, index: number, rules: BatchRules): TrainingDatum {
+export function checkDatum(message: Datum, index: number, rules: BatchRules): TrainingDatum {
   checkByteLengths(message, index);
   // Before anything is unpacked: an interval without bounds would ask for memory without bounds.
   checkTrained(message, index);
   const datum = decodeDatum(message);
   checkTokens(datum.tokenIds, index, rules.model);
   const count = trainedTokenCount(datum);
-  checkNumbers({ field: 'sampling_logprobs', index, count }, datum.samplingLogprobs, isLogprob);
-  checkNumbers({ field: 'advantages', index, count }, datum.advantages, Number.isFinite);
-  checkNumbers({ field: 'weights', index, count }, datum.weights, Number.isFinite);
+  checkNumbers({ field: 'sampling_logprobs', index, count }, datum.samplingLogprobs, logprobCeiling);
+  checkNumbers({ field: 'advantages', index, count }, datum.advantages, anyFinite);
+  checkNumbers({ field: 'weights', index, count }, datum.weights, anyFinite);
   const { temperature } = datum;
-  for (const [field, numbers, isAllowed] of [
-    ['reference_logprobs', datum.referenceLogprobs, isLogprob],
-    ['value_targets', datum.valueTargets, Number.isFinite],
-    ['sampling_values', datum.samplingValues, Number.isFinite],
+  for (const [field, numbers, ceiling] of [
+    ['reference_logprobs', datum.referenceLogprobs, logprobCeiling],
+    ['value_targets', datum.valueTargets, anyFinite],
+    ['sampling_values', datum.samplingValues, anyFinite],
   ] as const) {
     const parameter = rules.needed[field];
-    if (numbers !== undefined) checkNumbers({ field, index, count }, numbers, isAllowed);
+    if (numbers !== undefined) checkNumbers({ field, index, count }, numbers, ceiling);
     else if (parameter !== undefined) throw invalid(field, `is missing; ${parameter} is not 0`, index);
   }
   if (!(Number.isFinite(temperature) && temperature > 0)) {
@@ -75,7 +73,7 @@ function checkTokens(ids: Int32Array, index: number, model: BatchRules['model'])
     const limit = `${model.name} takes ${model.maxContext}`;
     throw invalid('token_ids', `has ${ids.length} tokens; ${limit}`, index);
   }
-  const at = ids.findIndex((id) => id < 0 || id >= model.vocabSize);
+  const at = firstOutside(ids, model.vocabSize);
   if (at < 0) return;
   const range = `the vocabulary of ${model.name} has 0 to ${model.vocabSize - 1}`;
   throw invalid(`token_ids[${at}]`, `is ${ids[at]}; ${range}`, index);
@@ -104,20 +102,30 @@ interface Place {
   readonly count: number;
 }
 
-function checkNumbers(
-  { field, index, count }: Place,
-  numbers: Float32Array,
-  isAllowed: (value: number) => boolean,
-): void {
+function checkNumbers({ field, index, count }: Place, numbers: Float32Array, ceiling: number): void {
   if (numbers.length !== count) {
     throw invalid(field, `has ${numbers.length} numbers; ${count} tokens are trained`, index);
   }
-  const at = numbers.findIndex((value) => !isAllowed(value));
+  const at = firstAbove(numbers, ceiling);
   if (at < 0) return;
-  const rule = isAllowed === isLogprob ? 'finite and at most 0' : 'finite';
+  const rule = ceiling === logprobCeiling ? 'finite and at most 0' : 'finite';
   throw invalid(`${field}[${at}]`, `is ${numbers[at]}; it must be ${rule}`, index);
 }
 
-function isLogprob(value: number): boolean {
-  return Number.isFinite(value) && value <= logprobSlack;
+/** Where the first id is that a vocabulary does not have; -1 when there is none. Loops, since there are millions. */
+function firstOutside(ids: Int32Array, vocabSize: number): number {
+  for (let at = 0; at < ids.length; at += 1) {
+    const id = ids[at] as number;
+    if (id < 0 || id >= vocabSize) return at;
+  }
+  return -1;
+}
+
+/** Where the first number is that is not finite, or above a ceiling; -1 when there is none. */
+function firstAbove(numbers: Float32Array, ceiling: number): number {
+  for (let at = 0; at < numbers.length; at += 1) {
+    const value = numbers[at] as number;
+    if (!(value <= ceiling && value >= -Number.MAX_VALUE)) return at;
+  }
+  return -1;
 }

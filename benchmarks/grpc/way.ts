@@ -1,0 +1,9 @@
+import type { TrainingBatch } from '@agentlightning/core';
+
+/** A way to get a batch from one process to another, where it lies as arrays of numbers when it is acknowledged. */
+export interface Way {
+  readonly name: string;
+  /** Sends a batch; resolves with the number of bytes of the batch on the wire when the receiver has it unpacked. */
+  send(batch: TrainingBatch): Promise<number>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,91 @@
+import { BatchSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { invalid } from './invalid.ts';
+
+const dataField = BatchSchema.field.data.number;
+const [varint, bit64, lengthDelimited, bit32] = [0, 1, 2, 5];
+
+/**
+ * Cuts a serialised `Batch` into its serialised `Datum`s as its bytes come, so that no more than one of them has to be
+ * kept as bytes.
+ */
+export class DatumStream {
+  #pieces: Uint8Array[] = [];
+  #available = 0;
+  /** How many bytes it takes before there is anything to be done. */
+  #wanted = 1;
+
+  /** True when nothing is left over. */
+  get isAtEnd(): boolean {
+    return this.#available === 0;
+  }
+
+  /**
+   * Takes bytes in and gives the data that are whole now.
+   * @throws RuntimeError INVALID when it is no serialised `Batch`
+   */
+  *push(piece: Uint8Array): Generator<Uint8Array> {
+    this.#pieces.push(piece);
+    this.#available += piece.byteLength;
+    while (this.#available >= this.#wanted) {
+      const [first] = this.#pieces;
+      const whole = this.#pieces.length === 1 && first !== undefined ? first : Buffer.concat(this.#pieces);
+      const field = readField(whole);
+      if (field === undefined || field.end > whole.byteLength) {
+        this.#pieces = [whole];
+        this.#wanted = field?.end ?? whole.byteLength + 1;
+        return;
+      }
+      const rest = whole.subarray(field.end);
+      this.#pieces = rest.byteLength === 0 ? [] : [rest];
+      this.#available = rest.byteLength;
+      this.#wanted = 1;
+      if (field.isDatum) yield whole.subarray(field.start, field.end);
+    }
+  }
+}
+
+interface Field {
+  readonly isDatum: boolean;
+  /** Where its content begins. */
+  readonly start: number;
+  /** One past its last byte, which may not have come yet. */
+  readonly end: number;
+}
+
+/** The field that bytes begin with; undefined when too little of it is there to know how long it is. */
+function readField(bytes: Uint8Array): Field | undefined {
+  const tag = readVarint(bytes, 0);
+  if (tag === undefined) return undefined;
+  const [number, wireType] = [tag.value >>> 3, tag.value & 7];
+  const other = (end: number): Field => ({ isDatum: false, start: tag.end, end });
+  switch (wireType) {
+    case lengthDelimited: {
+      const length = readVarint(bytes, tag.end);
+      if (length === undefined) return undefined;
+      return { isDatum: number === dataField, start: length.end, end: length.end + length.value };
+    }
+    // Fields of a later version of the contract are skipped, as everywhere.
+    case varint: {
+      const value = readVarint(bytes, tag.end);
+      return value === undefined ? undefined : other(value.end);
+    }
+    case bit64:
+      return other(tag.end + 8);
+    case bit32:
+      return other(tag.end + 4);
+    default:
+      throw invalid('payload', `is no serialised Batch: field ${number} has the unknown wire type ${wireType}`);
+  }
+}
+
+/** A number of up to 32 bits in the first bytes; undefined when its end has not come. */
+function readVarint(bytes: Uint8Array, start: number): { readonly value: number; readonly end: number } | undefined {
+  let value = 0;
+  for (let at = start; at < bytes.byteLength; at += 1) {
+    if (at - start >= 10) throw invalid('payload', 'is no serialised Batch: a number in it has more than 64 bits');
+    const byte = bytes[at] ?? 0;
+    value += (byte & 0x7f) * 2 ** (7 * (at - start));
+    if (byte < 0x80) return { value, end: at + 1 };
+  }
+  return undefined;
+}
