@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import {
   AgentLightningError,
   currentRollout,
+  definePrompt,
   emitMessage,
   emitReward,
   findFinalReward,
@@ -250,6 +251,8 @@ test('an agent gets the prompts, and an endpoint that is the attempt’s own', a
       expect(currentRollout()?.endpoint).toEqual(endpoint);
       expect(resources.policy).toMatchObject({ resourceType: 'llm', endpoint: baseUrl });
       expect(resources.prompt).toMatchObject({ template: 'Answer {question}' });
+      expect(definePrompt('prompt', 'As written: {question}').format({ question: 'this' })).toBe('Answer this');
+      expect(definePrompt('policy', 'No endpoint is a prompt.').format()).toBe('No endpoint is a prompt.');
       return 1;
     },
   });
