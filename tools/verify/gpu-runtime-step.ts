@@ -11,7 +11,7 @@ const checks: readonly (readonly string[])[] = [
   ['python', 'scripts/generate_protocol.py', '--check'],
   ['python', '-m', 'ruff', 'check', '--quiet', '.'],
   ['python', '-m', 'ruff', 'format', '--quiet', '--check', '.'],
-  ['pyright', '--pythonpath', 'python'],
+  [join(folder, 'node_modules/.bin/pyright'), '--pythonpath', 'python'],
   ['python', '-m', 'pytest', '-p', 'no:cacheprovider'],
 ];
 
