@@ -65,7 +65,7 @@ export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajecto
   const rows: OpenRow[] = [];
   if (level === 'transition') {
     const inOrder = transitions.toSorted((one, other) => one.sequenceId - other.sequenceId);
-    const single = inOrder.map((transition) => append(emptyRow(transition), transition, index));
+    const single = inOrder.map((transition) => newRow(transition, index));
     return { trajectory: { ...rest, rows: single }, splits: {} };
   }
   const splits: RowSplitReason[] = [];
@@ -74,10 +74,9 @@ export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajecto
     const { row, reason } = rowToContinue(transition, index, agents);
     if (row === null) {
       if (rows.length > 0) splits.push(reason);
-      rows.push(append(emptyRow(transition), transition, index));
+      rows.push(newRow(transition, index));
     } else {
-      index.remove(row);
-      append(row, transition, index);
+      extendRow(row, transition, index);
     }
     agents.add(transition.agentName);
   }
@@ -109,21 +108,34 @@ function startsWith(prompt: readonly number[], tokenIds: readonly number[]): boo
   return true;
 }
 
-/** A row that a transition is about to begin. */
-function emptyRow({ promptTokenIds, temperature }: Transition): OpenRow {
-  return { tokenIds: promptTokenIds.slice(), trained: [], samplingLogprobs: [], temperature };
+/** A row that begins with a transition. Copied as wholes: most rows of agents with one turn never grow. */
+function newRow(transition: Transition, index: RowIndex): OpenRow {
+  const { promptTokenIds, responseTokenIds, responseLogprobs, temperature } = transition;
+  const row: OpenRow = {
+    tokenIds: promptTokenIds.concat(responseTokenIds),
+    trained: [],
+    samplingLogprobs: responseLogprobs.slice(),
+    temperature,
+  };
+  return withTurn(row, transition, index);
 }
 
-function append(row: OpenRow, transition: Transition, index: RowIndex): OpenRow {
-  const { promptTokenIds, responseTokenIds, responseLogprobs, sequenceId, agentName, reward, policyVersion } =
-    transition;
+function extendRow(row: OpenRow, transition: Transition, index: RowIndex): void {
+  const { promptTokenIds, responseTokenIds, responseLogprobs } = transition;
+  index.remove(row);
   for (let position = row.tokenIds.length; position < promptTokenIds.length; position += 1) {
     row.tokenIds.push(promptTokenIds[position] ?? 0);
   }
-  const start = row.tokenIds.length;
   for (const tokenId of responseTokenIds) row.tokenIds.push(tokenId);
   for (const logprob of responseLogprobs) row.samplingLogprobs.push(logprob);
-  row.trained.push({ start, end: row.tokenIds.length, sequenceId, agentName, reward, policyVersion });
+  withTurn(row, transition, index);
+}
+
+/** Notes that the row's last tokens are the transition's answer. */
+function withTurn(row: OpenRow, transition: Transition, index: RowIndex): OpenRow {
+  const { responseTokenIds, sequenceId, agentName, reward, policyVersion } = transition;
+  const end = row.tokenIds.length;
+  row.trained.push({ start: end - responseTokenIds.length, end, sequenceId, agentName, reward, policyVersion });
   index.add(row);
   return row;
 }
