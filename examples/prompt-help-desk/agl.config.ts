@@ -27,7 +27,7 @@ export default defineConfig<TicketTask>({
   prompts: [sorting],
   tasks: { train: 'tasks/train.jsonl', validation: 'tasks/validation.jsonl', test: 'tasks/test.jsonl' },
   taskSchema: ticketTask,
-  algorithm: { type: 'gepa', maxRollouts: 600, maxOptimizerCalls: 100, proposals: 3, reflectionTasks: 4 },
+  algorithm: { type: 'gepa', maxRollouts: 600, maxOptimizerCalls: 100, stopAtScore: 1, reflectionTasks: 4 },
   runtime: { type: 'endpoint', baseUrl: models.baseUrl, model: models.agent, ...models.key },
   optimizer: { baseUrl: models.baseUrl, model: models.editor, ...models.key },
 });

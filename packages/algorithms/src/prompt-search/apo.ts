@@ -88,6 +88,7 @@ class Apo {
   }
 
   async #begin(): Promise<State> {
+    this.#budget.assertRoomToBegin(this.#context.validationTasks);
     const origin = { version: 'v0', prompts: this.#context.initial, parents: [] };
     const best = await this.#judge(origin, { tasks: this.#allValidationTasks(), occasion: 'begin' });
     this.#context.onCandidate?.(best);

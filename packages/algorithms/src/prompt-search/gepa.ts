@@ -88,6 +88,7 @@ class Gepa {
 
   async run(): Promise<PromptSearchResult> {
     if (this.#pool.length === 0) {
+      this.#budget.assertRoomToBegin(this.#context.validationTasks);
       await this.#join({ prompts: this.#context.initial, parents: [], occasion: 'begin' });
       await this.#save();
     }

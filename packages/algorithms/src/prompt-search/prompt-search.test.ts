@@ -107,6 +107,8 @@ describe.each(searches)('%s', (_, create, budget) => {
     const none = create().name === 'apo' ? apo({ maxRollouts: 30 }) : gepa({ maxRollouts: 30 });
     const { best, ended, rollouts } = await none.run(world);
     expect([best.version, ended, rollouts, world.asked()]).toEqual(['v0', 'budget', 24, 0]);
+    const less = create().name === 'apo' ? apo({ maxRollouts: 20 }) : gepa({ maxRollouts: 20 });
+    await expect(less.run(plantedWorld())).rejects.toThrow(/maxRollouts is 20, and to measure .* takes 24/);
   });
 });
 

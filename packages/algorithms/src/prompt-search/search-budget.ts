@@ -1,9 +1,10 @@
-import type {
-  OptimizerMessage,
-  PromptSearchBudget,
-  PromptSearchContext,
-  PromptTrial,
-  TriedTask,
+import {
+  AgentLightningError,
+  type OptimizerMessage,
+  type PromptSearchBudget,
+  type PromptSearchContext,
+  type PromptTrial,
+  type TriedTask,
 } from '@agentlightning/core';
 
 /** What was used of a budget. */
@@ -41,6 +42,20 @@ export class SearchBudget {
   hasRoomFor({ rollouts, optimizerCalls }: UsedBudget): boolean {
     const isWithin = this.#rollouts + rollouts <= this.#maxRollouts && this.#calls + optimizerCalls <= this.#maxCalls;
     return isWithin && !this.isStopped;
+  }
+
+  /**
+   * What a search begins with has to be measured, or there is nothing to compare with.
+   *
+   * @throws AgentLightningError with code `CONFIG` when that alone is more than the search may cost
+   */
+  assertRoomToBegin(rollouts: number): void {
+    if (rollouts <= this.#maxRollouts) return;
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `maxRollouts is ${this.#maxRollouts}, and to measure the first version on all validation tasks takes ${rollouts}`,
+      remedy: 'Allow several times as many rollouts, or give fewer validation tasks.',
+    });
   }
 
   async try(trial: PromptTrial): Promise<readonly TriedTask[]> {
