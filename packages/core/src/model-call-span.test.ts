@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelCall } from './model-call.ts';
 import { modelCallFromSpan } from './model-call-from-span.ts';
 import { modelCallToSpan } from './model-call-span.ts';
-import { spanFromWire, spanToWire, wireSpanSchema } from './protocol/wire-span.ts';
+import { spanFromWire, spanToReaders, spanToWire, wireSpanSchema } from './protocol/wire-span.ts';
 import type { Span, SpanInput } from './span.ts';
 
 const call: ModelCall = {
@@ -94,7 +94,8 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
   });
 
   it('write the names that the Python triplet reader looks for', () => {
-    const { attributes, name } = modelCallToSpan(call, { responseTokens: ['fi', 've'] });
+    const span = modelCallToSpan(call, { responseTokens: ['fi', 've'] });
+    const { attributes, name } = spanToReaders(span);
     expect(name).toMatch(/openai\.chat\.completion/);
     expect(attributes).toMatchObject({
       prompt_token_ids: [1, 2, 3],
@@ -106,6 +107,8 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
       { token: 'fi', logprob: -0.5 },
       { token: 've', logprob: -1.25 },
     ]);
+    expect(Object.keys(attributes)).not.toContain('agentlightning.response_tokens');
+    expect(Object.keys(span.attributes)).not.toContain('logprobs.content');
   });
 
   it('write messages in the form of the GenAI conventions', () => {

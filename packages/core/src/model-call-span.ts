@@ -116,19 +116,10 @@ function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly s
   return {
     [modelCallAttributes.responseTokenIds]: first?.responseTokenIds ?? [],
     [modelCallAttributes.responseLogprobs]: logprobs,
-    [pythonReaderAttributes.logprobs]: logprobsJson(logprobs, tokens),
+    [modelCallAttributes.responseTokens]: tokens,
     [genAiAttributes.responseFinishReasons]: finishReasons.some((reason) => reason !== '') ? finishReasons : null,
     [modelCallAttributes.choices]: isPlain ? null : JSON.stringify(choices.map(choiceToJson)),
   };
-}
-
-/** JSON of `{ token, logprob }` for each token. By hand, as it is the slowest part of a record otherwise. */
-function logprobsJson(logprobs: readonly number[], tokens: readonly string[] | undefined): string {
-  const entries = logprobs.map((logprob, index) => {
-    const token = tokens?.[index];
-    return token === undefined ? `{"logprob":${logprob}}` : `{"token":${JSON.stringify(token)},"logprob":${logprob}}`;
-  });
-  return `[${entries.join(',')}]`;
 }
 
 /** None when one is no number: JSON would make it null, and a store behind HTTP would refuse the span for it. */

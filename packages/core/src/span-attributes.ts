@@ -58,6 +58,8 @@ export const modelCallAttributes = {
   responseTokenIds: 'response_token_ids',
   /** Log-probability of each response token of the first choice, at the sampling temperature. */
   responseLogprobs: 'agentlightning.response_logprobs',
+  /** The text of each response token of the first choice, where the engine told it. */
+  responseTokens: 'agentlightning.response_tokens',
   /** JSON of every choice, when there is more than one. */
   choices: 'agentlightning.choices',
   /** The policy version that served the call. */
@@ -97,7 +99,10 @@ export const modelCallAttributes = {
 export const pythonReaderAttributes = {
   /** The agent that made a call. */
   agentName: 'agent.name',
-  /** JSON list of `{ token, logprob }`, one for each response token of the first choice. */
+  /**
+   * JSON list of `{ token, logprob }`, one for each response token of the first choice. A third of a record, if it were kept:
+   * stores make it for their readers from the log-probabilities and tokens, see `spanToReaders`.
+   */
   logprobs: 'logprobs.content',
 } as const;
 

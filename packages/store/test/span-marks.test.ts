@@ -9,39 +9,48 @@ import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const longName = `ä🙂${'x'.repeat(120)}`;
-const rollouts = 1300;
-/** The spans that are not like all others, by the number of their rollout. */
-const rare: Readonly<Record<number, { readonly name: string; readonly hasFailed?: boolean }>> = {
-  3: { name: '' },
-  700: { name: longName, hasFailed: true },
-  1200: { name: `${longName}y` },
-  1299: { name: longName },
-};
-const searches: readonly [SpanSearch, readonly number[]][] = [
-  [{ name: longName }, [700, 1299]],
-  [{ name: longName, sortOrder: 'desc' }, [1299, 700]],
-  [{ name: `${longName}y` }, [1200]],
-  [{ name: '' }, [3]],
-  [{ name: 'nothing' }, []],
-  [{ statusIn: ['ERROR'] }, [700]],
-  [{ name: longName, statusIn: ['ERROR'] }, [700]],
-  [{ name: '', rolloutIdIn: ['ro-0003', 'ro-0700'] }, [3]],
-];
+/** How many rollouts a store gets, and which of them have spans that are not like all others. */
+interface Filling {
+  readonly rollouts: number;
+  readonly empty: number;
+  readonly failed: number;
+  readonly longer: number;
+  readonly long: number;
+}
+// More than one call looks at.
+const many: Filling = { rollouts: 1300, empty: 3, failed: 700, longer: 1200, long: 1299 };
+const few: Filling = { rollouts: 30, empty: 3, failed: 7, longer: 12, long: 29 };
 
-async function fill(store: Store): Promise<void> {
+async function fill(store: Store, filling: Filling): Promise<void> {
+  const { rollouts, empty, failed, longer, long } = filling;
+  const names = new Map([
+    [empty, ''],
+    [failed, longName],
+    [longer, `${longName}y`],
+    [long, longName],
+  ]);
   const ids = Array.from({ length: rollouts }, (_, index) => `ro-${String(index).padStart(4, '0')}`);
   await store.enqueueRollouts(ids.map((rolloutId) => ({ rolloutId, input: 1 })));
   const claimed = await store.claimRollouts({ limit: rollouts });
   const spans = claimed.map(({ rolloutId, attempt: { attemptId } }, index) => {
-    const { name = 'step', hasFailed = false } = rare[index] ?? {};
-    const status = { code: hasFailed ? 'ERROR' : 'OK', message: 'said: "code":"ERROR"' } as const;
-    return aSpan({ rolloutId, attemptId, spanId: `span-${index}`, name, ...(name === 'step' ? {} : { status }) });
+    const status = { code: index === failed ? 'ERROR' : 'OK', message: 'said: "code":"ERROR"' } as const;
+    return aSpan({ rolloutId, attemptId, spanId: `span-${index}`, name: names.get(index) ?? 'step', status });
   });
   for (let from = 0; from < spans.length; from += 500) await store.appendSpans(spans.slice(from, from + 500));
 }
 
 /** Every search finds what it should in one call, however far apart it is. */
-async function assertFound(store: Store): Promise<void> {
+async function assertFound(store: Store, { empty, failed, longer, long }: Filling): Promise<void> {
+  const searches: readonly [SpanSearch, readonly number[]][] = [
+    [{ name: longName }, [failed, long]],
+    [{ name: longName, sortOrder: 'desc' }, [long, failed]],
+    [{ name: `${longName}y` }, [longer]],
+    [{ name: '' }, [empty]],
+    [{ name: 'nothing' }, []],
+    [{ statusIn: ['ERROR'] }, [failed]],
+    [{ name: longName, statusIn: ['ERROR'] }, [failed]],
+    [{ name: '', rolloutIdIn: ['ro-0003', 'ro-0001'] }, [empty]],
+  ];
   for (const [search, numbers] of searches) {
     const { items, nextCursor } = await store.searchSpans(search);
     const found = items.map(({ rolloutId }) => Number(rolloutId.slice(3)));
@@ -53,21 +62,21 @@ test('a search by name or for what failed finds rare spans among many rollouts i
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'agl.db');
   const store = await openStore(path);
-  await fill(store);
-  await assertFound(store);
+  await fill(store, many);
+  await assertFound(store, many);
   const finished = ['ro-0003', 'ro-0700', 'ro-0001'];
   for (const rolloutId of finished) await store.updateRollout(rolloutId, { status: 'cancelled' });
   expect(await store.deleteRollouts(finished)).toMatchObject({ spans: 3 });
   expect((await store.searchSpans({ statusIn: ['ERROR'] })).items).toEqual([]);
   await store.close();
-  expect(count(path, 'SELECT count(*) AS count FROM span_marks')).toBe(rollouts - finished.length);
+  expect(count(path, 'SELECT count(*) AS count FROM span_marks')).toBe(many.rollouts - finished.length);
 });
 
 test('spans from before there were marks are found at once, and quickly when they are marked', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'agl.db');
   const store = await openStore(path, { watchdogIntervalMs: 1e9 });
-  await fill(store);
+  await fill(store, many);
   const database = new DatabaseSync(path);
   database.exec(`DELETE FROM span_marks; INSERT INTO rollouts_to_mark SELECT position FROM rollouts`);
   database.close();
@@ -81,7 +90,7 @@ test('spans from before there were marks are found at once, and quickly when the
   expect(found).toEqual(['ro-0700', 'ro-1299']);
   await migrateStore(path);
   expect(count(path, 'SELECT count(*) AS count FROM rollouts_to_mark')).toBe(0);
-  await assertFound(store);
+  await assertFound(store, many);
   await store.close();
 });
 
@@ -89,14 +98,14 @@ describePostgres('PostgreSQL', () => {
   test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
     await using database = await createTestDatabase();
     const store = await openStore(database.url);
-    await fill(store);
-    await assertFound(store);
+    await fill(store, few);
+    await assertFound(store, few);
     await database.execute('INSERT INTO rollouts_to_mark SELECT position FROM rollouts');
     await database.execute('DELETE FROM span_marks');
     await migrateStore(database.url);
-    await assertFound(store);
-    await store.updateRollout('ro-0700', { status: 'cancelled' });
-    await store.deleteRollouts(['ro-0700']);
+    await assertFound(store, few);
+    await store.updateRollout('ro-0007', { status: 'cancelled' });
+    await store.deleteRollouts(['ro-0007']);
     const marks = await database.execute("SELECT count(*)::int AS count FROM span_marks WHERE mark = 'e'");
     expect(marks).toEqual([{ count: 0 }]);
     await store.close();

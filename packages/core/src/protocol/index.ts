@@ -117,7 +117,14 @@ export {
 export type { WireRunStatistics } from './wire-run-statistics.ts';
 export { runStatisticsFromWire, runStatisticsToWire, wireRunStatisticsSchema } from './wire-run-statistics.ts';
 export type { WireSpan, WireSpanContext } from './wire-span.ts';
-export { spanFromWire, spanInputFromWire, spanToWire, wireSpanBatchSchema, wireSpanSchema } from './wire-span.ts';
+export {
+  spanFromWire,
+  spanInputFromWire,
+  spanToReaders,
+  spanToWire,
+  wireSpanBatchSchema,
+  wireSpanSchema,
+} from './wire-span.ts';
 export type { WireSpanSearch, WireSpanSearchPage } from './wire-span-search.ts';
 export {
   spanSearchFromWire,

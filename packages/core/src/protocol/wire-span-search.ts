@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Attributes, SpanStatus } from '../span.ts';
 import type { SpanSearch, SpanSearchPage } from '../span-search.ts';
 import { present } from './present.ts';
-import { spanFromWire, spanToWire, type WireSpan, wireAttributesSchema, wireSpanSchema } from './wire-span.ts';
+import { spanFromWire, spanToReaders, type WireSpan, wireAttributesSchema, wireSpanSchema } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
 /** Which spans to find, over any number of rollouts. Ours: the protocol of Agent Lightning 0.3 has no such search. */
@@ -92,5 +92,5 @@ export function spanSearchPageFromWire(wire: WireSpanSearchPage): SpanSearchPage
 
 /** What a search found, for the wire. */
 export function spanSearchPageToWire(page: SpanSearchPage): WireSpanSearchPage {
-  return { items: page.items.map(spanToWire), next_cursor: page.nextCursor };
+  return { items: page.items.map(spanToReaders), next_cursor: page.nextCursor };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
+import { attributesForReaders } from '../python-logprobs.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
 import { isAttributes } from './is-attributes.ts';
 import { maxSequenceId } from './max-sequence-id.ts';
@@ -138,6 +139,11 @@ export function spanToWire(span: SpanInput): WireSpan {
     resource: { attributes: span.resource.attributes, schema_url: span.resource.schemaUrl },
     ...span.extra,
   };
+}
+
+/** A span for the wire, as those get it who read from a store: with what they look for in the record of a model call. */
+export function spanToReaders(span: SpanInput): WireSpan {
+  return { ...spanToWire(span), attributes: attributesForReaders(span.attributes) };
 }
 
 const spanFields = new Set([

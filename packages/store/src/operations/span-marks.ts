@@ -9,6 +9,7 @@ const nameLength = 100;
 /** What a rollout is marked with that has a span which failed, or one that looks like it. */
 const failedMark = 'e';
 const failedText = '"code":"ERROR"';
+const statusStart = '{"status":{"code":';
 /** How many rollouts, and about how many spans, one transaction marks that came before there were marks. */
 const rolloutsPerBatch = 200;
 const spansPerBatch = 2000;
@@ -45,7 +46,7 @@ function marksOf(rows: readonly SpanRow[], positions: ReadonlyMap<string, number
       seen.set(rolloutId, ofRollout);
     }
     ofRollout.names.add(row[6]);
-    ofRollout.hasFailed ||= row[9].includes(failedText);
+    ofRollout.hasFailed ||= mayHaveFailed(row[9]);
   }
   return [...seen].flatMap(([rolloutId, { names, hasFailed }]) => {
     const position = positions.get(rolloutId);
@@ -53,6 +54,11 @@ function marksOf(rows: readonly SpanRow[], positions: ReadonlyMap<string, number
     const marks = [...names].map(nameMark);
     return (hasFailed ? [...marks, failedMark] : marks).map((mark) => [mark, position]);
   });
+}
+
+/** Whether a span's body says so. Ours begin with the status, and only those of others are read to their ends. */
+function mayHaveFailed(body: string): boolean {
+  return body.startsWith(statusStart) ? body.startsWith(`${statusStart}"ERROR"`) : body.includes(failedText);
 }
 
 function nameMark(name: string): string {

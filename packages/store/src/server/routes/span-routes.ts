@@ -2,6 +2,7 @@ import {
   pageToWire,
   spanInputFromWire,
   spanQueryFromWire,
+  spanToReaders,
   spanToWire,
   type WireSequenceIdRequest,
   type WireSpanQuery,
@@ -24,7 +25,7 @@ import type { StoreRouteOptions } from '../store-route.ts';
 export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions): void {
   const decoder = new SpanDecoder();
   const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
-    answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToWire));
+    answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToReaders));
   const reserve = (context: Context, wire: readonly WireSequenceIdRequest[]): Promise<readonly number[]> => {
     const attempts = wire.map(({ rollout_id, attempt_id }) => ({ rolloutId: rollout_id, attemptId: attempt_id }));
     assertOwnAttempts(context, attempts);
