@@ -1,8 +1,7 @@
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
 import { fromBinary } from '@bufbuild/protobuf';
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { BatchSchema, type Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
-import { encodeDatum } from './encode-datum.ts';
+import { datumPieces } from './datum-pieces.ts';
 import { spread } from './interval-column.ts';
 import { unpackFloat32, unpackInt32 } from './packed-array.ts';
 
@@ -27,21 +26,12 @@ export interface EncodedBatch {
  * ```
  */
 export function encodeBatch(batch: TrainingBatch): EncodedBatch {
-  const data = batch.data.map(encodeDatum);
   return {
-    payload: joined(data),
-    datumCount: data.length,
+    payload: Buffer.concat(batch.data.flatMap(datumPieces)),
+    datumCount: batch.data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
     maxVersionLag: batch.maxVersionLag,
   };
-}
-
-/** A serialised `Batch` of serialised data. */
-function joined(data: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const heads = data.map(({ byteLength }) =>
-    new BinaryWriter().tag(BatchSchema.field.data.number, WireType.LengthDelimited).uint32(byteLength).finish(),
-  );
-  return Buffer.concat(heads.flatMap((head, index) => [head, data[index] ?? head]));
 }
 
 /** The messages of a serialised batch; their arrays are unchecked bytes yet. */
