@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { traceFetch } from '@agentlightning/fetch';
+import { type TrainConfig, Trainer } from '@agentlightning/trainer';
+import OpenAI from 'openai';
+import { expect, onTestFinished, test } from 'vitest';
+import { environment, startRuntime } from './runtime-process.ts';
+
+/** Half a minute on a free machine, and longer on a busy one. */
+const patienceMs = 600_000;
+
+const client = new OpenAI({ apiKey: 'none', fetch: traceFetch() });
+const digits = Array.from('0123456789', (digit) => ({ digit }));
+
+/** An agent on the official client: it is to answer with a digit, best with the one it was told. */
+async function sayDigit({ digit }: { digit: string }): Promise<number> {
+  const { choices } = await client.chat.completions.create({
+    model: 'tiny',
+    messages: [{ role: 'user', content: digit }],
+    max_tokens: 1,
+  });
+  const said = choices[0]?.message.content ?? '';
+  if (said === digit) return 1;
+  return /^\d$/.test(said) ? 0.5 : 0;
+}
+
+if ('python' in environment) {
+  const { python } = environment;
+  test(
+    'a TypeScript agent learns on the GPU runtime, through store, gateway and gRPC',
+    async () => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'gpu-runtime-learning-'));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      const flags = ['--model', 'tiny=random:llama-tiny', '--checkpoints', path.join(folder, 'checkpoints')];
+      const runtime = await startRuntime(python, flags);
+      onTestFinished(async () => void (await runtime.end('SIGTERM')));
+      const config: TrainConfig<{ digit: string }> = {
+        agent: sayDigit,
+        tasks: { train: digits, test: digits },
+        runtime: { type: 'grpc', address: runtime.address },
+        algorithm: { type: 'grpo', groupSize: 16, learningRate: 3e-3, loss: 'importance_sampling' },
+        sampling: { temperature: 1 },
+        evaluation: { tasks: 10, rolloutsPerTask: 4 },
+        steps: 20,
+        tasksPerStep: 10,
+        concurrency: 40,
+        dataDir: folder,
+      };
+      const { before, after, isImproved } = await new Trainer(config).train();
+      expect(before.reward).toBeLessThan(0.2);
+      expect(after.reward).toBeGreaterThan(before.reward + 0.2);
+      expect(isImproved).toBe(true);
+    },
+    patienceMs,
+  );
+} else {
+  test.todo(`a TypeScript agent learns on the GPU runtime (not run: ${environment.missing})`);
+}
