@@ -2,6 +2,7 @@ export type { ClientCertificate } from './client/client-credentials.ts';
 export { type ConnectRuntimeOptions, connectRuntime } from './client/connect-runtime.ts';
 export type { ExportedArtifact } from './client/download-artifact.ts';
 export type { RuntimeConnection } from './client/grpc-runtime.ts';
+export type { OperationStatus } from './client/operation-status.ts';
 export type { RuntimeModel } from './client/runtime-model.ts';
 export type { RuntimeMetric, WatchMetricsOptions } from './client/watch-metrics.ts';
 export { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';

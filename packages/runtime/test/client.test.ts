@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { OperationStatus } from '../src/index.ts';
 import { aBatch, WireProxy } from '../src/testing/index.ts';
 import { serveGatedRuntime } from './serving-a-runtime.ts';
 
@@ -33,6 +34,25 @@ describe('a client', () => {
     proxy.cut();
     await expect(pending.result).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
     await expect(pending.result).rejects.toThrow(/session/i);
+  });
+
+  it('tells of what waits and what runs', async () => {
+    const told: OperationStatus[] = [];
+    const { engine, connect, model: makeModel } = await serveGatedRuntime();
+    const model = await makeModel(await connect({ onOperation: (status) => told.push(status) }));
+    engine.shut();
+    const started = engine.nextStart();
+    await model.forwardBackward(batch, loss);
+    const behind = await model.optimStep({ learningRate: 0.1 });
+    await started;
+    const ofStep = (): readonly OperationStatus[] => told.filter(({ sequence }) => sequence === behind.sequence);
+    const waiting = { state: 'waiting', waitsFor: 'earlier-operation', operationsBefore: 1, progress: null };
+    await expect.poll(ofStep).toContainEqual(expect.objectContaining(waiting));
+    engine.open();
+    await behind.result;
+    expect(ofStep().at(-1)).toMatchObject({ state: 'succeeded', waitsFor: null, operationsBefore: 0 });
+    const ofBatch = told.filter(({ sequence }) => sequence === behind.sequence - 1);
+    expect(ofBatch.at(-1)?.progress).toEqual({ fraction: 1, tokensDone: 20, tokensTotal: 20 });
   });
 
   it('sends more operations than the window holds, in order', async () => {

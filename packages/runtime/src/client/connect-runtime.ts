@@ -11,6 +11,7 @@ import { maxMessageBytes } from '../runtime-limits.ts';
 import { CallPolicy } from './call-policy.ts';
 import { type ClientCertificate, clientCredentials } from './client-credentials.ts';
 import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
+import type { OperationStatus } from './operation-status.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
 /** How to reach a training runtime. */
@@ -37,6 +38,11 @@ export interface ConnectRuntimeOptions {
   readonly callTimeoutMs?: number;
   /** After how long of silence a connection is asked whether it lives, and how long that may take, in milliseconds. @default 20000 */
   readonly keepaliveMs?: number;
+  /**
+   * Told of every operation of this connection's models that is new or has changed, and about once a second of those that
+   * wait or run: why, behind how many, how far. Must not throw. @default nobody is told
+   */
+  readonly onOperation?: (status: OperationStatus) => void;
   /** @default systemClock */
   readonly clock?: Clock;
 }
@@ -89,6 +95,7 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
       policy,
       clock,
       reorderWindow: capabilities.reorderWindow,
+      onOperation: options.onOperation ?? (() => {}),
       signal: closing.signal,
       soon,
     };

@@ -5,6 +5,7 @@ import type { WatchOperationsResponse } from '../gen/agentlightning/runtime/v1/t
 import { RuntimeError } from '../runtime-error.ts';
 import { fromFailure } from '../wire/failure.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
+import { toOperationStatus } from './operation-status.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
 interface Expectation {
@@ -114,7 +115,9 @@ export class OperationWatcher {
         onSign();
         if (event === undefined) return;
         this.#cursor = event.cursor;
-        if (event.operation !== undefined) this.#settle(event.operation);
+        if (event.operation === undefined) return;
+        this.#link.onOperation(toOperationStatus(event.operation));
+        this.#settle(event.operation);
       });
       // Rejects with the stream's error, if it ends with one.
       await once(stream, 'end');
