@@ -79,6 +79,12 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"key that callers of the endpoint must send; or set {INFERENCE_KEY_VARIABLE}",
     )
+    group.add_argument(
+        "--inference-engine",
+        choices=("auto", "builtin", "vllm"),
+        default="auto",
+        help="what samples; auto is vLLM on a GPU where it is installed [%(default)s]",
+    )
 
 
 def engine_settings(flags: argparse.Namespace) -> EngineSettings:
@@ -99,6 +105,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_port=flags.inference_port,
         inference_public_url=flags.inference_url,
         inference_api_key=inference_key(flags),
+        inference_engine=flags.inference_engine,
     )
 
 

@@ -26,6 +26,7 @@ class EngineSettings:
         inference_port: 0 takes any free one.
         inference_public_url: What clients are told instead of where it listens, such as `https://gpu.example/v1`.
         inference_api_key: Key that callers of the endpoint must send; empty: none.
+        inference_engine: What samples; `auto` is vLLM on a GPU where it is installed, else this package's own sampler.
     """
 
     base_models: Mapping[str, str]
@@ -39,6 +40,7 @@ class EngineSettings:
     inference_port: int = 0
     inference_public_url: str = ""
     inference_api_key: str = ""
+    inference_engine: Literal["auto", "builtin", "vllm"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)

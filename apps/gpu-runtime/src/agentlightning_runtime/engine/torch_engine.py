@@ -99,6 +99,8 @@ class TorchEngine:
                     output_size=loaded.output_size,
                     compute_dtype=network.compute_dtype,
                     max_context=base.info().max_context,
+                    lora_rank=0 if lora is None else lora.rank,
+                    base_source=base.source,
                 ),
                 ranks=self._ranks,
             )

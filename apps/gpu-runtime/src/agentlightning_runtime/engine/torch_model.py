@@ -84,7 +84,8 @@ class TorchModel:
         self._policy_version = 0
         self._is_corrupted = False
         self._trainable = sum(weight.numel() for weight in self.weights.values())
-        parts.inference.serve(parts.served, 0)
+        self._served = dataclasses.replace(parts.served, export=self._export_for_serving)
+        parts.inference.serve(self._served, 0)
 
     def state(self) -> ModelState:
         """Cheap; may be called while anything runs."""
@@ -150,7 +151,7 @@ class TorchModel:
     def publish_weights(self) -> Endpoint:
         """Makes the current weights the ones the endpoint serves; the policy version rises by one."""
         self._refresh_served()
-        self.parts.inference.publish(self.parts.served, self._policy_version + 1)
+        self.parts.inference.publish(self._served, self._policy_version + 1)
         self._policy_version += 1
         return self.endpoint()
 
@@ -194,7 +195,7 @@ class TorchModel:
         self._step, self._policy_version = facts.step, facts.policy_version
         self._is_corrupted = False
         self._refresh_served()
-        self.parts.inference.publish(self.parts.served, self._policy_version)
+        self.parts.inference.publish(self._served, self._policy_version)
         return checkpoint
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
@@ -227,6 +228,9 @@ class TorchModel:
             directory=directory,
         )
         return step
+
+    def _export_for_serving(self, directory: Path) -> None:
+        self.export_weights("", "safetensors" if self.parts.lora is None else "peft", directory)
 
     def endpoint(self) -> Endpoint:
         """Where the model is served."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -22,6 +21,7 @@ from agentlightning_runtime.inference.chat_answer import ChatAnswer
 from agentlightning_runtime.inference.chat_request import ChatRequest
 from agentlightning_runtime.inference.completion_answer import CompletionAnswer
 from agentlightning_runtime.inference.completion_request import CompletionRequest
+from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -32,14 +32,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 8 * 1024 * 1024
-"""The largest request body."""
-
 POLICY_VERSION_HEADER = "x-agl-policy-version"
 """The header that tells which policy version answered."""
 
 _Answer = ChatAnswer | CompletionAnswer
-_Handler = Callable[["Request"], Awaitable[Response]]
 
 
 class InferenceApp:
@@ -60,9 +56,9 @@ class InferenceApp:
         """The application as servers take it."""
         routes = [
             Route("/health", self._health, methods=["GET"]),
-            Route("/v1/models", self._guarded(self._list_models), methods=["GET"]),
-            Route("/v1/chat/completions", self._guarded(self._chat), methods=["POST"]),
-            Route("/v1/completions", self._guarded(self._complete), methods=["POST"]),
+            Route("/v1/models", guarded(self._list_models, self._api_key), methods=["GET"]),
+            Route("/v1/chat/completions", guarded(self._chat, self._api_key), methods=["POST"]),
+            Route("/v1/completions", guarded(self._complete, self._api_key), methods=["POST"]),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
 
@@ -83,7 +79,7 @@ class InferenceApp:
         return JSONResponse({"object": "list", "data": data})
 
     async def _chat(self, request: Request) -> Response:
-        asked = ChatRequest.read(await _body_of(request))
+        asked = ChatRequest.read(await body_of(request))
         model = self._model(asked.model)
         tools = asked.offered_tools()
         prompt = await asyncio.to_thread(model.chat_prompt, asked.conversation(), tools)
@@ -96,7 +92,7 @@ class InferenceApp:
         return await self._answered(request, answer, is_streamed=asked.stream is True)
 
     async def _complete(self, request: Request) -> Response:
-        asked = CompletionRequest.read(await _body_of(request))
+        asked = CompletionRequest.read(await body_of(request))
         model = self._model(asked.model)
         prompt = await asyncio.to_thread(model.plain_prompt, asked.single_prompt())
         requests = model.generation_requests(
@@ -134,38 +130,6 @@ class InferenceApp:
             raise unknown_model(name)
         return model
 
-    def _guarded(self, handler: _Handler) -> _Handler:
-        async def guarded(request: Request) -> Response:
-            try:
-                self._check_key(request)
-                return await handler(request)
-            except ApiError as error:
-                return _error_response(error)
-            except Exception:  # noqa: BLE001
-                _log.exception("%s %s failed", request.method, request.url.path)
-                return _error_response(failed())
-
-        return guarded
-
-    def _check_key(self, request: Request) -> None:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if self._api_key and not hmac.compare_digest(given.encode(), self._api_key.encode()):
-            remedy = "Send the runtime's inference key as `Authorization: Bearer <key>`."
-            raise ApiError(401, "UNAUTHENTICATED", "The request has no valid API key", remedy)
-
-
-async def _body_of(request: Request) -> bytes:
-    remedy = "Send a shorter conversation."
-    error = ApiError(413, "PAYLOAD_TOO_LARGE", f"A request may have {MAX_BODY_BYTES} bytes at most", remedy)
-    if int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES:
-        raise error
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_BODY_BYTES:
-            raise error
-    return bytes(body)
-
 
 async def _events(answer: _Answer) -> AsyncIterator[str]:
     """Server-sent events with `[DONE]` at the end. When the reader leaves, the responses are sampled no further."""
@@ -200,12 +164,8 @@ def _new_identity(prefix: str, model: str) -> AnswerIdentity:
     return AnswerIdentity(f"{prefix}{secrets.token_hex(12)}", int(time.time()), model)
 
 
-def _error_response(error: ApiError) -> Response:
-    return JSONResponse(error.body(), status_code=error.status, headers=error.headers())
-
-
 async def _no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     message = f"There is no {request.method} {request.url.path}"
     remedy = "GET /v1/models lists the models; POST /v1/chat/completions asks one."
-    return _error_response(ApiError(status, "NOT_FOUND", message, remedy))
+    return error_response(ApiError(status, "NOT_FOUND", message, remedy))

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     import torch
     from torch import nn
     from transformers import PreTrainedTokenizerBase
@@ -24,6 +27,10 @@ class ServedModel:
         output_size: How many of the vocabulary's first ids may be sampled; None: all.
         compute_dtype: what the trainer makes products in while the weights stay in float32; None: in their own type.
         max_context: Most tokens of prompt and response together; None: as many as the model has positions.
+        lora_rank: of the adapters in it; 0: all weights are trained.
+        base_source: the Hugging Face id or folder that its base is from; empty: none that others could load.
+        export: writes the weights as they are into an empty folder, as PEFT (with LoRA) or Transformers read them; a
+            server in another process needs it.
     """
 
     model_id: str
@@ -32,6 +39,9 @@ class ServedModel:
     output_size: int | None = None
     compute_dtype: torch.dtype | None = None
     max_context: int | None = None
+    lora_rank: int = 0
+    base_source: str = ""
+    export: Callable[[Path], None] | None = None
 
 
 class InferenceBackend(Protocol):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.vllm_process import has_vllm
 
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.settings import EngineSettings
@@ -15,11 +20,21 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
     """Opens the inference endpoint where the settings want it.
 
     Raises:
-        EngineError: when the port cannot be had.
+        EngineError: when the port cannot be had, or vLLM is wanted and not installed.
     """
-    return BuiltinBackend(
+    return _kind_of(settings)(
         settings.inference_host,
         settings.inference_port,
         public_url=settings.inference_public_url,
         api_key=settings.inference_api_key,
     )
+
+
+def _kind_of(settings: EngineSettings) -> type[BuiltinBackend | VllmBackend]:
+    if settings.inference_engine == "vllm" and not has_vllm():
+        message = "vLLM is to sample, and is not installed"
+        remedy = "Install agentlightning-runtime[vllm], or start with --inference-engine builtin"
+        raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
+    wants_gpu = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
+    is_fit = has_vllm() and wants_gpu and settings.inference_engine == "auto"
+    return VllmBackend if settings.inference_engine == "vllm" or is_fit else BuiltinBackend

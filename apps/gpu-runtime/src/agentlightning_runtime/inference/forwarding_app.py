@@ -1,0 +1,115 @@
+"""The model API in front of vLLM: the same pauses, keys and policy versions as with the built-in sampler."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agentlightning_runtime.inference.api_error import ApiError, rejected, unknown_model
+from agentlightning_runtime.inference.http_guard import body_of, guarded
+from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
+from agentlightning_runtime.inference.vllm_model import vllm_failed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from agentlightning_runtime.inference.vllm_model import VllmServedModel
+
+
+class ForwardingApp:
+    """Hands requests on to the server of the model they name.
+
+    Args:
+        models: by id; whoever serves and removes models changes it.
+        api_key: what callers must send; empty: nothing.
+    """
+
+    def __init__(self, models: dict[str, VllmServedModel], api_key: str) -> None:
+        self._models = models
+        self._api_key = api_key
+        # Answers take as long as they take.
+        self._client = httpx.AsyncClient(
+            timeout=httpx.Timeout(None, connect=10), limits=httpx.Limits(max_connections=None)
+        )
+
+    def starlette(self) -> Starlette:
+        """The application as servers take it."""
+        forward = guarded(self._forward, self._api_key)
+        return Starlette(
+            routes=[
+                Route("/health", self._health, methods=["GET"]),
+                Route("/v1/models", guarded(self._list_models, self._api_key), methods=["GET"]),
+                Route("/v1/chat/completions", forward, methods=["POST"]),
+                Route("/v1/completions", forward, methods=["POST"]),
+            ]
+        )
+
+    async def _health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _list_models(self, request: Request) -> Response:
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "agentlightning"} for name in self._models]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def _forward(self, request: Request) -> Response:
+        body = _object(await body_of(request))
+        model = self._models.get(str(body.get("model")))
+        if model is None:
+            raise unknown_model(str(body.get("model")))
+        name, version, mark = await asyncio.to_thread(model.enter)
+        call = self._client.build_request("POST", f"{model.root_url}{request.url.path}", json={**body, "model": name})
+        try:
+            answer = await self._client.send(call, stream=True)
+        except httpx.TransportError as error:
+            model.leave(name)
+            raise vllm_failed(error) from error
+        except BaseException:
+            model.leave(name)
+            raise
+        headers = {POLICY_VERSION_HEADER: str(version)}
+        if body.get("stream") is True and answer.status_code == 200:
+            stream = _stream(answer, model, name, mark)
+            return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+        try:
+            content = await answer.aread()
+            model.check_not_aborted(mark)
+        finally:
+            await answer.aclose()
+            model.leave(name)
+        if answer.status_code != 200:
+            return Response(content, answer.status_code, media_type="application/json")
+        told = {**_object(content), "model": body["model"], "policy_version": version}
+        return JSONResponse(told, headers=headers)
+
+
+async def _stream(answer: httpx.Response, model: VllmServedModel, name: str, mark: int) -> AsyncIterator[bytes]:
+    try:
+        async for piece in answer.aiter_raw():
+            model.check_not_aborted(mark)
+            yield piece
+    except ApiError as error:
+        yield f"data: {json.dumps(error.body())}\n\n".encode()
+    except httpx.TransportError as error:
+        yield f"data: {json.dumps(vllm_failed(error).body())}\n\n".encode()
+    finally:
+        await answer.aclose()
+        model.leave(name)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value: object = json.loads(body)
+    except ValueError as error:
+        raise rejected(f"The request body is no JSON: {error}", "Send one JSON object.") from error
+    if not isinstance(value, dict):
+        raise rejected("The request body is JSON, but no object", "Send one JSON object.")
+    fields: dict[str, Any] = dict(value)
+    return fields

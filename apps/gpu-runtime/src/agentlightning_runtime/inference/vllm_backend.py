@@ -1,0 +1,99 @@
+"""Serves with vLLM: for GPUs. The built-in sampler does the same where vLLM is not installed.
+
+It was tried against a scripted server that refuses what vLLM refuses, never yet against vLLM itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.results import Endpoint, InferenceState
+from agentlightning_runtime.inference.forwarding_app import ForwardingApp
+from agentlightning_runtime.inference.http_server import HttpServer
+from agentlightning_runtime.inference.vllm_model import VllmServedModel
+from agentlightning_runtime.inference.vllm_process import VllmProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentlightning_runtime.engine.results import PauseMode
+    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.inference.vllm_process import RunningVllm, VllmModel
+
+_log = logging.getLogger(__name__)
+
+
+class VllmBackend:
+    """A server of vLLM for each model, and one endpoint in front of them.
+
+    Args:
+        host: where the endpoint listens.
+        port: 0 takes any free one.
+        public_url: what clients are told instead of where it listens, up to and with `/v1`; empty: that.
+        api_key: what callers must send; empty: nothing.
+        start: starts a server of vLLM.
+
+    Raises:
+        EngineError: when the port cannot be had.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        public_url: str = "",
+        api_key: str = "",
+        start: Callable[[VllmModel], RunningVllm] = VllmProcess,
+    ) -> None:
+        self._models: dict[str, VllmServedModel] = {}
+        self._start = start
+        self._server = HttpServer(ForwardingApp(self._models, api_key).starlette(), host, port)
+        shown_host = f"[{host}]" if ":" in host else host
+        self.base_url = public_url or f"http://{shown_host}:{self._server.port}/v1"
+
+    def serve(self, model: ServedModel, version: int) -> None:
+        """Serves the model as it is now, as this policy version."""
+        self._models[model.model_id] = VllmServedModel(model, version, self._start)
+
+    def publish(self, model: ServedModel, version: int) -> None:
+        """Serves the model as it is now from the next request on."""
+        self._model(model.model_id).publish(model, version)
+
+    def endpoint(self, model_id: str) -> Endpoint:
+        """Where the model is served, and which version."""
+        return Endpoint(self.base_url, model_id, self._model(model_id).version)
+
+    def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
+        """Answers new requests 503; returns when those in flight are over."""
+        self._model(model_id).pause(abort=mode == "abort")
+        return self._state(model_id)
+
+    def resume(self, model_id: str) -> InferenceState:
+        """Answers requests again."""
+        self._model(model_id).resume()
+        return self._state(model_id)
+
+    def remove(self, model_id: str) -> None:
+        """Serves the model no longer."""
+        model = self._models.pop(model_id, None)
+        if model is not None:
+            model.close()
+
+    def close(self) -> None:
+        """Ends everything in flight, the servers, and the endpoint."""
+        for model_id in list(self._models):
+            self.remove(model_id)
+        self._server.close()
+
+    def _model(self, model_id: str) -> VllmServedModel:
+        model = self._models.get(model_id)
+        if model is None:
+            raise EngineError(EngineErrorReason.NOT_FOUND, f'No model "{model_id}" is served', remedy="Create it first")
+        return model
+
+    def _state(self, model_id: str) -> InferenceState:
+        model = self._model(model_id)
+        return InferenceState(model.is_paused, model.in_flight, model.version)

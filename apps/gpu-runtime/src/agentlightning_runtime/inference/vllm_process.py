@@ -1,0 +1,128 @@
+"""Starts vLLM's server and waits until it answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Protocol
+
+import httpx
+
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_START_TIMEOUT_S = 900
+"""Loading a large model and capturing its graphs takes minutes."""
+
+
+def has_vllm() -> bool:
+    """Whether vLLM is installed."""
+    return find_spec("vllm") is not None
+
+
+@dataclass(frozen=True)
+class VllmModel:
+    """What a server of vLLM serves.
+
+    Attributes:
+        source: a Hugging Face id or a folder.
+        lora_rank: of the adapters that will be loaded; 0: none, all weights are replaced instead.
+        max_context: most tokens of prompt and response together; None: as many as the model has positions.
+        tool_parser: the name vLLM has for the format of the model's tool calls.
+    """
+
+    source: str
+    lora_rank: int
+    max_context: int | None
+    tool_parser: str
+
+
+class RunningVllm(Protocol):
+    """A server of vLLM that answers."""
+
+    @property
+    def root_url(self) -> str:
+        """Its address, without a path."""
+        ...
+
+    def stop(self) -> None:
+        """Ends it."""
+        ...
+
+
+class VllmProcess:
+    """A server of vLLM in a process of its own, on this machine only.
+
+    Raises:
+        EngineError: when it does not come up.
+    """
+
+    def __init__(self, model: VllmModel) -> None:
+        port = _free_port()
+        self.root_url = f"http://127.0.0.1:{port}"
+        command, extra = vllm_command(model, port)
+        # The command is this package's own, and its arguments are no shell's.
+        self._process = subprocess.Popen(command, env={**os.environ, **extra}, stdout=sys.stderr)  # noqa: S603
+        try:
+            self._wait_until_it_answers(model)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Ends it."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _wait_until_it_answers(self, model: VllmModel) -> None:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            code = self._process.poll()
+            if code is not None:
+                message = f'vLLM ended with code {code} while it loaded "{model.source}"'
+                raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log")
+            try:
+                if httpx.get(f"{self.root_url}/health", timeout=5).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.5)
+        message = f'vLLM did not answer within {_START_TIMEOUT_S} s of loading "{model.source}"'
+        raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log")
+
+
+def vllm_command(model: VllmModel, port: int) -> tuple[Sequence[str], Mapping[str, str]]:
+    """The command line and the environment of a server of vLLM.
+
+    Log-probabilities are asked for as they are after temperature, top-p and top-k: the distribution that tokens are
+    drawn from, which is what the trainer compares with.
+    """
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model.source]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--logprobs-mode", "processed_logprobs"]
+    command += ["--enable-auto-tool-choice", "--tool-call-parser", model.tool_parser]
+    if model.max_context is not None:
+        command += ["--max-model-len", str(model.max_context)]
+    if model.lora_rank > 0:
+        rank = next((size for size in (8, 16, 32, 64, 128, 256, 320, 512) if size >= model.lora_rank), 512)
+        command += ["--enable-lora", "--max-lora-rank", str(rank), "--max-loras", "4"]
+        return command, {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
+    # Weights are read anew at an address that vLLM opens in this mode only; it listens on this machine only.
+    return command, {"VLLM_SERVER_DEV_MODE": "1"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,119 @@
+"""A server with the addresses of vLLM that this package uses, which refuses what vLLM refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors.torch import load_file
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agentlightning_runtime.inference.http_server import HttpServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from agentlightning_runtime.inference.vllm_process import VllmModel
+
+
+class ScriptedVllm:
+    """Answers every prompt with the name of the model and a number out of the weights it read."""
+
+    def __init__(self, model: VllmModel) -> None:
+        self.model = model
+        self.adapters: dict[str, float] = {}
+        self.hold = threading.Event()
+        self.hold.set()
+        self.is_stopped = False
+        self.loaded = 0.0 if model.lora_rank > 0 else _number(Path(model.source) / "model.safetensors")
+        routes = [
+            Route("/v1/models", self._models),
+            Route("/v1/load_lora_adapter", self._load, methods=["POST"]),
+            Route("/v1/unload_lora_adapter", self._unload, methods=["POST"]),
+            Route("/collective_rpc", self._rpc, methods=["POST"]),
+            Route("/reset_prefix_cache", self._reset, methods=["POST"]),
+            Route("/v1/chat/completions", self._chat, methods=["POST"]),
+        ]
+        self._server = HttpServer(Starlette(routes=routes), "127.0.0.1", 0)
+        self.root_url = f"http://127.0.0.1:{self._server.port}"
+
+    def stop(self) -> None:
+        self.is_stopped = True
+        self._server.close()
+
+    async def _models(self, request: Request) -> Response:
+        return JSONResponse({"data": [{"id": name} for name in [self.model.source, *self.adapters]]})
+
+    async def _load(self, request: Request) -> Response:
+        body: dict[str, Any] = await request.json()
+        name, path = body.get("lora_name"), body.get("lora_path")
+        if self.model.lora_rank == 0:
+            return _refusal(404, "Not Found")
+        if not name or not path:
+            return _refusal(400, "Both 'lora_name' and 'lora_path' must be provided.")
+        if name in self.adapters:
+            return _refusal(400, f"The lora adapter '{name}' has already been loaded.")
+        folder = Path(path)
+        if not (folder / "adapter_config.json").exists():
+            return _refusal(404, f"No adapter found for {path}")
+        if json.loads((folder / "adapter_config.json").read_text())["r"] > self.model.lora_rank:
+            return _refusal(400, "LoRA rank is greater than max_lora_rank")
+        self.adapters[name] = _number(folder / "adapter_model.safetensors")
+        return Response(f"Success: LoRA adapter '{name}' added successfully.")
+
+    async def _unload(self, request: Request) -> Response:
+        name = (await request.json()).get("lora_name")
+        if name not in self.adapters:
+            return _refusal(404, f"The lora adapter '{name}' cannot be found.")
+        del self.adapters[name]
+        return Response(f"Success: LoRA adapter '{name}' removed successfully.")
+
+    async def _rpc(self, request: Request) -> Response:
+        if self.model.lora_rank > 0:
+            return _refusal(404, "Not Found")
+        if (await request.json()).get("method") != "reload_weights":
+            return _refusal(400, "Missing 'method' in request body")
+        self.loaded = _number(Path(self.model.source) / "model.safetensors")
+        return JSONResponse({"results": [None]})
+
+    async def _reset(self, request: Request) -> Response:
+        return Response()
+
+    async def _chat(self, request: Request) -> Response:
+        body: dict[str, Any] = await request.json()
+        name = body["model"]
+        if name not in self.adapters and name != self.model.source:
+            return _refusal(404, f"The model `{name}` does not exist.")
+        if body.get("temperature", 1) < 0:
+            return _refusal(400, "temperature must be non-negative")
+        said = f"{self.adapters.get(name, self.loaded):.3f}"
+        if body.get("stream"):
+            return StreamingResponse(self._events(said), media_type="text/event-stream")
+        await asyncio.to_thread(self.hold.wait, 60)
+        message = {"role": "assistant", "content": said}
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "token_ids": [1], "logprobs": None}
+        answer = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": name, "choices": [choice]}
+        return JSONResponse({**answer, "prompt_token_ids": [2]})
+
+    async def _events(self, said: str) -> AsyncIterator[str]:
+        for text in said:
+            choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+            yield f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
+        await asyncio.to_thread(self.hold.wait, 60)
+        yield "data: [DONE]\n\n"
+
+
+def _refusal(status: int, message: str) -> Response:
+    return JSONResponse({"error": {"message": message, "type": "BadRequestError", "code": status}}, status)
+
+
+def _number(file: Path) -> float:
+    """A number that is another one for other weights."""
+    return sum(float(tensor.double().abs().sum()) for tensor in load_file(file).values())

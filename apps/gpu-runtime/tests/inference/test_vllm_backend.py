@@ -1,0 +1,154 @@
+"""vLLM behind the same interface; the server is scripted, no real one was at hand."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import openai
+import pytest
+import torch
+from openai import OpenAI
+from tests.engine.a_batch import a_batch, a_loss, no_progress
+from tests.inference.scripted_vllm import ScriptedVllm
+
+from agentlightning_runtime.engine.batch import AdamParameters, Batch
+from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.vllm_process import VllmModel, vllm_command
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from agentlightning_runtime.engine.torch_model import TorchModel
+
+
+class Trained:
+    """A model in training whose weights a scripted vLLM serves."""
+
+    def __init__(self, directory: Path, lora: LoraSettings | None) -> None:
+        torch.set_num_threads(1)
+        self.started: list[ScriptedVllm] = []
+        self.backend = VllmBackend(start=self._start)
+        settings = EngineSettings(
+            base_models={"tiny": "random:llama-tiny"}, checkpoint_directory=directory, device="cpu"
+        )
+        self.engine = TorchEngine(settings, self.backend)
+        self.model: TorchModel = self.engine.create_model(ModelRequest("policy", "tiny", seed=1, lora=lora))
+        self.client = OpenAI(base_url=self.backend.base_url, api_key="none", max_retries=0, timeout=60)
+
+    @property
+    def vllm(self) -> ScriptedVllm:
+        return self.started[0]
+
+    def step(self) -> None:
+        self.model.forward_backward(Batch(a_batch().data), a_loss(), no_progress)
+        self.model.optim_step(AdamParameters(learning_rate=0.05))
+        self.model.publish_weights()
+
+    def ask(self, **fields: Any) -> Any:
+        messages: Any = [{"role": "user", "content": "?"}]
+        return self.client.chat.completions.create(model="policy", messages=messages, **fields)
+
+    def _start(self, model: VllmModel) -> ScriptedVllm:
+        self.started.append(ScriptedVllm(model))
+        return self.started[-1]
+
+
+@contextmanager
+def training(directory: Path, lora: LoraSettings | None) -> Generator[Trained]:
+    one = Trained(directory, lora)
+    try:
+        yield one
+    finally:
+        one.engine.close()
+        assert one.vllm.is_stopped
+
+
+_LORA = LoraSettings(rank=4, alpha=8.0)
+
+
+@pytest.mark.parametrize("lora", [_LORA, None])
+def test_published_weights_answer_the_next_request_with_their_version(
+    tmp_path: Path, lora: LoraSettings | None
+) -> None:
+    with training(tmp_path, lora) as trained:
+        said: list[str] = []
+        for version in range(3):
+            answer = trained.ask()
+            assert answer.policy_version == version
+            assert answer.model == "policy"
+            said.append(answer.choices[0].message.content)
+            trained.step()
+        assert len(set(said)) == 3
+        assert trained.backend.endpoint("policy").policy_version == 3
+        if lora is not None:
+            assert list(trained.vllm.adapters) == ["policy-v3"]
+
+
+def test_a_request_in_flight_ends_with_the_adapter_it_began_with(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        trained.vllm.hold.clear()
+        stream = trained.ask(stream=True)
+        first = next(iter(stream))
+        trained.step()
+        assert set(trained.vllm.adapters) == {"policy-v0", "policy-v1"}
+        trained.vllm.hold.set()
+        assert first.choices[0].delta.content
+        list(stream)
+        trained.step()
+        assert list(trained.vllm.adapters) == ["policy-v2"]
+
+
+def test_a_loaded_checkpoint_takes_an_old_version_with_other_weights(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        trained.step()
+        saved = trained.ask().choices[0].message.content
+        checkpoint = trained.model.save_checkpoint("one", b"")
+        trained.step()
+        assert trained.ask().choices[0].message.content != saved
+        trained.model.load_checkpoint(checkpoint.uri)
+        assert trained.ask().policy_version == 1
+        assert trained.ask().choices[0].message.content == saved
+
+
+def test_a_pause_turns_away_and_an_abort_breaks_off(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        trained.vllm.hold.clear()
+        stream = trained.ask(stream=True)
+        next(iter(stream))
+        pausing = threading.Thread(target=trained.backend.pause, args=("policy", "abort"))
+        pausing.start()
+        while not vars(trained.backend)["_models"]["policy"].is_paused:
+            pass
+        trained.vllm.hold.set()
+        with pytest.raises(openai.APIError, match="was paused"):
+            list(stream)
+        pausing.join(60)
+        with pytest.raises(openai.InternalServerError, match="is paused") as caught:
+            trained.ask()
+        assert caught.value.response.headers["retry-after"] == "1"
+        assert not trained.backend.resume("policy").is_paused
+        assert trained.ask().choices
+
+
+def test_what_vllm_refuses_reaches_the_caller(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        with pytest.raises(openai.BadRequestError, match="must be non-negative"):
+            trained.ask(temperature=-1)
+        with pytest.raises(openai.NotFoundError, match='no model "other"'):
+            trained.client.chat.completions.create(model="other", messages=[{"role": "user", "content": "?"}])
+        assert trained.backend.pause("policy", "drain").in_flight == 0
+
+
+def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> None:
+    command, extra = vllm_command(VllmModel("m", 12, 4096, "hermes"), 1234)
+    line = " ".join(command)
+    assert "--logprobs-mode processed_logprobs" in line
+    assert "--enable-lora --max-lora-rank 16" in line
+    assert "--max-model-len 4096" in line
+    assert extra == {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
+    assert vllm_command(VllmModel("m", 0, None, "hermes"), 1)[1] == {"VLLM_SERVER_DEV_MODE": "1"}
