@@ -2,6 +2,12 @@ import { type CollectedRollout, modelCallFromSpan } from '@agentlightning/core';
 import type { PolicyStep } from './step-outcome.ts';
 import type { TrainingSession } from './training-session.ts';
 
+/** What is looked at of a policy's step. */
+interface LearntStep {
+  readonly policy: Pick<PolicyStep['policy'], 'name'>;
+  readonly plan: Pick<PolicyStep['plan'], 'metrics'>;
+}
+
 /** Reasons that a user has chosen: these calls are not meant to be trained on. */
 const chosenReasons: ReadonlySet<string> = new Set([
   'other_model',
@@ -13,11 +19,11 @@ const chosenReasons: ReadonlySet<string> = new Set([
 
 const callReason = 'calls/untrainable/';
 
-/** Counts that say what else was left out, and how they stand in a sentence. */
-const otherCounts: Readonly<Record<string, string>> = {
-  'rows/dropped': 'rows that were longer than `maxTokens`',
-  'rows/truncated': 'rows of which the end was cut, at `maxTokens`',
-  'rollouts/without_reward': 'rollouts without a reward',
+/** Counts that say what else was left out: how one stands in a sentence, and how several do. */
+const otherCounts: Readonly<Record<string, readonly [one: string, several: string]>> = {
+  'rows/dropped': ['row that was longer than `maxTokens`', 'rows that were longer than `maxTokens`'],
+  'rows/truncated': ['row whose end was cut, at `maxTokens`', 'rows whose ends were cut, at `maxTokens`'],
+  'rollouts/without_reward': ['rollout without a reward', 'rollouts without a reward'],
 };
 
 /**
@@ -25,14 +31,14 @@ const otherCounts: Readonly<Record<string, string>> = {
  * metrics of every step have the numbers.
  */
 export function warnOfLeftOut(
-  session: TrainingSession,
+  session: Pick<TrainingSession, 'toldWarnings' | 'emit'>,
   {
     collected,
     outcomes,
     step,
   }: {
     readonly collected: readonly CollectedRollout[];
-    readonly outcomes: readonly PolicyStep[];
+    readonly outcomes: readonly LearntStep[];
     readonly step: number;
   },
 ): void {
@@ -56,7 +62,7 @@ function leftOut(
   return Object.entries(metrics).flatMap(([name, count]) => {
     if (count === 0) return [];
     const other = otherCounts[name];
-    if (other !== undefined) return [{ kind: name, text: `${count} ${other}` }];
+    if (other !== undefined) return [{ kind: name, text: `${count} ${other[count === 1 ? 0 : 1]}` }];
     const reason = name.startsWith(callReason) ? name.slice(callReason.length) : null;
     if (reason === null || chosenReasons.has(reason)) return [];
     const text = `${count} of ${metrics['calls/total'] ?? count} model calls cannot be trained on: ${reason.replaceAll('_', ' ')}`;
