@@ -55,7 +55,11 @@ export async function fillStore(file: string, { rollouts, spansPerRollout }: Fil
       FROM (SELECT * FROM attempts ORDER BY rollout_id), n;
     INSERT INTO span_counters (rollout_id, last_sequence_id)
       SELECT rollout_id, ${spansPerRollout} FROM attempts ORDER BY rollout_id;
-    INSERT INTO rollouts_to_mark (position) SELECT position FROM rollouts WHERE latest_attempt_id IS NOT NULL;
+    INSERT INTO span_marks (mark, position)
+      SELECT 'nchat.completion', position FROM rollouts WHERE latest_attempt_id IS NOT NULL ORDER BY position;
+    INSERT INTO span_marks (mark, position)
+      SELECT mark, position FROM rollouts, (SELECT 'e' AS mark UNION ALL SELECT 'nrare.tool')
+      WHERE latest_attempt_id LIKE '%0000';
     INSERT INTO workers (worker_id, status) SELECT DISTINCT worker_id, 'idle' FROM attempts;
     COMMIT; PRAGMA journal_mode = WAL`);
   database.close();

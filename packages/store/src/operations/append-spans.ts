@@ -1,6 +1,6 @@
-import type { Attempt, Span, SpanInput } from '@agentlightning/core';
+import type { AttemptStatus, RolloutStatus, Span, SpanInput } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import type { RolloutRecord } from '../row.ts';
+import { equals } from '../page.ts';
 import { readInteger, readText } from '../row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
@@ -44,8 +44,9 @@ export async function appendSpanRows(
   const positions = new Map<string, number>();
   for (const batch of different) {
     const { rolloutId, attemptId } = batch;
-    positions.set(rolloutId, await noteSignOfLife(context, rolloutId, attemptId));
-    const last = counters.get(rolloutId) ?? (await lastSequenceId(context, rolloutId));
+    const { position, lastSequenceId } = await noteSignOfLife(context, rolloutId, attemptId);
+    const last = counters.get(rolloutId) ?? lastSequenceId;
+    positions.set(rolloutId, position);
     counters.set(rolloutId, last);
     // The first spans of a rollout cannot be there already.
     if (last > 0) await findRecorded(context, batch);
@@ -126,7 +127,8 @@ async function findRecorded(
   context: OperationContext,
   { rolloutId, attemptId, spanIds, known }: SpanBatch,
 ): Promise<void> {
-  const ids = context.dialect.isOneOf('span_id', spanIds);
+  const [first = ''] = spanIds;
+  const ids = spanIds.length === 1 ? equals('span_id', first) : context.dialect.isOneOf('span_id', spanIds);
   const rows = await context.db.all(
     `SELECT span_id FROM spans WHERE rollout_id = ? AND attempt_id = ? AND ${ids.sql}`,
     [rolloutId, attemptId, ...ids.parameters],
@@ -187,31 +189,62 @@ async function insertSpanRows(
   ]);
 }
 
+/** What is known of a rollout that gets spans. */
+interface Recipient {
+  /** Where it stands among all. */
+  readonly position: number;
+  /** The last number that was given to a span of it. */
+  readonly lastSequenceId: number;
+}
+
 /**
  * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An
  * attempt that was given back to the queue stays as it is: nobody may be at work on it, and the queue must keep its
- * rollout. Says where the rollout stands among all.
+ * rollout.
  */
-async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<number> {
+async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<Recipient> {
+  const underWay = await findUnderWay(context, rolloutId, attemptId);
+  if (underWay !== null) {
+    await noteHeartbeat(context, rolloutId, attemptId);
+    return underWay;
+  }
   const record = await loadRollout(context, rolloutId);
   const { attempt, isGivenBack } = await loadAttempt(context, record, attemptId);
-  await context.db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
-    context.nowMs,
-    rolloutId,
-    attempt.attemptId,
-  ]);
-  if (!isGivenBack && startsRunning(record, attempt))
+  await noteHeartbeat(context, rolloutId, attempt.attemptId);
+  const { latestAttemptId, position } = record;
+  const isLatest = attempt.attemptId === latestAttemptId;
+  if (!isGivenBack && startsRunning(attempt.status, record.rollout.status, isLatest))
     await moveAttempt(context, { record, attempt }, { to: 'running' });
-  return record.position;
+  return { position, lastSequenceId: await lastSequenceId(context, rolloutId) };
 }
 
-function startsRunning(record: RolloutRecord, attempt: Attempt): boolean {
-  if (attempt.status === 'preparing' || attempt.status === 'unresponsive') return true;
-  return (
-    attempt.status === 'running' &&
-    attempt.attemptId === record.latestAttemptId &&
-    (record.rollout.status === 'preparing' || isQueued(record.rollout.status))
+/** Looks by one statement for an attempt that stays as it is, as nearly all do; null for every other. */
+async function findUnderWay({ db }: OperationContext, rolloutId: string, attemptId: string): Promise<Recipient | null> {
+  const [row] = await db.all(
+    `SELECT r.position, r.status, r.latest_attempt_id, a.status AS a_status, a.is_given_back, c.last_sequence_id
+     FROM rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = ?
+     JOIN span_counters AS c ON c.rollout_id = r.rollout_id WHERE r.rollout_id = ?`,
+    [attemptId, rolloutId],
   );
+  if (row === undefined) return null;
+  const isLatest = row.latest_attempt_id === attemptId;
+  // Trusted: only we write them.
+  const statuses = [readText(row, 'a_status') as AttemptStatus, readText(row, 'status') as RolloutStatus] as const;
+  if (readInteger(row, 'is_given_back') === 0 && startsRunning(...statuses, isLatest)) return null;
+  return { position: readInteger(row, 'position'), lastSequenceId: readInteger(row, 'last_sequence_id') };
+}
+
+async function noteHeartbeat({ db, nowMs }: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
+  await db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
+    nowMs,
+    rolloutId,
+    attemptId,
+  ]);
+}
+
+function startsRunning(attempt: AttemptStatus, rollout: RolloutStatus, isLatest: boolean): boolean {
+  if (attempt === 'preparing' || attempt === 'unresponsive') return true;
+  return attempt === 'running' && isLatest && (rollout === 'preparing' || isQueued(rollout));
 }
 
 async function lastSequenceId(context: OperationContext, rolloutId: string): Promise<number> {
