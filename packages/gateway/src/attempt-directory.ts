@@ -17,8 +17,12 @@ interface KnownAttempt {
 
 interface KnownRollout {
   readonly mode: RolloutMode | null;
+  readonly samplingKey: string;
   readonly attempts: Map<string, KnownAttempt>;
 }
+
+/** Where a rollout's metadata says what seeds are made of, so that a run with another id can sample the same. */
+const samplingKeyName = 'sampling_key';
 
 /** How many rollouts are remembered at most. */
 const maxRollouts = 10_000;
@@ -60,6 +64,7 @@ export class AttemptDirectory {
       mode: rollout.mode ?? mode,
       traceId: known.traceId,
       callIndex,
+      samplingKey: rollout.samplingKey,
       isPlain: false,
     };
   }
@@ -76,9 +81,11 @@ export class AttemptDirectory {
   async #rollout(rolloutId: string): Promise<KnownRollout> {
     const known = this.#rollouts.get(rolloutId);
     if (known !== undefined) return known;
-    const { mode } = await this.#store.getRollout(rolloutId);
+    const { mode, metadata } = await this.#store.getRollout(rolloutId);
+    const key = metadata?.[samplingKeyName];
+    const samplingKey = typeof key === 'string' ? key : rolloutId;
     // Two first calls at the same time must count in the same place.
-    const rollout = this.#rollouts.get(rolloutId) ?? { mode, attempts: new Map<string, KnownAttempt>() };
+    const rollout = this.#rollouts.get(rolloutId) ?? { mode, samplingKey, attempts: new Map<string, KnownAttempt>() };
     this.#rollouts.set(rolloutId, rollout);
     const oldest = this.#rollouts.keys().next();
     if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);

@@ -20,6 +20,8 @@ export interface CallingAttempt {
   readonly traceId: string;
   /** How many calls the gateway let through before this one. */
   readonly callIndex: number;
+  /** What the seeds of its calls are made of: the rollout's `sampling_key`, or its id. */
+  readonly samplingKey: string;
   /** Whether it stands for the calls that belong to no attempt. */
   readonly isPlain: boolean;
 }

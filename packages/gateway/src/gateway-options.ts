@@ -85,8 +85,8 @@ export interface SamplingOverrides {
   /** The most tokens an answer may have; a lower number of the agent's own stays. */
   readonly maxTokens?: number;
   /**
-   * Makes sampling repeatable: each call gets a seed made of this one, the rollout's id, the attempt's number
-   * and the call's number, so that the rollouts of a group still differ.
+   * Makes sampling repeatable: each call gets a seed made of this one, the rollout's `sampling_key` (in its
+   * metadata; else its id), the attempt's number and the call's number, so that the rollouts of a group still differ.
    */
   readonly seed?: number;
 }

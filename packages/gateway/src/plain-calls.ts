@@ -49,7 +49,8 @@ export class PlainCalls {
       const { rolloutId, attempt } = await rollout.opened;
       const { attemptId, sequenceId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
-      return { rolloutId, attemptId, attemptNumber: sequenceId, mode: null, traceId, callIndex, isPlain: true };
+      const place = { rolloutId, attemptId, attemptNumber: sequenceId, samplingKey: rolloutId };
+      return { ...place, mode: null, traceId, callIndex, isPlain: true };
     } catch (error) {
       if (this.#current === rollout) {
         this.#current = null;

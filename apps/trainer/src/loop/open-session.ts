@@ -70,7 +70,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     const learner = learnerOf(policy, opened.model.modelId);
     policies.push({ ...policy, ...opened, learner, endpoint: await opened.model.endpoint() });
   }
-  const gateway = await openGateway({ config, store, policies });
+  const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies });
   onOpen(gateway.close);
   const resourcesId = await publishResources(store, { gateway, policies, config });
   await dropUnfinished(store, run.runId);

@@ -82,7 +82,15 @@ export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRollo
         maxAttempts: options.maxAttempts,
         retryCondition: ['failed', 'timeout', 'unresponsive'] as const,
       },
-      metadata: { phase, step, task_index: task.index, sample, group_id: `${phase}/${place}` },
+      metadata: {
+        phase,
+        step,
+        task_index: task.index,
+        sample,
+        group_id: `${phase}/${place}`,
+        // What the gateway makes seeds of: not the id, which is another one in another run.
+        sampling_key: `${phase}/${place}/${sample}`,
+      },
     })),
   );
 }

@@ -3,7 +3,7 @@ import type { AgentLightningError, ProxyLlmResource, Run, Store } from '@agentli
 import { serveGateway, type Upstream } from '@agentlightning/gateway';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
-import { externalGateway, type OpenGateway } from '../runtime/open-gateway.ts';
+import { externalGateway, type OpenGateway, seededSampling } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import type { HealthCheck } from '../runtime/watch-health.ts';
 
@@ -37,7 +37,11 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
           store,
           upstream,
           attemptTokens,
-          sampling: { train: sampling, val: sampling, test: evaluation.sampling },
+          // A model API need not know seeds, nor keep what they promise.
+          sampling:
+            config.runtime.type === 'endpoint'
+              ? { train: sampling, val: sampling, test: evaluation.sampling }
+              : seededSampling({ sampling, evaluation, seed: options.seed }),
         })
       : await externalGateway(gatewayUrl);
   onOpen(gateway.close);

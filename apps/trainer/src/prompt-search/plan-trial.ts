@@ -37,7 +37,15 @@ export function planTrial(plan: TrialPlan): readonly EnqueueRolloutRequest[] {
         maxAttempts: settings.maxAttempts,
         retryCondition: ['failed', 'timeout', 'unresponsive'] as const,
       },
-      metadata: { phase: split, occasion, prompts: promptsDigest, task_index: index, sample },
+      metadata: {
+        phase: split,
+        occasion,
+        prompts: promptsDigest,
+        task_index: index,
+        sample,
+        // What the gateway makes seeds of: not the id, which is another one in another run.
+        sampling_key: `${occasion}/${promptsDigest}/${index}/${sample}`,
+      },
     })),
   );
 }

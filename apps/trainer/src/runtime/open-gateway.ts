@@ -1,5 +1,5 @@
 import type { InferenceEndpoint, Store } from '@agentlightning/core';
-import { serveGateway } from '@agentlightning/gateway';
+import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
 
@@ -38,13 +38,23 @@ export async function openGateway(options: {
       names: name === null ? [] : [name],
     })),
     attemptTokens: config.attemptTokens,
-    sampling: { train: config.sampling, test: config.evaluation.sampling, val: config.evaluation.sampling },
+    sampling: seededSampling(config),
   });
   return {
     baseUrl: `${gateway.url}/v1`,
     check: async () => undefined,
     close: () => gateway.close(),
   };
+}
+
+/** Sampling by mode, in which the same calls of a run with the same seed get the same answers. */
+export function seededSampling({
+  sampling,
+  evaluation,
+  seed,
+}: Pick<ResolvedConfig, 'sampling' | 'evaluation' | 'seed'>): NonNullable<GatewayOptions['sampling']> {
+  const measured = { ...evaluation.sampling, seed };
+  return { train: { ...sampling, seed }, val: measured, test: measured };
 }
 
 /** A gateway that runs elsewhere; throws when it does not answer. */
