@@ -48,7 +48,10 @@ export async function vacuum(flags: FileFlags): Promise<void> {
 /** Brings a store's schema up to date. */
 export async function migrate(flags: MigrateFlags): Promise<void> {
   const isDryRun = flags.dryRun === true;
-  const { fromVersion, toVersion, migrations } = await migrateStore(flags.store, { isDryRun });
+  const { fromVersion, toVersion, migrations } = await migrateStore(flags.store, {
+    isDryRun,
+    onIndexed: tellIndexed(),
+  });
   const names = migrations.map(({ version, name }) => `  ${version} ${name}`);
   const heading =
     names.length === 0
@@ -58,4 +61,15 @@ export async function migrate(flags: MigrateFlags): Promise<void> {
     record: { from_version: fromVersion, to_version: toVersion, migrations, dry_run: isDryRun },
     text: [heading, ...names].join('\n'),
   });
+}
+
+/** Says on standard error now and then how far a long migration is. */
+function tellIndexed(): (places: number) => void {
+  const step = 50_000;
+  let next = step;
+  return (places) => {
+    if (places < next) return;
+    next = places + step;
+    process.stderr.write(`${places} places in indices are done.\n`);
+  };
 }

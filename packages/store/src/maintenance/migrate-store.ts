@@ -27,8 +27,8 @@ export async function migrateStore(
   location: string,
   options: {
     readonly isDryRun?: boolean;
-    /** Told how many of the store's rollouts were put into new indices so far. @default nobody */
-    readonly onIndexed?: (rollouts: number) => void;
+    /** Told how many places of rollouts in new indices are done so far, two for each rollout at most. @default nobody */
+    readonly onIndexed?: (places: number) => void;
   } = {},
 ): Promise<StoreMigration> {
   if (!isPostgres(location)) existingStoreFile(location, 'A store in memory is always up to date.');
