@@ -5,11 +5,13 @@ export interface LossOptions {
   /**
    * With `r` the probability ratio of the policy in training to the one that sampled, and `A` the advantage:
    *
-   * - `ppo`: `max(-r·A, -clip(r, 1 - clipLow, 1 + clipHigh)·A)`, and at most `-dualClip·A` where `A < 0`,
+   * - `ppo`: `max(-r·A, -clip(r, 1 - clipLow, 1 + clipHigh)·A)`, and at most `-dualClip·A` where `A < 0` (arXiv 1707.06347),
    * - `importance_sampling`: `-r·A`, for one update a step, where `r` stays near 1,
-   * - `cispo`: `-stopgrad(clip(r, 1 - clipLow, 1 + clipHigh))·A·logprob`: clipped tokens still give a gradient.
-   * - `gspo`: `ppo` with one ratio for the whole row, the geometric mean of its tokens' ratios,
-   * - `dro`: `-logprob·A + ½·droBeta·(logprob - samplingLogprob)²`, which stays near the sampler by a square.
+   * - `cispo`: `-stopgrad(clip(r, 1 - clipLow, 1 + clipHigh))·A·logprob`: clipped tokens still give a gradient
+   *   (arXiv 2506.13585),
+   * - `gspo`: `ppo` with one ratio for the whole row, the geometric mean of its tokens' ratios (arXiv 2507.18071),
+   * - `dro`: `-logprob·A + ½·droBeta·(logprob - samplingLogprob)²`, which stays near the sampler by a square
+   *   (arXiv 2405.19107).
    *
    * @default 'ppo'
    */

@@ -45,17 +45,20 @@ const maxLogRatio = 20;
 
 /** The token losses by name. `r` is exp(logprob − sampling logprob), `A` the advantage, `lp` the log-probability. */
 const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
-  /** −lp */
+  /** −lp: maximum likelihood. */
   cross_entropy: ({ logprobs, ...unused }) => {
     tree.dispose(unused);
     return logprobs.neg();
   },
-  /** −r·A */
+  /** −r·A: the policy gradient with importance sampling (Sutton & Barto 2018, section 13.3; Precup et al. 2000). */
   importance_sampling: ({ logRatio, advantages, ...unused }) => {
     tree.dispose(unused);
     return ratioOf(logRatio).mul(advantages).neg();
   },
-  /** max(−r·A, −clip(r, 1−low, 1+high)·A), for A < 0 at most −dual·A when dual > 0 */
+  /**
+   * max(−r·A, −clip(r, 1−low, 1+high)·A), for A < 0 at most −dual·A when dual > 0: Schulman et al., arXiv 1707.06347; a clip
+   * of its own above, arXiv 2503.14476; the dual clip, arXiv 1912.09729.
+   */
   ppo: ({ logRatio, advantages, ...unused }, scalars) => {
     tree.dispose(unused);
     const unbounded = worseOfClipped(ratioOf(logRatio), advantages.ref, scalars);
@@ -64,7 +67,7 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
     const isBounded = np.where(advantages.less(0), dual.greater(0), false);
     return np.where(isBounded, np.minimum(unbounded.ref, bound), unbounded);
   },
-  /** −stop_gradient(clip(r, 1−low, 1+high))·A·lp */
+  /** −stop_gradient(clip(r, 1−low, 1+high))·A·lp: MiniMax, arXiv 2506.13585. */
   cispo: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
     isTrained.dispose();
     return lax
@@ -73,7 +76,10 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
       .mul(logprobs)
       .neg();
   },
-  /** As ppo without the dual bound, of s = exp(mean over the row of logprob − sampling logprob). */
+  /**
+   * As ppo without the dual bound, of s = exp(mean over the row of logprob − sampling logprob): Zheng et al., arXiv
+   * 2507.18071, in its form by token.
+   */
   gspo: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
     const count = np.maximum(isTrained.astype(np.float32).sum(-1, { keepdims: true }), 1);
     const ofRow = logRatio.sum(-1, { keepdims: true }).div(count);
@@ -81,7 +87,7 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
     const ofToken = lax.stopGradient(ofRow).add(logprobs.ref).sub(lax.stopGradient(logprobs));
     return worseOfClipped(ratioOf(ofToken), advantages, scalars);
   },
-  /** −lp·A + beta/2·(logprob − sampling logprob)² */
+  /** −lp·A + beta/2·(logprob − sampling logprob)²: Richemond et al., arXiv 2405.19107. */
   dro: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
     isTrained.dispose();
     const away = np.square(logRatio).mul(scalar(scalars, 'beta')).mul(0.5);
@@ -126,7 +132,10 @@ function klEstimate(difference: np.Array, estimator: np.Array): np.Array {
   return np.where(estimator.ref.equal(1), difference, np.where(estimator.equal(2), k2, k3));
 }
 
-/** value_coefficient/2 × max((V − R)², (clip(V, V_old ± value_clip) − R)²), without the clip where it is 0. */
+/**
+ * value_coefficient/2 × max((V − R)², (clip(V, V_old ± value_clip) − R)²), without the clip where it is 0: as PPO's
+ * implementations have it (Huang et al. 2022, "The 37 implementation details of PPO", detail 9).
+ */
 function valueError(
   values: np.Array,
   targets: np.Array,
