@@ -1,11 +1,11 @@
 import { air, grpo, type PolicyGradientOptions } from '@agentlightning/algorithms';
 import { loadBaseModel, ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu';
 import { expect, test } from 'vitest';
-import { chainAgent, listAgent, type StockTask, stockAgent, stockTasks } from './learning/stock-task.ts';
+import { chainAgent, luckyAgent, type StockTask, stockAgent, stockTasks } from './learning/stock-task.ts';
 import { learn, meanOf, type TinyAgent } from './learning/tiny-learner.ts';
 
 /** Steps decide, not time: every draw is seeded, so that a slow machine learns the same. */
-const timeoutMs = 240_000;
+const timeoutMs = 600_000;
 
 const programs = new ProgramCache();
 const startCheckpoint = (): Promise<ModelEngine> => loadBaseModel('tiny-chat', 1, { programs });
@@ -21,15 +21,16 @@ async function curveOf(
   return await learn({ engine: await startCheckpoint(), algorithm, agent, tasksOfStep, steps });
 }
 
-test('where turns succeed and fail by themselves, credit by turn learns what the same reward for all of them does not', {
+test('where luck in one turn drowns what was done well in the others, credit by turn learns, and one for all does not', {
   timeout: timeoutMs,
 }, async () => {
-  const size = { tasks: 3, steps: 8 };
-  const broadcast = await curveOf(listAgent, { groupSize: 4, creditAssignment: { type: 'terminal' } }, size);
-  const perTurn = await curveOf(listAgent, { groupSize: 4, creditAssignment: { type: 'per-turn' } }, size);
+  const size = { tasks: 4, steps: 8 };
+  const broadcast = await curveOf(luckyAgent, { groupSize: 4, creditAssignment: { type: 'terminal' } }, size);
+  const perTurn = await curveOf(luckyAgent, { groupSize: 4, creditAssignment: { type: 'per-turn' } }, size);
   expect(perTurn[0]).toBe(broadcast[0]);
-  expect(meanOf(perTurn, 4)).toBeGreaterThan(0.75);
-  expect(meanOf(perTurn, 4)).toBeGreaterThan(meanOf(broadcast, 4) + 0.1);
+  expect(perTurn[0]).toBeLessThan(0.55);
+  expect(meanOf(perTurn, 3)).toBeGreaterThan(0.75);
+  expect(meanOf(broadcast, 3)).toBeLessThan(0.6);
 });
 
 test('rewards on the way make a task learnable of which the outcome alone says nothing', {

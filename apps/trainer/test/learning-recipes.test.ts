@@ -6,7 +6,7 @@ import { stockAgent, stockTasks } from './learning/stock-task.ts';
 import { learn, meanOf } from './learning/tiny-learner.ts';
 
 /** Steps decide, not time: every draw is seeded, so that a slow machine learns the same. */
-const timeoutMs = 180_000;
+const timeoutMs = 600_000;
 const steps = 8;
 
 const programs = new ProgramCache();

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type PolicyConfig, type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
 import { type StockTask, stockTasks } from './learning/stock-task.ts';
 
-const timeoutMs = 240_000;
+const timeoutMs = 600_000;
 const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 });
 
 let folder = '';

@@ -28,16 +28,23 @@ export const stockAgent: TinyAgent<StockTask> = async ({ part, count }, episode)
   return answer.text === count ? 1 : 0.3;
 };
 
-/** Looks up several parts, one after the other, and is rewarded for each as well as for the share of them. */
-export const listAgent: TinyAgent<StockTask> = async (task, episode) => {
-  const parts = 6;
+/**
+ * Looks up four parts, and draws a card, by which it wins or loses a lot whatever it does. Every turn is rewarded by itself,
+ * and the whole with the sum: what it did well is lost in its luck there. It is measured by the share of parts.
+ */
+export const luckyAgent: TinyAgent<StockTask> = async (task, episode) => {
+  const parts = 4;
   let found = 0;
   for (let turn = 0; turn < parts; turn += 1) {
     const isFound = await lookUp(task, turn, episode);
     episode.reward(isFound ? 1 : 0);
     found += isFound ? 1 : 0;
   }
-  return found / parts;
+  await episode.ask([{ role: 'user', content: 'A card, please.' }], [], 1);
+  const luck = episode.hasLuck ? 6 : -6;
+  episode.reward(luck);
+  episode.score = found / parts;
+  return found + luck;
 };
 
 /** Must look up seven parts in a row without a mistake: 1 for all of them, 0 for anything less. */

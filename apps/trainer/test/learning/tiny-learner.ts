@@ -25,6 +25,8 @@ export interface Said {
 /** One run of an agent, as its rollout sees it: what it says and does leaves spans. */
 export class Episode {
   readonly spans: Span[] = [];
+  /** What the rollout is measured by. @default its reward */
+  score: number | null = null;
   readonly #engine: ModelEngine;
   readonly #rolloutId: string;
   readonly #seed: number;
@@ -33,6 +35,11 @@ export class Episode {
     this.#engine = engine;
     this.#rolloutId = rolloutId;
     this.#seed = seed;
+  }
+
+  /** One of two, for each rollout by its seed: nothing that the model does changes it. */
+  get hasLuck(): boolean {
+    return Math.imul(this.#seed, 0x9e3779b1) >>> 31 === 1;
   }
 
   /** A model call of so many tokens at most. */
@@ -118,7 +125,7 @@ export interface Lesson<TTask> {
   readonly onStep?: (gradientNorm: number) => void;
 }
 
-/** Trains; the mean reward of each step's rollouts, before the step is taken. */
+/** Trains; the mean reward, or score, of each step's rollouts, before the step is taken. */
 export async function learn<TTask>(lesson: Lesson<TTask>): Promise<readonly number[]> {
   const { engine, algorithm, steps, seed = 1 } = lesson;
   const curve: number[] = [];
@@ -161,7 +168,7 @@ async function collect<TTask>(
       const episode = new Episode(sampler(step), `ro-${name}`, seedOf(seed, step, place * 64 + sample));
       const reward = await agent(task, episode);
       episode.reward(reward);
-      total += reward;
+      total += episode.score ?? reward;
       return episode.collected();
     });
     return { groupId: `gr-${step}-${place}`, rollouts: await Promise.all(rollouts) };
