@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { BatchMetrics, type ScoredToken } from './batch-metrics.ts';
 import { resolveLoss } from './loss-spec.ts';
 
-/** Three tokens with the ratios 1, 2 and 1/2. */
+/** Three tokens with the ratios 1, 2 and 1/4. */
 const tokens: readonly ScoredToken[] = [
   { logprob: -1, entropy: 1, samplingLogprob: -1, advantage: 1, referenceLogprob: -1 },
   { logprob: -1, entropy: 2, samplingLogprob: -1 - Math.LN2, advantage: 1, referenceLogprob: -1 - Math.LN2 },
-  { logprob: -2, entropy: 3, samplingLogprob: -2 + Math.LN2, advantage: -1, referenceLogprob: -2 },
+  { logprob: -2, entropy: 3, samplingLogprob: -2 + 2 * Math.LN2, advantage: -1, referenceLogprob: -2 },
 ];
 
 function summaryOf(
@@ -24,15 +24,16 @@ test('means over tokens, worked out by hand', () => {
   const expected = {
     'policy/logprob': -4 / 3,
     'policy/entropy': 2,
-    'policy/kl_sampler': 0,
-    // r - 1 - ln r: 0, 1 - ln 2 and ln 2 - 1/2.
-    'policy/kl_sampler_k3': 0.5 / 3,
-    'policy/logprob_gap': (2 * ln2) / 3,
-    'policy/logprob_gap_max': ln2,
-    'policy/ratio_mean': 3.5 / 3,
+    // -ln r: 0, -ln 2 and 2 ln 2.
+    'policy/kl_sampler': ln2 / 3,
+    // r - 1 - ln r: 0, 1 - ln 2 and 2 ln 2 - 3/4.
+    'policy/kl_sampler_k3': (ln2 + 0.25) / 3,
+    'policy/logprob_gap': ln2,
+    'policy/logprob_gap_max': 2 * ln2,
+    'policy/ratio_mean': 3.25 / 3,
     'policy/ratio_max': 2,
-    // (1 + 2 + 0.5)² / (3 · (1 + 4 + 0.25))
-    'policy/effective_sample_fraction': 12.25 / 15.75,
+    // (1 + 2 + 1/4)² / (3 · (1 + 4 + 1/16))
+    'policy/effective_sample_fraction': 3.25 ** 2 / (3 * 5.0625),
     // exp(-d) + d - 1 with d = 0, ln 2, 0.
     'policy/kl_reference': (0.5 + ln2 - 1) / 3,
   };
@@ -44,12 +45,13 @@ test('means over tokens, worked out by hand', () => {
 test.each([
   // A good token above and a bad one below are clipped, the others are not.
   ['ppo', { clip_low: 0.2, clip_high: 0.28 }, 2 / 3],
-  ['ppo', { clip_low: 0.6, clip_high: 0.28 }, 1 / 3],
-  ['ppo', { clip_low: 0.6, clip_high: 1.5 }, 0],
+  ['ppo', { clip_low: 0.8, clip_high: 0.28 }, 1 / 3],
+  ['ppo', { clip_low: 0.8, clip_high: 1.5 }, 0],
   // Whatever the advantage.
   ['cispo', { clip_low: 0.2, clip_high: 0.28 }, 2 / 3],
-  // The row's ratio is 1.
-  ['gspo', { clip_low: 0.01, clip_high: 0.01 }, 0],
+  // The row’s ratio is 2 to the power of -1/3: the bad token is clipped.
+  ['gspo', { clip_low: 0.01, clip_high: 0.01 }, 1 / 3],
+  ['gspo', { clip_low: 0.3, clip_high: 0.01 }, 0],
   ['dro', {}, 0],
 ] as const)('how often a clip is in force: %s with %j', (name, parameters, fraction) => {
   expect(summaryOf(name, parameters)['policy/clip_fraction']).toBeCloseTo(fraction, 12);
@@ -74,9 +76,10 @@ test('nothing is said of no tokens, and of what there is none of', () => {
 test('the value head: its squared error, and how often its clip is in force', () => {
   const valued = [
     { ...tokens[0], value: 0, valueTarget: 1, samplingValue: -0.5 },
-    { ...tokens[1], value: 0, valueTarget: 3, samplingValue: 0.5 },
+    { ...tokens[0], value: 0, valueTarget: -1, samplingValue: 0.5 },
+    { ...tokens[1], value: 0, valueTarget: 2, samplingValue: 0.5 },
   ] as readonly ScoredToken[];
   const summary = summaryOf('ppo', { value_coefficient: 1, value_clip: 0.2 }, [valued]);
-  expect([summary['value/error'], summary['value/clip_fraction']]).toEqual([5, 0.5]);
+  expect([summary['value/error'], summary['value/clip_fraction']]).toEqual([2, 2 / 3]);
   expect(summaryOf('ppo', { value_coefficient: 1 }, [valued])['value/clip_fraction']).toBe(0);
 });
