@@ -194,6 +194,25 @@ test('an optimiser that is busy is asked again; one that refuses stops a search,
   expect(models.requestsOf('task-model').length).toBeGreaterThan(before);
 });
 
+test('a model that is gone makes no prompt bad: the search stops, and ends where it would have once it is back', async () => {
+  const small = { algorithm: { type: 'gepa', maxRollouts: 66, proposals: 1 } } as const;
+  await using whole = await PlantedModels.start();
+  const undisturbed = await searched(whole, { ...small, dataDir: path.join(folder, 'whole') });
+  let isLocked = true;
+  await using models = await PlantedModels.start({
+    disturb: ({ model }) => {
+      const isOver = isLocked && model === 'task-model' && models.requestsOf('task-model').length > 18;
+      return isOver ? { status: 401, body: { error: { message: 'This key was revoked.' } } } : null;
+    },
+  });
+  const first = await searched(models, small);
+  expect(first.error).toMatchObject({ code: 'UPSTREAM_FAILED', message: expect.stringContaining('refused') });
+  isLocked = false;
+  const second = await searched(models, small, { resume: 'planted' });
+  expect(second.summary?.prompts?.versions).toEqual(undisturbed.summary?.prompts?.versions);
+  expect(second.summary?.prompts?.versions.length).toBeGreaterThan(1);
+});
+
 test('the embedded model can be asked too, and a search that finds nothing better says so', async () => {
   await using models = await PlantedModels.start();
   const outcome = await searched(models, {

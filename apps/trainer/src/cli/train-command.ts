@@ -8,7 +8,7 @@ import { storeHelp } from './store-option.ts';
 export function addTrainCommand(program: Command, options: ProgramOptions): void {
   program
     .command('train')
-    .description('Train the agent of a configuration file and measure it on held-out tasks before and after.')
+    .description('Make the agent of a configuration file better, by training its model or searching for prompts, and measure it.')
     .argument('[config]', 'the configuration file', 'agl.config.ts')
     .option('--resume <run>', 'go on with an interrupted run, from its last saved step')
     .option('--run <id>', 'the id of the new run, also the model name in the runtime')
@@ -30,7 +30,7 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
 
 const helpText = `
 Flags take the place of what the configuration file says. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime,
-AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
+AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
 Exit codes: 0 better, 1 not better or broken, 2 a wrong flag, key or task, 3 store, gateway, runtime or model gone (the
 run can be resumed), 130 stopped by Ctrl+C (likewise).`;
