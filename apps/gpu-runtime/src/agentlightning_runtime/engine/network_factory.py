@@ -111,7 +111,11 @@ def _with_lora(loaded: LoadedModel, lora: LoraSettings, seed: int) -> PreTrained
 
 
 def _checkpoint_layers(causal_lm: PreTrainedModel) -> None:
-    causal_lm.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if hasattr(causal_lm, "activation_checkpointing_enable"):
+        causal_lm.activation_checkpointing_enable({"use_reentrant": False})
+    else:
+        # Its name before version 5.
+        causal_lm.gradient_checkpointing_enable({"use_reentrant": False})
     for module in causal_lm.modules():
         if getattr(module, "gradient_checkpointing", False):
             # Only the layer itself: what is in it must not drop anything out.
