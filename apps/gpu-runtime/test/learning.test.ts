@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { traceFetch } from '@agentlightning/fetch';
@@ -32,13 +32,19 @@ if ('python' in environment) {
     async () => {
       const folder = mkdtempSync(path.join(tmpdir(), 'gpu-runtime-learning-'));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const flags = ['--model', 'tiny=random:llama-tiny', '--checkpoints', path.join(folder, 'checkpoints')];
-      const runtime = await startRuntime(python, flags);
+      const keys = { apiKey: 'key-of-trainers', inferenceApiKey: 'key-of-agents' };
+      const keyFiles = { training: path.join(folder, 'training-key'), inference: path.join(folder, 'inference-key') };
+      writeFileSync(keyFiles.training, keys.apiKey);
+      writeFileSync(keyFiles.inference, `${keys.inferenceApiKey}\n`);
+      const runtime = await startRuntime(python, [
+        ...['--model', 'tiny=random:llama-tiny', '--checkpoints', path.join(folder, 'checkpoints')],
+        ...['--api-key-file', keyFiles.training, '--inference-key-file', keyFiles.inference],
+      ]);
       onTestFinished(async () => void (await runtime.end('SIGTERM')));
       const config: TrainConfig<{ digit: string }> = {
         agent: sayDigit,
         tasks: { train: digits, test: digits },
-        runtime: { type: 'grpc', address: runtime.address },
+        runtime: { type: 'grpc', address: runtime.address, ...keys },
         algorithm: { type: 'grpo', groupSize: 16, learningRate: 3e-3, loss: 'importance_sampling' },
         sampling: { temperature: 1 },
         evaluation: { tasks: 10, rolloutsPerTask: 4 },

@@ -94,7 +94,12 @@ function overridesFrom(flags: TrainFlags): ConfigOverrides {
     runtime:
       flags.runtime === undefined
         ? undefined
-        : { type: 'grpc', address: flags.runtime, apiKey: process.env['AGL_RUNTIME_KEY'] },
+        : {
+            type: 'grpc',
+            address: flags.runtime,
+            apiKey: process.env['AGL_RUNTIME_KEY'],
+            inferenceApiKey: process.env['AGL_INFERENCE_KEY'],
+          },
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }

@@ -76,6 +76,7 @@ const runtimeSchema = z.discriminatedUnion('type', [
     address: z.string().min(1),
     model: z.string().optional(),
     apiKey: z.string().optional(),
+    inferenceApiKey: z.string().optional(),
     tls: tlsSchema.optional(),
     lora: loraSchema.optional(),
     tokenizerSha256: hashSchema.optional(),

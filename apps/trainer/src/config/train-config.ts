@@ -20,6 +20,8 @@ export type RuntimeConfig =
       readonly model?: string;
       /** The runtime's key. @default none */
       readonly apiKey?: string;
+      /** The key of the model API that the runtime names, for the gateway of this process. @default none */
+      readonly inferenceApiKey?: string;
       /** How the connection is encrypted. @default the system's authorities; nothing on this machine */
       readonly tls?: RuntimeTls;
       /** Trains LoRA on a frozen base instead of all weights; the runtime must be able to. @default all weights */

@@ -35,6 +35,7 @@ export async function openGateway(options: {
       baseUrl,
       model,
       agents,
+      apiKey: config.runtime.type === 'grpc' ? (config.runtime.inferenceApiKey ?? null) : null,
       names: name === null ? [] : [name],
     })),
     attemptTokens: config.attemptTokens,
