@@ -8,7 +8,9 @@ import { storeHelp } from './store-option.ts';
 export function addTrainCommand(program: Command, options: ProgramOptions): void {
   program
     .command('train')
-    .description('Make the agent of a configuration file better, by training its model or searching for prompts, and measure it.')
+    .description(
+      'Make the agent of a configuration file better, by training its model or searching for prompts, and measure it.',
+    )
     .argument('[config]', 'the configuration file', 'agl.config.ts')
     .option('--resume <run>', 'go on with an interrupted run, from its last saved step')
     .option('--run <id>', 'the id of the new run, also the model name in the runtime')

@@ -14,6 +14,11 @@ export interface ApoOptions {
   readonly criticismTasks?: number;
   /** On how many validation tasks the versions of a round are compared. @default 16 */
   readonly validationTasks?: number;
+  /**
+   * What the model that rewrites should know or heed, in words: what the agent is for, how long a prompt may be.
+   * @default nothing
+   */
+  readonly guidance?: string;
   /** Ends the search when the best version scores so much on the validation tasks, such as 1. @default never */
   readonly stopAtScore?: number;
   /** Of the model that criticises and rewrites: what varies makes branches differ. @default 1 */
@@ -38,6 +43,7 @@ const optionsObject = z.strictObject({
   temperature: z.number().min(0).exactOptional(),
   maxRollouts: count,
   maxOptimizerCalls: count,
+  guidance: z.string().exactOptional(),
   stopAtScore: z.number().exactOptional(),
 });
 
@@ -58,6 +64,7 @@ export function parseApoOptions(options: unknown): ApoSettings {
     temperature: 1,
     maxRollouts: null,
     maxOptimizerCalls: null,
+    guidance: '',
     stopAtScore: Number.POSITIVE_INFINITY,
     ...given,
   };

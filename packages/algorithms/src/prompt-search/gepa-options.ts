@@ -14,6 +14,11 @@ export interface GepaOptions {
   readonly reflectionTasks?: number;
   /** Whether versions that are best at different tasks are crossed. @default true */
   readonly merges?: boolean;
+  /**
+   * What the model that rewrites should know or heed, in words: what the agent is for, how long a prompt may be.
+   * @default nothing
+   */
+  readonly guidance?: string;
   /** Ends the search when the best version scores so much on the validation tasks, such as 1. @default never */
   readonly stopAtScore?: number;
   /** Of the model that reflects and rewrites. @default 1 */
@@ -28,6 +33,7 @@ const count = z.int().min(1).exactOptional();
 const optionsObject = z.strictObject({
   maxRollouts: count,
   maxOptimizerCalls: count,
+  guidance: z.string().exactOptional(),
   stopAtScore: z.number().exactOptional(),
   proposals: count,
   reflectionTasks: count,
@@ -44,5 +50,6 @@ export function parseGepaOptions(options: unknown): GepaSettings {
   const schema: z.ZodType<GepaOptions> = optionsObject;
   const given = parseOptions(schema, options, { what: 'algorithm gepa', keys: Object.keys(optionsObject.shape) });
   const defaults = { maxRollouts: 500, maxOptimizerCalls: null, proposals: 4, reflectionTasks: 3 };
-  return { ...defaults, merges: true, stopAtScore: Number.POSITIVE_INFINITY, temperature: 1, ...given };
+  const ends = { stopAtScore: Number.POSITIVE_INFINITY };
+  return { ...defaults, ...ends, guidance: '', merges: true, temperature: 1, ...given };
 }

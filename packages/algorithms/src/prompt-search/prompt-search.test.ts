@@ -87,6 +87,22 @@ describe.each(searches)('%s', (_, create, budget) => {
     if (solved !== undefined) expect(solved.score).toBe(1);
   });
 
+  test('tells its model what it is to heed, with every question', async () => {
+    const told: string[] = [];
+    const world = plantedWorld();
+    const ask: typeof world.ask = (messages, request) => {
+      told.push(messages.find(({ role }) => role === 'system')?.content ?? '');
+      return world.ask(messages, request);
+    };
+    const heed = { maxRollouts: 300, guidance: 'No prompt may be longer than a page.' };
+    await (create().name === 'apo' ? apo({ ...heed, beamWidth: 2, branchFactor: 2 }) : gepa(heed)).run({
+      ...world,
+      ask,
+    });
+    expect(told.length).toBeGreaterThan(3);
+    expect(told.filter((text) => !text.endsWith('\n\nNo prompt may be longer than a page.'))).toEqual([]);
+  });
+
   test('ends when it has what it was to find', async () => {
     const limits = { maxRollouts: 2500, stopAtScore: 0.6 };
     const search =

@@ -13,18 +13,26 @@ export interface UsedBudget {
   readonly optimizerCalls: number;
 }
 
+/** What a search may cost, and what every question of it says besides. */
+export interface SearchLimits extends PromptSearchBudget {
+  /** Empty for nothing. */
+  readonly guidance: string;
+}
+
 /** Counts what a search costs, and says when that is as much as it may. */
 export class SearchBudget {
   readonly #context: PromptSearchContext;
   readonly #maxRollouts: number;
   readonly #maxCalls: number;
+  readonly #guidance: string;
   #rollouts: number;
   #calls: number;
 
   /** @param used - what was used before, by a search that is gone on with */
-  constructor(context: PromptSearchContext, limits: PromptSearchBudget, used: UsedBudget | null) {
+  constructor(context: PromptSearchContext, limits: SearchLimits, used: UsedBudget | null) {
     this.#context = context;
     this.#maxRollouts = limits.maxRollouts ?? Number.MAX_SAFE_INTEGER;
+    this.#guidance = limits.guidance;
     this.#maxCalls = limits.maxOptimizerCalls ?? Number.MAX_SAFE_INTEGER;
     this.#rollouts = used?.rollouts ?? 0;
     this.#calls = used?.optimizerCalls ?? 0;
@@ -73,11 +81,18 @@ export class SearchBudget {
     return occasions.map((occasion) => {
       const ask = async (messages: readonly OptimizerMessage[], request: { occasion: string; temperature: number }) => {
         this.#calls += 1;
-        return await this.#context.ask(messages, request);
+        return await this.#context.ask(withGuidance(messages, this.#guidance), request);
       };
       return new Questions({ ask, occasion, left: each });
     });
   }
+}
+
+function withGuidance(messages: readonly OptimizerMessage[], guidance: string): readonly OptimizerMessage[] {
+  if (guidance === '') return messages;
+  return messages.map((message) =>
+    message.role === 'system' ? { ...message, content: `${message.content}\n\n${guidance}` } : message,
+  );
 }
 
 /** The questions that one place of a search may ask the optimiser model. */
