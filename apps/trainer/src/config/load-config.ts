@@ -32,7 +32,19 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
       remedy: 'Write `export default defineConfig({ … })`.',
     });
   }
-  return resolveRun({ ...config, ...overrides }, path.dirname(full));
+  return resolveRun({ ...config, ...overrides, ...otherRuntime(config, overrides) }, path.dirname(full));
+}
+
+/** Another address is no other model: what the file says of a runtime beside where it is, such as LoRA, stays. */
+function otherRuntime(config: object, { runtime }: ConfigOverrides): ConfigOverrides {
+  const own = 'runtime' in config ? config.runtime : undefined;
+  if (!isGrpc(own) || !isGrpc(runtime)) return {};
+  const given = Object.entries(runtime).filter(([, value]) => value !== undefined);
+  return { runtime: { ...own, ...Object.fromEntries(given) } };
+}
+
+function isGrpc(runtime: unknown): runtime is { readonly type: 'grpc' } {
+  return typeof runtime === 'object' && runtime !== null && 'type' in runtime && runtime.type === 'grpc';
 }
 
 async function importModule(file: string): Promise<Record<string, unknown>> {

@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from './load-config.ts';
+
+/** A configuration file with this runtime. */
+function fileWith(runtime: object): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'agl-config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'agl.config.mjs');
+  const rest = 'agent: () => 0, tasks: { train: [{}], test: [{}] }';
+  writeFileSync(file, `export default { ${rest}, runtime: ${JSON.stringify(runtime)} };\n`);
+  return file;
+}
+
+test('a runtime elsewhere trains the model that the file says, with the LoRA that the file says', async () => {
+  const file = fileWith({ type: 'grpc', address: 'here:1', model: 'small', lora: { rank: 8 }, apiKey: 'own' });
+  const config = await loadConfig(file, { runtime: { type: 'grpc', address: 'there:2', apiKey: undefined } });
+  expect(config).toMatchObject({
+    runtime: { type: 'grpc', address: 'there:2', model: 'small', lora: { rank: 8 }, apiKey: 'own' },
+  });
+});
+
+test('a runtime elsewhere takes the place of the embedded one', async () => {
+  const config = await loadConfig(fileWith({ type: 'embedded', model: 'tiny-chat' }), {
+    runtime: { type: 'grpc', address: 'there:2' },
+  });
+  expect(config).toMatchObject({ runtime: { type: 'grpc', address: 'there:2' } });
+  expect('runtime' in config && config.runtime).not.toHaveProperty('model');
+});
