@@ -8,6 +8,7 @@ import {
 } from '@bufbuild/protobuf';
 import type { GenService, GenServiceMethods } from '@bufbuild/protobuf/codegenv2';
 import {
+  type handleBidiStreamingCall,
   type handleClientStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -30,7 +31,7 @@ export type Handler<TMethod> = TMethod extends {
       ? (messages: AsyncIterable<MessageShape<TInput>>) => Promise<MessageInitShape<TOutput>>
       : TKind extends 'server_streaming'
         ? (request: MessageShape<TInput>, signal: AbortSignal) => AsyncIterable<MessageInitShape<TOutput>>
-        : never
+        : (messages: AsyncIterable<MessageShape<TInput>>) => AsyncIterable<MessageInitShape<TOutput>>
   : never;
 
 /** The server's side of a service. */
@@ -85,7 +86,13 @@ function bindMethod(
       return bindUnary(method, handler as (request: Message) => Promise<MessageInit>, environment);
     case 'client_streaming':
       return bindUpload(method, handler as (messages: AsyncIterable<Message>) => Promise<MessageInit>, environment);
-    default:
+    case 'bidi_streaming':
+      return bindDialogue(
+        method,
+        handler as (messages: AsyncIterable<Message>) => AsyncIterable<MessageInit>,
+        environment,
+      );
+    case 'server_streaming':
       return bindDownload(
         method,
         handler as (request: Message, signal: AbortSignal) => AsyncIterable<MessageInit>,
@@ -140,6 +147,28 @@ function bindDownload(
       environment.authorize(call.metadata);
       call.sendMetadata(new Metadata());
       for await (const message of handler(call.request, gone.signal)) {
+        if (gone.signal.aborted) return;
+        if (!call.write(create(method.output, message))) await drained(call, gone.signal);
+      }
+      call.end();
+    } catch (error) {
+      if (!gone.signal.aborted) call.emit('error', environment.toServiceError(error));
+    }
+  };
+}
+
+function bindDialogue(
+  method: DescMethod,
+  handler: (messages: AsyncIterable<Message>) => AsyncIterable<MessageInit>,
+  environment: HandlerEnvironment,
+): handleBidiStreamingCall<Message, Message> {
+  return async (call) => {
+    const gone = new AbortController();
+    for (const event of ['cancelled', 'error', 'close'] as const) call.on(event, () => gone.abort());
+    try {
+      environment.authorize(call.metadata);
+      const messages: AsyncIterable<Message> = call.iterator({ destroyOnReturn: false });
+      for await (const message of handler(messages)) {
         if (gone.signal.aborted) return;
         if (!call.write(create(method.output, message))) await drained(call, gone.signal);
       }

@@ -6,6 +6,7 @@ import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.
 import { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
+import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
 import { bindService, type HandlerEnvironment, type ServiceBinding } from '../grpc/service-handlers.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { defaultRuntimeLimits, maxMessageBytes, type RuntimeLimits } from '../runtime-limits.ts';
@@ -14,6 +15,7 @@ import { sha256 } from '../wire/sha256.ts';
 import type { RuntimeEngine } from './engine.ts';
 import { healthHandlers } from './health-service.ts';
 import { inferenceHandlers } from './inference-service.ts';
+import { reflectionHandlers } from './reflection-service.ts';
 import { RuntimeHost } from './runtime-host.ts';
 import { runtimeHandlers } from './runtime-service.ts';
 import { assertGuarded, type ServerTls, serverCredentials } from './server-credentials.ts';
@@ -100,10 +102,12 @@ function bindings(host: RuntimeHost, stopping: AbortSignal, apiKey: string | und
     toServiceError,
   };
   const open: HandlerEnvironment = { authorize: () => {}, toServiceError };
+  const services = [RuntimeService, TrainingService, InferenceService, Health, ServerReflection];
   return [
     bindService(RuntimeService, runtimeHandlers(host, stopping), guarded),
     bindService(TrainingService, trainingHandlers(host), guarded),
     bindService(InferenceService, inferenceHandlers(host), guarded),
+    bindService(ServerReflection, reflectionHandlers(services), guarded),
     bindService(Health, healthHandlers(host, stopping), open),
   ];
 }
