@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -73,7 +73,14 @@ export async function preparePython({
     if (!existsSync(python)) throw error;
     await rm(made, { recursive: true, force: true });
   });
+  await removeOthers(cacheFolder, fingerprint);
   return { python };
+}
+
+/** Environments of earlier requirements: with torch, each is a gigabyte or more. */
+async function removeOthers(cacheFolder: string, fingerprint: string): Promise<void> {
+  const others = (await readdir(cacheFolder)).filter((name) => /^[0-9a-f]{12}$/.test(name) && name !== fingerprint);
+  await Promise.all(others.map((name) => rm(join(cacheFolder, name), { recursive: true, force: true })));
 }
 
 async function install([program = '', ...args]: readonly string[]): Promise<void> {

@@ -62,6 +62,8 @@ const steps: readonly Step[] = [
     name: 'python',
     description: 'the Python packages, for the tests',
     command: ['node', 'tools/prepare-python.ts'],
+    // torch is large, and a line may be slow.
+    timeoutMs: 40 * 60_000,
     remark: /agentlightning \S+|not run: .*/,
   }),
   gpuRuntimeStep,

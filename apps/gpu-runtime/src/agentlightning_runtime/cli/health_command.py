@@ -37,7 +37,8 @@ def run_health(flags: argparse.Namespace) -> int:
         with channel:
             answer = check(health_pb2.HealthCheckRequest(), timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
-        sys.stderr.write(f"No answer from {flags.address}: {error}\n")
+        why = error.details() if isinstance(error, grpc.Call) else str(error)
+        sys.stderr.write(f"No answer from {flags.address}: {why}\n")
         return 1
     is_serving = answer.status == health_pb2.HealthCheckResponse.SERVING
     print("serving" if is_serving else "not serving")
