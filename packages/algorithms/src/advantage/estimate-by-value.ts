@@ -91,7 +91,7 @@ function emptyEstimate(row: TrajectoryRow, scores: ScoresByRow): EstimatedRow {
   const critic = scores.get(row)?.critic ?? null;
   return {
     row,
-    values: critic === null ? new Float64Array(tokens) : Float64Array.from(critic),
+    values: critic === null ? new Float64Array(tokens) : new Float64Array(critic),
     advantages: new Float64Array(tokens),
     isTrained: new Uint8Array(tokens).fill(1),
   };

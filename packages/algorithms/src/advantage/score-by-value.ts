@@ -3,9 +3,8 @@ import type { RowColumns } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import { type EstimatedRow, estimateByValue, type ValueScoring } from './estimate-by-value.ts';
 import { placedTurns } from './placed-turns.ts';
-import { mean, standardDeviation } from './sample-statistics.ts';
 import type { ScoredTrajectories } from './score-trajectories.ts';
-import { whiteningByTokens } from './whiten-by-tokens.ts';
+import { type TokenStatistics, tokenStatistics } from './token-statistics.ts';
 
 /** Trajectories with an advantage for each token. */
 export interface ValuedTrajectories extends ScoredTrajectories {
@@ -34,9 +33,8 @@ export function scoreByValue(
 ): ValuedTrajectories {
   const rewarded = trajectories.filter((trajectory) => isRewarded(trajectory, scoring));
   const rows = rewarded.flatMap((trajectory) => estimateByValue(trajectory, scores, scoring));
-  const tokens = rows.flatMap(trainedTokens);
-  const advantages = tokens.map(({ advantage }) => advantage);
-  const whiten = scoring.gae.whiten === false ? identity : whitening(advantages);
+  const statistics = tokenStatistics(rows);
+  const whiten = scoring.gae.whiten === false ? identity : whitening(statistics);
   const columns = new Map(rows.map((row) => [row.row, columnsOf(row, whiten)]));
   return {
     scored: rewarded.map((trajectory) => ({
@@ -47,7 +45,7 @@ export function scoreByValue(
     singletonGroups: 0,
     constantGroups: 0,
     columns,
-    metrics: valueMetrics(tokens),
+    metrics: valueMetrics(statistics),
   };
 }
 
@@ -56,50 +54,48 @@ function isRewarded({ reward, rows }: Trajectory, { rewards }: ValueScoring): bo
   return rewards === 'per-turn' && rows.some((row) => row.trained.some((turn) => turn.reward !== null));
 }
 
-interface ValuedToken {
-  readonly value: number;
-  readonly advantage: number;
-}
-
-function trainedTokens({ values, advantages, isTrained }: EstimatedRow): readonly ValuedToken[] {
-  return [...isTrained].flatMap((trained, token) =>
-    trained === 0 ? [] : [{ value: values[token] ?? 0, advantage: advantages[token] ?? 0 }],
-  );
-}
-
 function columnsOf({ values, advantages, isTrained }: EstimatedRow, whiten: (value: number) => number): RowColumns {
   return {
-    advantages: Float32Array.from(advantages, whiten),
-    valueTargets: Float32Array.from(advantages, (advantage, token) => advantage + (values[token] ?? 0)),
-    samplingValues: Float32Array.from(values),
-    ...(isTrained.includes(0) ? { weightFactors: Float32Array.from(isTrained) } : {}),
+    advantages: new Float32Array(advantages.map(whiten)),
+    valueTargets: new Float32Array(advantages.map((advantage, token) => advantage + (values[token] ?? 0))),
+    samplingValues: new Float32Array(values),
+    ...(isTrained.includes(0) ? { weightFactors: new Float32Array(isTrained) } : {}),
   };
 }
 
 /** What a turn's tokens have on average: says that it is trained on, and is what the metrics of a step are about. */
 function meansOfTurns(row: TrajectoryRow, advantages: Float32Array = new Float32Array()): readonly number[] {
-  return placedTurns(row).map(({ from, to }) => mean([...advantages.subarray(from, to)]));
+  return placedTurns(row).map(({ from, to }) => {
+    const sum = advantages.subarray(from, to).reduce((total, advantage) => total + advantage, 0);
+    return sum / (to - from);
+  });
 }
 
-/** Equal advantages say nothing, and are all 0 then. */
-function whitening(advantages: readonly number[]): (value: number) => number {
-  if (advantages.length < 2) return identity;
-  return whiteningByTokens(advantages.map((value) => ({ value, trainedTokens: 1 })));
+/** Below it, the variance counts as this: as in the whitening of the other estimators. */
+const epsilon = 1e-8;
+
+/** To mean 0 and variance 1 over tokens. Equal advantages say nothing; rounding must not make them say something. */
+function whitening({ tokens, meanAdvantage, advantageVariance }: TokenStatistics): (value: number) => number {
+  if (tokens < 2) return identity;
+  if (advantageVariance < roundingVariance) return () => 0;
+  const scale = 1 / Math.sqrt(advantageVariance + epsilon);
+  return (value) => (value - meanAdvantage) * scale;
 }
+
+/** What sums of a million equal numbers may be off by, squared. */
+const roundingVariance = 1e-18;
 
 function identity(value: number): number {
   return value;
 }
 
-function valueMetrics(tokens: readonly ValuedToken[]): Readonly<Record<string, number>> {
-  if (tokens.length === 0) return {};
-  const deviation = standardDeviation(tokens.map(({ advantage }) => advantage));
-  const targets = tokens.map(({ value, advantage }) => value + advantage);
-  const variance = standardDeviation(targets) ** 2;
+function valueMetrics(statistics: TokenStatistics): Readonly<Record<string, number>> {
+  const { tokens, advantageVariance, targetVariance, meanValue, meanTarget } = statistics;
+  if (tokens === 0) return {};
   return {
-    'advantage/std': deviation,
-    'value/mean': mean(tokens.map(({ value }) => value)),
-    'value/target_mean': mean(targets),
-    ...(variance > 0 ? { 'value/explained_variance': 1 - deviation ** 2 / variance } : {}),
+    'advantage/std': Math.sqrt(advantageVariance),
+    'value/mean': meanValue,
+    'value/target_mean': meanTarget,
+    ...(targetVariance > 0 ? { 'value/explained_variance': 1 - advantageVariance / targetVariance } : {}),
   };
 }
