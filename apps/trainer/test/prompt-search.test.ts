@@ -88,6 +88,13 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
     expect(version).toBeGreaterThan(1);
     const first = await store.getResources('planted-v0');
     expect(first.resources['doing']).toMatchObject({ template: 'You do what you are asked to do.\n{request}' });
+    const metrics = await store.queryMetrics('planted');
+    expect(metrics.map(({ step, values }) => [`v${step}`, values['validation/score']])).toEqual(
+      prompts?.versions.map(({ version, score }) => [version, score]),
+    );
+    const { items: tried } = await store.queryRollouts({ runId: 'planted', modeIn: ['train'], limit: 1 });
+    // Which tasks were drawn, and for what, is on record.
+    expect(tried[0]?.metadata).toMatchObject({ occasion: expect.stringMatching(/^iteration-/), phase: 'train' });
     expect((await store.queryRollouts({ runId: 'planted', statusIn: ['succeeded'] })).total).toBe(prompts?.rollouts);
   });
   const file = JSON.parse(readFileSync(prompts?.file ?? '', 'utf8'));

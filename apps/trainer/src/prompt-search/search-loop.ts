@@ -1,4 +1,11 @@
-import { AgentLightningError, type JudgedPrompts, type PromptSearchResult, systemClock } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type JudgedPrompts,
+  type MetricPoint,
+  type PromptSearchResult,
+  type PromptSearchStanding,
+  systemClock,
+} from '@agentlightning/core';
 import type { StoredEvaluation } from '../loop/run-state.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { askOptimizer } from './ask-optimizer.ts';
@@ -28,7 +35,7 @@ export async function searchLoop(session: SearchSession): Promise<TrainingSummar
   const { before: origin, after } = await outcome(session, { first, best, before });
   const file = promptsFileOf(config, run.runId);
   await writePromptsFile(file, { run, config, state: { ...record.state, before: origin, after } });
-  await record.change({ before: origin, after }, 'finished');
+  await record.change({ before: origin, after }, { status: 'finished' });
   const seconds = (systemClock.now() - startedMs) / 1000;
   return summariseSearch({ run, config, state: record.state, seconds });
 }
@@ -60,7 +67,8 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
       const { rollouts, optimizerCalls, history } = standing;
       await resources.publish(history, standing.best);
       const found = { versions: history, best: standing.best.version };
-      await record.change({ ...found, search: state, replies: {}, spent: { rollouts, optimizerCalls } });
+      const metrics = versionMetrics(session, standing);
+      await record.change({ ...found, search: state, replies: {}, spent: { rollouts, optimizerCalls } }, { metrics });
     },
     onCandidate: (candidate) => progress.judged(candidate),
     signal,
@@ -70,6 +78,26 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
   if (ended === null) throw new AgentLightningError({ code: 'CANCELLED', message: 'the search was stopped' });
   await record.change({ ended, best: result.best.version, versions: result.history });
   return result;
+}
+
+/** A point for each version that is new, at its number. */
+function versionMetrics(
+  { run, record }: SearchSession,
+  { history, best, rollouts, optimizerCalls }: PromptSearchStanding,
+): readonly MetricPoint[] {
+  const known = record.state.versions.length;
+  return history.slice(known).map(({ score, scoredTasks }, index) => ({
+    runId: run.runId,
+    step: known + index,
+    timeMs: systemClock.now(),
+    values: {
+      ...(score === null ? {} : { 'validation/score': score }),
+      ...(best.score === null ? {} : { 'validation/best_score': best.score }),
+      'validation/tasks': scoredTasks,
+      'search/rollouts': rollouts,
+      'search/optimizer_calls': optimizerCalls,
+    },
+  }));
 }
 
 /** Before and after on the same tasks; of a search that found nothing better, both are the same. */

@@ -1,6 +1,12 @@
-import type { Run, RunStatus, Store } from '@agentlightning/core';
+import type { MetricPoint, Run, RunStatus, Store } from '@agentlightning/core';
 import type { RunLease } from '../loop/run-lease.ts';
 import { type SearchRunState, writeSearchState } from './search-run-state.ts';
+
+/** What is written in one transaction with a change. */
+export interface AlsoWritten {
+  readonly status?: RunStatus;
+  readonly metrics?: readonly MetricPoint[];
+}
 
 /** Where a search stands, in this process and in the store. Changes are written one after the other. */
 export class SearchRecord {
@@ -26,17 +32,17 @@ export class SearchRecord {
     return this.#state;
   }
 
-  /** Resolves when the change is in the store. */
-  async change(change: Partial<SearchRunState>, status?: RunStatus): Promise<void> {
+  /** Resolves when the change is in the store, with what goes with it. */
+  async change(change: Partial<SearchRunState>, also: AlsoWritten = {}): Promise<void> {
     this.#state = { ...this.#state, ...change };
-    const write = this.#written.then(() => this.#write(status));
+    const write = this.#written.then(() => this.#write(also));
     this.#written = write.catch(() => undefined);
     await write;
   }
 
-  async #write(status: RunStatus | undefined): Promise<void> {
+  async #write({ status, metrics }: AlsoWritten): Promise<void> {
     await this.#lease.renew();
     const state = writeSearchState(this.#state);
-    await this.#store.updateRun(this.#runId, { ...(status === undefined ? {} : { status }), state });
+    await this.#store.updateRun(this.#runId, { ...(status === undefined ? {} : { status }), state }, metrics);
   }
 }
