@@ -172,3 +172,14 @@ def test_step_is_the_papers(tmp_path: Path) -> None:
         assert result.step == step
     for name, weight in model.weights.items():
         assert np.abs(weight.detach().double().numpy() - expected[name]).max() < 2e-5
+
+
+def test_batch_without_weight_has_a_gradient_of_zero_and_a_step_is_taken_with_it(tmp_path: Path) -> None:
+    model = make(tmp_path)
+    nothing = Batch([replace(datum, weights=np.zeros_like(datum.weights)) for datum in a_batch().data])
+    before = {name: weight.detach().clone() for name, weight in model.weights.items()}
+    result = model.forward_backward(nothing, a_loss("ppo"), no_progress)
+    assert (result.loss, result.trained_tokens) == (0.0, 0)
+    step = model.optim_step(AdamParameters(learning_rate=0.01))
+    assert (step.step, step.gradient_norm, step.is_skipped) == (1, 0.0, False)
+    assert all(torch.equal(weight, before[name]) for name, weight in model.weights.items())

@@ -30,11 +30,6 @@ class Adam:
         self._weights = weights
         self._optimizer = torch.optim.AdamW(weights.values(), lr=0.0, fused=True)
 
-    @property
-    def has_gradients(self) -> bool:
-        """Whether any gradient is accumulated."""
-        return any(weight.grad is not None for weight in self._weights.values())
-
     @torch.no_grad()
     def gradient_norm(self) -> float:
         """The global 2-norm of the gradients, in float32; not finite as soon as one gradient is not."""

@@ -39,6 +39,7 @@ class BaseModel:
     device: torch.device
     dtype: torch.dtype
     _loaded: LoadedModel | None = field(default=None, repr=False)
+    _info: BaseModelInfo | None = field(default=None, repr=False)
 
     def load(self) -> LoadedModel:
         """The weights, on the device; loaded when asked the first time.
@@ -56,6 +57,11 @@ class BaseModel:
 
     def info(self) -> BaseModelInfo:
         """What the capabilities tell of it."""
+        if self._info is None:
+            self._info = self._describe()
+        return self._info
+
+    def _describe(self) -> BaseModelInfo:
         loaded = self.load()
         config = loaded.causal_lm.config
         return BaseModelInfo(

@@ -20,7 +20,7 @@ from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
 from agentlightning_runtime.engine.weight_export import export_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from torch import Tensor
@@ -83,6 +83,7 @@ class TorchModel:
         self._step = 0
         self._policy_version = 0
         self._is_corrupted = False
+        self._has_pending_gradients = False
         self._trainable = sum(weight.numel() for weight in self.weights.values())
         self._served = dataclasses.replace(parts.served, export=self._export_for_serving)
         parts.inference.serve(self._served, 0)
@@ -107,12 +108,15 @@ class TorchModel:
             message = "value_coefficient is not 0, and the model has no value head"
             raise EngineError(EngineErrorReason.INVALID, message, field="loss.parameters.value_coefficient")
         try:
-            return self._passes.forward_backward(batch, loss, progress)
+            result = self._passes.forward_backward(batch, loss, progress)
         except BaseException as error:
-            self._adam.clear_gradients()
+            self.discard_gradients()
             if isinstance(error, EngineError):
                 error.gradients_discarded = True
             raise
+        # Also when nothing in it had weight: its gradient is zero, and a step with it is a step.
+        self._has_pending_gradients = True
+        return result
 
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
         """Log-probabilities (and values) of the trained tokens; touches no gradient."""
@@ -126,7 +130,7 @@ class TorchModel:
         Raises:
             EngineError: PRECONDITION when there are none.
         """
-        if not self._adam.has_gradients:
+        if not self._has_pending_gradients:
             raise EngineError(
                 EngineErrorReason.PRECONDITION,
                 "There are no gradients to take a step with",
@@ -140,13 +144,14 @@ class TorchModel:
             with self._corrupted_when_it_fails():
                 self._adam.step(adam, norm)
             self._step += 1
-        self._adam.clear_gradients()
+        self.discard_gradients()
         metrics = {"optimizer/seconds": time.perf_counter() - started, **memory_gauges(self.parts.settings.device)}
         return StepResult(self._step, norm, is_skipped, metrics)
 
     def discard_gradients(self) -> None:
         """Clears the accumulator without a step."""
         self._adam.clear_gradients()
+        self._has_pending_gradients = False
 
     def publish_weights(self) -> Endpoint:
         """Makes the current weights the ones the endpoint serves; the policy version rises by one."""
@@ -161,7 +166,7 @@ class TorchModel:
         Raises:
             EngineError: PRECONDITION while gradients wait for a step.
         """
-        if self._adam.has_gradients:
+        if self._has_pending_gradients:
             raise EngineError(
                 EngineErrorReason.PRECONDITION,
                 "A checkpoint cannot hold gradients that wait for a step",
@@ -187,7 +192,7 @@ class TorchModel:
             message = f'The checkpoint "{uri}" is of {facts.shape}; this model is {self._shape()}'
             raise EngineError(EngineErrorReason.INVALID, message, field="uri")
         tensors = self.parts.checkpoints.tensors(uri)
-        self._adam.clear_gradients()
+        self.discard_gradients()
         with self._corrupted_when_it_fails():
             for name, weight in self.weights.items():
                 weight.data.copy_(shard_like(tensors.weights[name], weight))
@@ -219,18 +224,21 @@ class TorchModel:
             step, weights = self._step, self._whole_weights()
         if self.parts.ranks.index > 0:
             return step
-        export_weights(
-            self.parts.base.load(),
-            weights,
-            self.parts.lora,
-            export_format=export_format,
-            base_source=self.parts.base.source,
-            directory=directory,
-        )
+        self._write(weights, export_format, directory)
         return step
 
     def _export_for_serving(self, directory: Path) -> None:
-        self.export_weights("", "safetensors" if self.parts.lora is None else "peft", directory)
+        """Writes the module that is served: this process has it whole, and asks nothing of the others."""
+        served = self.parts.served.causal_lm.named_parameters()
+        weights = {f"causal_lm.{name}": weight.detach() for name, weight in served if weight.requires_grad}
+        self._write(weights, "safetensors" if self.parts.lora is None else "peft", directory)
+
+    def _write(self, weights: Mapping[str, Tensor], export_format: ExportFormat, directory: Path) -> None:
+        parts = self.parts
+        source = parts.base.source
+        export_weights(
+            parts.base.load(), weights, parts.lora, export_format=export_format, base_source=source, directory=directory
+        )
 
     def endpoint(self) -> Endpoint:
         """Where the model is served."""
