@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { policyGradientRecipe } from '@agentlightning/algorithms';
 import type { Run, Store } from '@agentlightning/core';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -136,6 +137,15 @@ test('gives the model a value head for an algorithm that needs one, asks it and 
     expect(step['value/error']).toBeGreaterThan(0);
     for (const name of stepMetricNames) expect(step[name], name).toSatisfy(Number.isFinite);
   }
+});
+
+test('trains with an algorithm of one’s own, and records its name', { timeout: timeoutMs }, async () => {
+  const bold = policyGradientRecipe('bold', { groupSize: 2, learningRate: 1e-2, clipHigh: 0.4 });
+  const { events, error } = await trainSmall(smallTrainer(folder, { algorithm: { type: 'custom', algorithm: bold } }));
+  expect(error).toBeNull();
+  expect(events.find((event) => event.type === 'started')).toMatchObject({ algorithm: 'bold' });
+  expect(stepsOf(events, 'checkpointed')).toEqual([0, 1]);
+  expect((await runOf(events)).config['algorithm']).toEqual({ type: 'custom' });
 });
 
 test('an evaluation whose rollouts all failed is no measurement, and is made again', {
