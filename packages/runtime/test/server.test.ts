@@ -141,6 +141,18 @@ describe('an engine that fails', () => {
     expect(await model.state()).toMatchObject({ isCorrupted: false, policyVersion: 1 });
   });
 
+  it('has no more models at a time than it says, until one is unloaded', async () => {
+    const { connect, model: makeModel } = await serveGatedRuntime({}, { maxModels: 1 });
+    const runtime = await connect();
+    const first = await makeModel(runtime);
+    const second = () => runtime.createModel({ baseModel: 'bag', modelId: 'second', seed: 1 });
+    await expect(second()).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+    await expect(second()).rejects.toThrow('at most 1');
+    expect(await makeModel(await connect())).toMatchObject({ modelId: first.modelId });
+    await (await makeModel(await connect())).unload();
+    expect(await (await second()).state()).toMatchObject({ step: 0 });
+  });
+
   it('can make a model at the second try', async () => {
     const { engine, connect, model: makeModel } = await serveGatedRuntime();
     const runtime = await connect();

@@ -5,6 +5,7 @@ import { onTestFinished } from 'vitest';
 import {
   type ConnectRuntimeOptions,
   connectRuntime,
+  type EngineCapabilities,
   type RuntimeConnection,
   type RuntimeModel,
   type RuntimeServer,
@@ -25,9 +26,12 @@ export interface ServedRuntime {
 }
 
 /** Serves until the test is finished. */
-export async function serveGatedRuntime(options: Partial<ServeRuntimeOptions> = {}): Promise<ServedRuntime> {
+export async function serveGatedRuntime(
+  options: Partial<ServeRuntimeOptions> = {},
+  capabilities: Partial<EngineCapabilities> = {},
+): Promise<ServedRuntime> {
   const directory = await mkdtemp(join(tmpdir(), 'runtime-'));
-  const engine = new GatedEngine(directory);
+  const engine = new GatedEngine(directory, capabilities);
   const server = await serveRuntime({ engine, ...options });
   onTestFinished(async () => {
     engine.open();

@@ -50,9 +50,12 @@ describe('a call policy', () => {
     await expect(running).rejects.toThrow('host:1');
   });
 
-  it('waits for a full queue as long as it is told, beyond any time to reconnect', async () => {
+  it.each([
+    ['a full queue', ErrorReason.QUEUE_FULL],
+    ['an engine that is away', ErrorReason.ENGINE_UNAVAILABLE],
+  ])('waits for %s as long as it is told, beyond any time to reconnect', async (_what, reason) => {
     const clock = new ManualClock();
-    const full = answered(ErrorReason.QUEUE_FULL, 900);
+    const full = answered(reason, 900);
     const { call, tries } = failing(full, full, full);
     const running = policyOn(clock).run(call);
     await clock.advance(899);

@@ -1,6 +1,6 @@
 import { AgentLightningError, NotFoundError, ValidationError } from '@agentlightning/core';
 import { describe, expect, it } from 'vitest';
-import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { ErrorCategory, ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
 import { classifyCallError, toServiceError } from './grpc-error.ts';
@@ -17,14 +17,29 @@ describe('an error on the wire', () => {
       nextSequence: 0,
       retryAfterMs: 20,
       gradientsDiscarded: true,
+      memory: { tokens: 9_000, maxTokensSeenOk: 0 },
+      staleness: { versionLag: 3, maxVersionLag: 0 },
+      remedy: 'what to do',
     });
     const sent = Object.assign(new Error('status'), toServiceError(thrown));
     const caught = classifyCallError(sent);
     expect(caught.kind).toBe('answered');
     const { code, message, field, datumIndex, nextSequence, retryAfterMs, gradientsDiscarded } = thrown;
-    const same = { code, message, field, datumIndex, nextSequence, retryAfterMs, gradientsDiscarded, reason };
+    const { memory, staleness, category, remedy } = thrown;
+    const places = { field, datumIndex, nextSequence, retryAfterMs };
+    const same = { code, message, reason, ...places, gradientsDiscarded, memory, staleness, category, remedy };
     expect(caught.error).toMatchObject(same);
     expect(sent.code).not.toBe(0);
+  });
+
+  it('says how many tokens were too many for the memory, and whose fault what is', () => {
+    const details = { tokens: 9_000, maxTokensSeenOk: 6_000 };
+    const thrown = new AgentLightningError({ code: 'RESOURCE_EXHAUSTED', message: 'no memory', details });
+    const failure = toFailure(thrown);
+    expect(failure).toMatchObject({ reason: ErrorReason.OUT_OF_MEMORY, numTokens: 9_000, maxTokensSeenOk: 6_000 });
+    expect(failure.category).toBe(ErrorCategory.SERVER);
+    expect(fromFailure(failure)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', memory: details, category: 'server' });
+    expect(toFailure(new NotFoundError('Checkpoint', 'x')).category).toBe(ErrorCategory.USER);
   });
 
   it.each([

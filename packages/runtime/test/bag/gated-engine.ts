@@ -20,12 +20,14 @@ export class GatedEngine implements RuntimeEngine {
   /** Batches that have been started. */
   started = 0;
   readonly #directory: string;
+  readonly #capabilities: EngineCapabilities;
   #gate: Promise<void> = Promise.resolve();
   #open: () => void = () => {};
   #whenStarted: (() => void)[] = [];
 
-  constructor(directory: string) {
+  constructor(directory: string, capabilities: Partial<EngineCapabilities> = {}) {
     this.#directory = directory;
+    this.#capabilities = { ...bagCapabilities, ...capabilities };
   }
 
   /** Makes batches wait when they start. */
@@ -52,7 +54,7 @@ export class GatedEngine implements RuntimeEngine {
   }
 
   capabilities(): EngineCapabilities {
-    return bagCapabilities;
+    return this.#capabilities;
   }
 
   async createModel(options: CreateModelOptions): Promise<GatedModel> {
