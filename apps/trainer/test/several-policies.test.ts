@@ -9,6 +9,7 @@ import {
   withAgent,
 } from '@agentlightning/core';
 import { traceFetch } from '@agentlightning/fetch';
+import { serveGateway } from '@agentlightning/gateway';
 import type { Agent } from '@agentlightning/runner';
 import { connectRuntime } from '@agentlightning/runtime';
 import { startCpuRuntime } from '@agentlightning/runtime-cpu';
@@ -272,6 +273,33 @@ test('a run of several policies goes on with each of them where it was', { timeo
     code: 'CONFIG',
     message: expect.stringMatching(/policies was main .*, critic .* and is now main/),
   });
+});
+
+test('a gateway that runs elsewhere says by its upstreams who answers', { timeout: timeoutMs }, async () => {
+  const store = await openStore(path.join(folder, 'elsewhere.db'));
+  onTestFinished(() => store.close());
+  const gateway = await serveGateway({
+    store,
+    upstream: [
+      { baseUrl: server.inferenceUrl, model: 'elsewhere-main' },
+      { baseUrl: server.inferenceUrl, model: 'elsewhere-teller', agents: ['teller'] },
+    ],
+  });
+  onTestFinished(() => gateway.close());
+  const { metrics } = await train(
+    'elsewhere',
+    { main: {}, teller: { agents: ['teller'] } },
+    {
+      ...small,
+      agent: team,
+      steps: 1,
+      gatewayUrl: gateway.url,
+      store: { url: `sqlite:${path.join(folder, 'elsewhere.db')}` },
+    },
+  );
+  expect(metrics).toMatchObject([
+    { 'main/calls/untrainable/other_model': 8, 'teller/calls/untrainable/other_model': 8 },
+  ]);
 });
 
 test('a policy that answers no call is warned of once, with who did call', { timeout: timeoutMs }, async () => {
