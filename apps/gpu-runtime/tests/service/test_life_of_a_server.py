@@ -149,7 +149,7 @@ def test_no_more_models_than_there_is_room_for() -> None:
             for name in ("a", "b", "c"):
                 await bench.open_model(name)
             refusal = await bench.client.refusal(bench.client.call("CreateModel", bench.create_request("d")))
-            assert refusal.reason == error_pb2.ERROR_REASON_QUEUE_FULL
+            assert refusal.reason == error_pb2.ERROR_REASON_PRECONDITION
             assert "Unload" in refusal.remedy
 
     asyncio.run(play())

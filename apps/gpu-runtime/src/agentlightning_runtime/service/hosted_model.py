@@ -195,7 +195,10 @@ class HostedModel:
 
     def tell_moves(self) -> None:
         """Puts operations that wait and have moved up among the changes."""
-        for record in list(self._records.values()):
+        # What has run waits no more, and there is much of it.
+        last = self.next_seq + self._surroundings.reorder_window
+        waiting = (self._records.get(seq) for seq in range(self._next_to_run, last))
+        for record in [record for record in waiting if record is not None]:
             before = (record.queue_position, record.queue_reason)
             self._place(record)
             if record.is_waiting and before != (record.queue_position, record.queue_reason):
@@ -238,6 +241,7 @@ class HostedModel:
                     LOG.exception("Operation %d of model %s failed unexpectedly", record.seq, self.model_id)
                 record.fail(error, self._now())
             self.changes.append(record)
+            LOG.info("%s", record.summary())
         if not record.adds_gradients:
             return
         if record.state == operation_pb2.OPERATION_STATE_SUCCEEDED:
@@ -258,7 +262,9 @@ class HostedModel:
         elif record.queue_position > 0:
             record.queue_reason = operation_pb2.QUEUE_REASON_EARLIER_OPERATION
         else:
-            record.queue_reason = operation_pb2.QUEUE_REASON_ENGINE_BUSY
+            is_busy = self._surroundings.thread.turns.locked()
+            busy, ready = operation_pb2.QUEUE_REASON_ENGINE_BUSY, operation_pb2.QUEUE_REASON_UNSPECIFIED
+            record.queue_reason = busy if is_busy else ready
 
     def _forget_old_results(self) -> None:
         """Operation 0 stays: finding the model again asks for it."""

@@ -158,6 +158,15 @@ class OperationRecord:
             message.queue_reason = self.queue_reason
         return message
 
+    def summary(self) -> str:
+        """One line for the log."""
+        request = self.fingerprint.partition(" ")[0].rpartition(".")[2] or "CreateModel"
+        kind = request.removesuffix("Request").removesuffix("Header")
+        state = OperationState.Name(self.state).removeprefix("OPERATION_STATE_").lower()
+        took_ms = self._message.end_time.ToMilliseconds() - self._message.start_time.ToMilliseconds()
+        why = f": {self._message.error.message}" if self._message.HasField("error") else ""
+        return f"{self.model_id} #{self.seq} {kind} {state} after {took_ms / 1000:.2f} s{why}"
+
     def _end(self, state: OperationState, outcome: Outcome, now_ms: float) -> None:
         self._message.state = state
         getattr(self._message, FIELD_OF_OUTCOME[type(outcome)]).CopyFrom(outcome)

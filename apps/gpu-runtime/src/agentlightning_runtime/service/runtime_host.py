@@ -148,10 +148,9 @@ class RuntimeHost:
         if limit == 0 or living < limit:
             return
         raise RuntimeFailureError(
-            error_pb2.ERROR_REASON_QUEUE_FULL,
-            f"{living} models are there already; this runtime holds {limit}",
-            retry_after_ms=10_000,
-            remedy="Unload one that is not needed any more, or start the runtime with room for more.",
+            error_pb2.ERROR_REASON_PRECONDITION,
+            f"{living} models are there; this runtime has at most {limit} at a time",
+            remedy="Unload one, or raise the limit of the runtime.",
         )
 
     async def _tick(self) -> None:
