@@ -53,7 +53,7 @@ afterAll(async () => {
 
 test.each([
   ['within its first round', 40],
-  ['within its last round', 170],
+  ['within a later round', 170],
 ])('a search that is killed %s goes on, runs nothing twice, and ends where it would have', async (_, requests) => {
   using folder = new RunFolder();
   await using models = await PlantedModels.start();

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { CollectedRollout } from '@agentlightning/core';
+import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
@@ -54,11 +54,21 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
       : []),
     `${versions.length} versions, ${outcome.rollouts} rollouts, ${outcome.optimizerCalls} questions; the search went on ${why}.`,
     '',
-    ...versionTable(versions, best).map((line) => `  ${line}`),
+    ...versionTable(shownVersions(versions, best), best).map((line) => `  ${line}`),
     ...(first === undefined || found === undefined || found === first
       ? ['', 'Nothing better was found than what the search began with.']
       : ['', ...diffLines(first, found)]),
   ];
+}
+
+/** More versions would push everything else off the screen: then those that the best one comes from. */
+function shownVersions(versions: readonly JudgedPrompts[], best: string): readonly JudgedPrompts[] {
+  if (versions.length <= 12) return versions;
+  const shown = new Set([best]);
+  for (const { version, parents } of versions.toReversed()) {
+    if (shown.has(version)) for (const parent of parents) shown.add(parent);
+  }
+  return versions.filter(({ version }) => shown.has(version));
 }
 
 function placeLines(summary: TrainingSummary): readonly string[] {

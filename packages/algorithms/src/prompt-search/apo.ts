@@ -146,8 +146,15 @@ class Apo {
         return prompts === null ? null : { prompts, parents: [parent.version] };
       }),
     );
+    const known = new Set(state.history.map(({ prompts }) => textOf(prompts)));
     return made
       .filter((child) => child !== null)
+      .filter(({ prompts }) => {
+        // Several branches may come to the same prompts, and need not be compared with each other.
+        const isNew = !known.has(textOf(prompts));
+        known.add(textOf(prompts));
+        return isNew;
+      })
       .map((child, index) => ({ ...child, version: `v${state.history.length + index}` }));
   }
 
@@ -202,6 +209,11 @@ interface Branch {
 }
 
 type Unjudged = Pick<JudgedPrompts, 'version' | 'prompts' | 'parents'>;
+
+/** What a set of prompts says. */
+function textOf(prompts: PromptSet): string {
+  return JSON.stringify(Object.keys(prompts).map((name) => prompts[name]?.template));
+}
 
 /** The best first; one that nobody judged last. */
 function byScore(one: JudgedPrompts, other: JudgedPrompts): number {

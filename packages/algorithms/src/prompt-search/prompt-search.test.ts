@@ -62,6 +62,12 @@ describe.each(searches)('%s', (_, create, budget) => {
     expect(await decisions(6)).not.toEqual(await decisions(5));
   });
 
+  test('judges the same prompts as one version', async () => {
+    const { history } = await create().run(plantedWorld());
+    const texts = history.map(({ prompts }) => prompts['answer']?.template);
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
   test('no two trials and no two questions are of the same occasion', async () => {
     const world = plantedWorld();
     await create().run(world);
