@@ -1,5 +1,6 @@
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
 import { fromBinary } from '@bufbuild/protobuf';
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BatchSchema, type Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { datumPieces } from './datum-pieces.ts';
 import { spread } from './interval-column.ts';
@@ -26,8 +27,9 @@ export interface EncodedBatch {
  * ```
  */
 export function encodeBatch(batch: TrainingBatch): EncodedBatch {
+  const writer = new BinaryWriter();
   return {
-    payload: Buffer.concat(batch.data.flatMap(datumPieces)),
+    payload: Buffer.concat(batch.data.flatMap((datum) => datumPieces(datum, writer))),
     datumCount: batch.data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
     maxVersionLag: batch.maxVersionLag,

@@ -1,5 +1,5 @@
 import type { TrainingDatum } from '@agentlightning/core';
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { BatchSchema, DatumSchema, TrainedSpanSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { gathered } from './interval-column.ts';
 import { packArray } from './packed-array.ts';
@@ -12,11 +12,12 @@ const { start: startField, end: endField } = TrainedSpanSchema.field;
  * The bytes of one entry of `Batch.data`, in pieces. The large ones are the datum's own memory: they are copied once,
  * when all pieces of a batch are put together. Whoever sends a million tokens has an event loop with other things to do.
  *
+ * @param writer - for the small fields; one for all data of a batch, since making it is most of the work
  * @throws Error when a number is not what the contract has in its place
  */
-export function datumPieces(datum: TrainingDatum): readonly Uint8Array[] {
+export function datumPieces(datum: TrainingDatum, writer: BinaryWriter): readonly Uint8Array[] {
   const columns = columnsOf(datum).flatMap(([number, bytes]) => [lengthHead(number, bytes.byteLength), bytes]);
-  const content = [...columns, smallFields(datum)];
+  const content = [...columns, smallFields(datum, writer)];
   const length = content.reduce((sum, { byteLength }) => sum + byteLength, 0);
   return [lengthHead(dataField.number, length), ...content];
 }
@@ -37,8 +38,7 @@ function columnsOf(datum: TrainingDatum): readonly (readonly [number: number, by
   );
 }
 
-function smallFields(datum: TrainingDatum): Uint8Array {
-  const writer = new BinaryWriter();
+function smallFields(datum: TrainingDatum, writer: BinaryWriter): Uint8Array {
   for (const { start, end } of datum.trained) {
     writer.tag(field.trained.number, WireType.LengthDelimited).fork();
     writer.tag(startField.number, WireType.Varint).uint32(start);
