@@ -1,0 +1,17 @@
+import { defineConfig } from '@agentlightning/trainer';
+import { capitals, cityTask } from './agent.ts';
+
+export default defineConfig({
+  name: 'smollm2-capitals',
+  agent: capitals,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+  taskSchema: cityTask,
+  // `node train.ts` starts the runtime at an address of its own; `--runtime` names another.
+  runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2', lora: { rank: 16, alpha: 32 } },
+  algorithm: { type: 'grpo', groupSize: 8, learningRate: 5e-4, loss: 'importance_sampling' },
+  sampling: { temperature: 0.8 },
+  steps: 20,
+  tasksPerStep: 8,
+  concurrency: 64,
+  evaluation: { every: 5, tasks: 48 },
+});
