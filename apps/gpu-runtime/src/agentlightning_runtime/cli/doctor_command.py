@@ -84,7 +84,10 @@ def _models(flags: argparse.Namespace) -> Iterator[Check]:
         yield inference_guard_check(flags.inference_host, key)
         if not flags.model:
             return
-        settings = dataclasses.replace(engine_settings(flags), inference_host="127.0.0.1", inference_port=0)
+        # Only training is tried: the port may be in use already, and another sampler takes minutes to start.
+        settings = dataclasses.replace(
+            engine_settings(flags), inference_host="127.0.0.1", inference_port=0, inference_engine="builtin"
+        )
         yield from model_checks(find_engine_factory(flags.engine), settings)
     except UsageError as error:
         yield Check("engine", "problem", str(error), error.remedy)
