@@ -1,5 +1,6 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core';
 import { turnRewards } from '../credit-assignment/per-turn-credit.ts';
+import { type KlPenalty, klEstimate } from '../kl-estimate.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import type { GaeOptions } from './gae-options.ts';
 import { generalizedAdvantages, nothingAhead, type TokensAhead } from './generalized-advantages.ts';
@@ -11,8 +12,8 @@ export interface ValueScoring {
   readonly gae: GaeOptions;
   /** Whether turns have rewards of their own, or the rollout's reward comes after its last turn and is all. */
   readonly rewards: 'terminal' | 'per-turn';
-  /** `β` of a KL term in the rewards: `β·(log q_t - log ref_t)` is taken off each token's. At least 0. */
-  readonly klCoefficient: number;
+  /** A KL term in the rewards: `β·kl(log q_t - log ref_t)` is taken off each token's. */
+  readonly kl: KlPenalty;
 }
 
 /** What was found of one row, an entry for each sampled token. */
@@ -45,7 +46,7 @@ export function estimateByValue(
     const starts = choices.flatMap((turn) => {
       const estimated = rows.get(turn.row);
       if (estimated === undefined) return [];
-      const given = penalties(turn, scores, scoring.klCoefficient);
+      const given = penalties(turn, scores, scoring.kl);
       if (isCut) return [estimateCutTurn(estimated, turn, { rewards: given, scoring })];
       given[given.length - 1] = (given.at(-1) ?? 0) + (rewards.get(turn.sequenceId) ?? 0);
       return [estimateTurn(estimated, turn, { rewards: given, scoring, ahead })];
@@ -105,9 +106,15 @@ function outcome(
 }
 
 /** What a KL term takes off the reward of each token of a turn. */
-function penalties({ row, from, to }: PlacedTurn, scores: ScoresByRow, coefficient: number): number[] {
+function penalties(
+  { row, from, to }: PlacedTurn,
+  scores: ScoresByRow,
+  { coefficient, estimator }: KlPenalty,
+): number[] {
   const reference = coefficient === 0 ? null : (scores.get(row)?.reference ?? null);
   return row.samplingLogprobs
     .slice(from, to)
-    .map((logprob, token) => (reference === null ? 0 : -coefficient * (logprob - (reference[from + token] ?? 0))));
+    .map((logprob, token) =>
+      reference === null ? 0 : -coefficient * klEstimate(logprob - (reference[from + token] ?? 0), estimator),
+    );
 }

@@ -7,7 +7,11 @@ import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import type { ValueScoring } from './estimate-by-value.ts';
 import { scoreByValue } from './score-by-value.ts';
 
-const plain: ValueScoring = { gae: { type: 'gae', whiten: false }, rewards: 'terminal', klCoefficient: 0 };
+const plain: ValueScoring = {
+  gae: { type: 'gae', whiten: false },
+  rewards: 'terminal',
+  kl: { coefficient: 0, estimator: 'k1' },
+};
 
 function scoresOf(
   trajectories: readonly Trajectory[],
@@ -61,7 +65,10 @@ describe('the rewards of a rollout', () => {
 
   test('a KL term takes its part from every token', () => {
     const shifted = scoresOf([trajectory], () => 0, -0.5);
-    const [advantages = []] = advantagesOf(trajectory, shifted, { ...plain, klCoefficient: 0.1 });
+    const [advantages = []] = advantagesOf(trajectory, shifted, {
+      ...plain,
+      kl: { coefficient: 0.1, estimator: 'k1' },
+    });
     for (const [token, expected] of [0.8, 0.85, 0.9, 0.95].entries())
       expect(advantages[token]).toBeCloseTo(expected, 6);
   });

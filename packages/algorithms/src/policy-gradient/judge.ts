@@ -10,6 +10,7 @@ import { type GaeOptions, isGae } from '../advantage/gae-options.ts';
 import { scoreByValue } from '../advantage/score-by-value.ts';
 import { type ScoredTrajectories, scoreTrajectories } from '../advantage/score-trajectories.ts';
 import { creditAssignment } from '../credit-assignment/credit-assignment-options.ts';
+import type { KlPenalty } from '../kl-estimate.ts';
 import type { RowColumns } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import { withKlPenalty } from './kl-penalty.ts';
@@ -31,10 +32,12 @@ export interface Judge {
   judge(trajectories: readonly Trajectory[], scores: ScoresByRow): Judgement;
 }
 
-/** Where the KL term is. */
-export function klOf(settings: PolicyGradientOptions): { readonly inLoss: number; readonly inReward: number } {
-  const { klCoefficient = 0, klPlacement = 'loss' } = settings;
-  return klPlacement === 'loss' ? { inLoss: klCoefficient, inReward: 0 } : { inLoss: 0, inReward: klCoefficient };
+/** Where the KL term is: its coefficient in the loss, or the term in the reward. */
+export function klOf(settings: PolicyGradientOptions): { readonly inLoss: number; readonly inReward: KlPenalty } {
+  const { klCoefficient = 0, klPlacement = 'loss', klEstimator: estimator = 'k1' } = settings;
+  return klPlacement === 'loss'
+    ? { inLoss: klCoefficient, inReward: { coefficient: 0, estimator } }
+    : { inLoss: 0, inReward: { coefficient: klCoefficient, estimator } };
 }
 
 /** The judge that the settings ask for: one that compares rollouts with each other, or with a value head. */
@@ -59,17 +62,17 @@ function byComparison(settings: PolicyGradientOptions, estimator: AdvantageEstim
 function byValue(settings: PolicyGradientOptions, gae: GaeOptions): Judge {
   const { creditAssignment: credit = { type: 'terminal' } } = settings;
   const rewards = 'type' in credit && credit.type === 'per-turn' ? 'per-turn' : 'terminal';
-  const klCoefficient = klOf(settings).inReward;
+  const kl = klOf(settings).inReward;
   return {
-    asks: [...askForKl(klCoefficient), 'critic'],
+    asks: [...askForKl(kl), 'critic'],
     judge: (trajectories, scores) => {
       const shaped = trajectories.map((trajectory) => shorten(trajectory, settings));
-      return scoreByValue(shaped, scores, { gae, rewards, klCoefficient });
+      return scoreByValue(shaped, scores, { gae, rewards, kl });
     },
   };
 }
 
-function askForKl(coefficient: number): readonly ScoringPolicy[] {
+function askForKl({ coefficient }: KlPenalty): readonly ScoringPolicy[] {
   return coefficient > 0 ? ['reference'] : [];
 }
 

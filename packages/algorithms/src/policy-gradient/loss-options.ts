@@ -39,14 +39,15 @@ export interface LossOptions {
    */
   readonly klCoefficient?: number;
   /**
-   * How a KL term in the loss is estimated (Schulman 2020), with `d = logprob - referenceLogprob`: k1 is `d`, k2 `d²/2`, k3
-   * `exp(-d) + d - 1`. As a loss, k1 has an expected gradient of 0, k3 a biased one, and k2 the right one on policy.
+   * How the KL term is estimated (Schulman 2020), with `d = logprob - referenceLogprob`: k1 is `d`, k2 `d²/2`, k3
+   * `exp(-d) + d - 1`. As a loss, k1 has an expected gradient of 0, k3 a biased one, and k2 the right one on policy. In the
+   * reward, k1 is the unbiased one.
    *
-   * @default 'k3', as most implementations
+   * @default in the loss 'k3', as most implementations; in the reward 'k1'
    */
   readonly klEstimator?: 'k1' | 'k2' | 'k3';
   /**
-   * `loss`: added to each token's loss. `reward`: k1, taken from the rewards: over the rollout from its reward, or with the
+   * `loss`: added to each token's loss. `reward`: taken from the rewards: over the rollout from its reward, or with the
    * advantage `gae` each token's from its own.
    *
    * @default 'loss'

@@ -69,6 +69,17 @@ describe('a KL term in the reward', () => {
     expect(data[0]?.referenceLogprobs).toBeUndefined();
   });
 
+  test.for([
+    // β · Σ over two tokens with d = 0.3 each.
+    ['k1', 0.5 * 2 * 0.3],
+    ['k2', 0.5 * 2 * 0.045],
+    ['k3', 0.5 * 2 * (0.740_818_220_681_717_8 + 0.3 - 1)],
+  ] as const)('is estimated by %s where that is asked for', ([klEstimator, penalty]) => {
+    const algorithm = rloo({ klCoefficient: 0.5, groupSize: 2, klEstimator });
+    const data = dataOf(planShifted(algorithm, (index) => (index === 0 ? -0.3 : 0)));
+    expect(data[0]?.advantages[0]).toBeCloseTo(1 - penalty, 5);
+  });
+
   test('leaves the reward in the metrics as it was', () => {
     expect(planShifted(penalised(), () => -1).metrics['reward/mean']).toBe(0.5);
   });
