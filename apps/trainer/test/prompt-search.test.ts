@@ -13,6 +13,7 @@ import {
 } from '../src/index.ts';
 import { PlantedModels, type PlantedOptions, plantedKey } from './planted-models.ts';
 import { ask, doing, type PlantedTask, plantedAgent, plantedConfig, plantedTasks, worthOf } from './planted-search.ts';
+import { smallTrainer, trainSmall } from './small-trainer.ts';
 
 /** Seconds on a free machine; this one may be busy. */
 vi.setConfig({ testTimeout: 120_000 });
@@ -218,6 +219,23 @@ test('a model that is gone makes no prompt bad: the search stops, and ends where
   const second = await searched(models, small, { resume: 'planted' });
   expect(second.summary?.prompts?.versions).toEqual(undisturbed.summary?.prompts?.versions);
   expect(second.summary?.prompts?.versions.length).toBeGreaterThan(1);
+});
+
+test('a search goes on as a search only, with the same tasks and options; a training never as one', async () => {
+  await using models = await PlantedModels.start();
+  const algorithm = { type: 'gepa', maxRollouts: 16 } as const;
+  expect((await searched(models, { algorithm })).error).toBeNull();
+  const resume = { resume: 'planted' };
+  const trained = await trainSmall(smallTrainer(folder), resume);
+  expect(trained.error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('kind was prompt-search') });
+  const changed = await searched(models, { algorithm: { ...algorithm, merges: false } }, resume);
+  expect(changed.error).toMatchObject({ code: 'CONFIG', message: expect.stringMatching(/algorithm was .*gepa/) });
+
+  const stop = new AbortController();
+  stop.abort();
+  await trainSmall(smallTrainer(folder), { runId: 'training', signal: stop.signal });
+  const other = await searched(models, {}, { resume: 'training' });
+  expect(other.error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('is no search for prompts') });
 });
 
 test('the embedded model can be asked too, and a search that finds nothing better says so', async () => {

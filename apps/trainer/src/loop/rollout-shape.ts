@@ -19,6 +19,7 @@ export const shapeKey = 'rollouts';
  */
 export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObject {
   return {
+    kind: 'training',
     tasksPerStep: config.tasksPerStep,
     'algorithm.groupSize': groupSizeOf(config.policies),
     'evaluation.tasks': config.evaluation.tasks,

@@ -72,6 +72,7 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
     ...options
   } = config.algorithm;
   return {
+    kind: 'prompt-search',
     algorithm: JSON.stringify(options),
     prompts: promptsDigest(config.prompts),
     'runtime.model': config.runtime.model ?? 'the first one',
