@@ -91,12 +91,14 @@ class Sampler:
             if abort:
                 model.abort("The model was paused and does not answer")
             self._lock.notify_all()
-            self._lock.wait_for(lambda: model.in_flight == 0)
+            # Who resumes it meanwhile ends the waiting too.
+            self._lock.wait_for(lambda: model.in_flight == 0 or not model.is_paused)
 
     def resume(self, model_id: str) -> None:
         """Answers again."""
         with self._lock:
             self._model(model_id).is_paused = False
+            self._lock.notify_all()
 
     def submit(self, model_id: str, requests: list[GenerationRequest]) -> list[Generation]:
         """Starts responses, all of the same weights.

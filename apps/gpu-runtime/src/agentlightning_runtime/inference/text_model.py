@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.inference.api_error import context_too_long, rejected
@@ -35,6 +36,8 @@ class TextModel:
         self.model_id = model_id
         self.shape = shape
         self._tokenizer = tokenizer
+        # Fast tokenizers change their own settings while they encode.
+        self._encoding = threading.Lock()
         self._template = None if tokenizer is None else ChatTemplate(tokenizer)
         self._token_texts = None if tokenizer is None else TokenTexts(tokenizer)
         own_end: object = getattr(tokenizer, "eos_token_id", None)
@@ -50,7 +53,9 @@ class TextModel:
         """A conversation's token ids."""
         if self._template is None:
             raise self._without_texts("messages")
-        return self._checked(self._template.render(messages, tools))
+        with self._encoding:
+            tokens = self._template.render(messages, tools)
+        return self._checked(tokens)
 
     def plain_prompt(self, prompt: str | list[int]) -> tuple[int, ...]:
         """A text's token ids, or token ids as they are."""
@@ -58,7 +63,9 @@ class TextModel:
             return self._checked(prompt)
         if self._tokenizer is None:
             raise self._without_texts("prompt")
-        return self._checked(self._tokenizer(prompt)["input_ids"])
+        with self._encoding:
+            tokens: list[int] = self._tokenizer(prompt)["input_ids"]
+        return self._checked(tokens)
 
     def generation_requests(
         self, request: ModelRequest, prompt: tuple[int, ...], *, max_tokens: int | None, top_logprobs: int
