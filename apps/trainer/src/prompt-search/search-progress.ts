@@ -22,10 +22,6 @@ export class SearchProgress {
     this.#calls = spent.optimizerCalls;
   }
 
-  get spent(): { readonly rollouts: number; readonly optimizerCalls: number } {
-    return { rollouts: this.#rollouts, optimizerCalls: this.#calls };
-  }
-
   /** Rollouts are about to be run; call what is returned with how many of them have ended. */
   trial(rollouts: number): (ended: number) => void {
     this.#running += rollouts;
