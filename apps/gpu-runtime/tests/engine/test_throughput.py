@@ -1,0 +1,47 @@
+"""The arithmetic of a pass is estimated as torch counts it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from tests.engine.a_batch import a_datum, a_loss, an_engine, no_progress
+from torch.utils.flop_counter import FlopCounterMode
+
+from agentlightning_runtime.engine.batch import Batch
+from agentlightning_runtime.engine.micro_batch import examples_of
+from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("lora", [None, LoraSettings(rank=1, alpha=1.0)])
+def test_estimate_is_what_torch_counts(tmp_path: Path, lora: LoraSettings | None) -> None:
+    model = an_engine(tmp_path).create_model(ModelRequest("m", "tiny", 1, lora))
+    # The counter does not know the CPU's kernel for attention; plain products it does.
+    model.parts.network.causal_lm.set_attn_implementation("eager")
+    batch = Batch([a_datum(200, [(150, 200)])])
+    cost = ModelCost.of(model.parts.network.causal_lm, trains_all=lora is None)
+    with FlopCounterMode(display=False) as forward:
+        model.forward(batch, use_reference=False, progress=no_progress)
+    examples = examples_of(batch, only_weighted=True)
+    # LoRA's own products are left out, and are small.
+    assert forward.get_total_flops() == pytest.approx(cost.flops(examples, is_backward=False), rel=0.05)
+    with FlopCounterMode(display=False) as both:
+        model.forward_backward(batch, a_loss(), no_progress)
+    # Making logits a second time to save memory is no work towards the end: it does not count.
+    again = 2 * cost.head * 50
+    assert both.get_total_flops() - again == pytest.approx(cost.flops(examples, is_backward=True), rel=0.1)
+
+
+def test_pass_tells_its_speed_and_the_machine_its_memory(tmp_path: Path) -> None:
+    model = an_engine(tmp_path).create_model(ModelRequest("m", "tiny", 1))
+    model.parts.settings.peak_flops = 1e12
+    metrics = model.forward_backward(Batch([a_datum(50, [(40, 50)])]), a_loss(), no_progress).metrics
+    assert metrics["train/tokens_per_second"] > 0
+    assert 0 < metrics["train/mfu"] < 1
+    gauges = memory_gauges(torch.device("cpu"))
+    assert gauges["memory/peak_bytes"] >= gauges["memory/used_bytes"] > 2**20
