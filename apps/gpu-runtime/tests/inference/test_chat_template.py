@@ -48,6 +48,13 @@ def test_a_template_that_knows_no_tools_gets_them_as_text() -> None:
     assert '<|im_start|>assistant\n<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call><|im_end|>' in said
 
 
+def test_settings_of_the_request_reach_the_template() -> None:
+    template = "{% if enable_thinking is false %}no thoughts{% else %}thoughts{% endif %}"
+    tokenizer = byte_tokenizer(CHATML_TOKENS, end="<|im_end|>", chat_template=template)
+    rendered = ChatTemplate(tokenizer).render([{"role": "user", "content": "a"}], [], {"enable_thinking": False})
+    assert tokenizer.decode(rendered) == "no thoughts"
+
+
 def test_what_a_template_refuses_is_told_in_its_words() -> None:
     with pytest.raises(ApiError, match="Roles must alternate") as caught:
         _rendered("{{ raise_exception('Roles must alternate') }}", [{"role": "user", "content": "a"}], [])

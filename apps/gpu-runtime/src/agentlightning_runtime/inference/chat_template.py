@@ -20,6 +20,9 @@ DEFAULT_TEMPLATE = (
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 
+#: Names that the settings of a request may not take.
+_OWN_ARGUMENTS = frozenset({"tools", "chat_template", "add_generation_prompt", "tokenize", "conversation"})
+
 _TOOL_PREAMBLE = (
     "You may call one or more functions to assist with the user query.\n\n"
     "The functions, as JSON, one a line:\n{tools}\n\n"
@@ -41,8 +44,18 @@ class ChatTemplate:
         self.source: str = own if isinstance(own, str) and own != "" else DEFAULT_TEMPLATE
         self._knows_tools = "tools" in self.source
 
-    def render(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
+    def render(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None = None,
+    ) -> list[int]:
         """The prompt's token ids, up to where the assistant begins.
+
+        Args:
+            messages: in OpenAI's form.
+            tools: in OpenAI's form.
+            settings: what the template knows beside, such as Qwen's `enable_thinking`.
 
         Raises:
             ApiError: when the template does not take the conversation, in the template's own words.
@@ -57,6 +70,7 @@ class ChatTemplate:
                 chat_template=self.source,
                 add_generation_prompt=True,
                 tokenize=False,
+                **{key: value for key, value in (settings or {}).items() if key not in _OWN_ARGUMENTS},
             )
         except (TemplateError, ValueError, KeyError, TypeError) as error:
             message = f"The model's chat template does not take this conversation: {error}"

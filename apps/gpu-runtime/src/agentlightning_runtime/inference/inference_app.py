@@ -82,7 +82,7 @@ class InferenceApp:
         asked = ChatRequest.read(await body_of(request))
         model = self._model(asked.model)
         tools = asked.offered_tools()
-        prompt = await asyncio.to_thread(model.chat_prompt, asked.conversation(), tools)
+        prompt = await asyncio.to_thread(model.chat_prompt, asked.conversation(), tools, asked.chat_template_kwargs)
         requests = model.generation_requests(
             asked, prompt, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs or 0
         )

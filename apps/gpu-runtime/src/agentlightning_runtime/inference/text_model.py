@@ -49,12 +49,14 @@ class TextModel:
         """How the model writes tool calls."""
         return format_of("" if self._template is None else self._template.source)
 
-    def chat_prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> tuple[int, ...]:
-        """A conversation's token ids."""
+    def chat_prompt(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], settings: dict[str, Any] | None = None
+    ) -> tuple[int, ...]:
+        """A conversation's token ids; `settings` go to the template."""
         if self._template is None:
             raise self._without_texts("messages")
         with self._encoding:
-            tokens = self._template.render(messages, tools)
+            tokens = self._template.render(messages, tools, settings)
         return self._checked(tokens)
 
     def plain_prompt(self, prompt: str | list[int]) -> tuple[int, ...]:
