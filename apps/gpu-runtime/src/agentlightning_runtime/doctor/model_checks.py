@@ -50,7 +50,7 @@ def _trained(engine: RuntimeEngine, base: BaseModelInfo) -> Check:
             model.unload()
     except Exception as error:  # noqa: BLE001 - as above
         return _failed(name, error)
-    size = f"{base.parameter_count / 1e6:.0f} million weights, " if base.parameter_count else ""
+    size = f"{base.parameter_count / 1e6:.3g} million weights, " if base.parameter_count else ""
     what = f"LoRA of rank {TRIAL_RANK}" if lora else "all weights"
     seconds = time.monotonic() - began
     text = f"{size}context {base.max_context}, vocabulary {base.vocab_size}; a step of {what} took {seconds:.1f} s"

@@ -21,15 +21,15 @@ SCARCE_BYTES = 10 * GIBIBYTE
 
 
 def checkpoint_check(directory: Path) -> Check:
-    """Whether checkpoints can be written, and how much room there is."""
+    """Whether checkpoints can be written, and how much room there is. Makes no folder: `serve` does."""
+    place = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
+        with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
         remedy = "Give --checkpoints a folder that this user may write to"
         return Check("checkpoints", "problem", f"cannot write to {directory}: {error.strerror}", remedy)
-    free = shutil.disk_usage(directory).free
+    free = shutil.disk_usage(place).free
     found = f"{directory.resolve()} has {free / GIBIBYTE:.1f} GiB of room"
     if free < SCARCE_BYTES:
         remedy = "A checkpoint of all weights takes 12 bytes for each: make room, or use LoRA"
