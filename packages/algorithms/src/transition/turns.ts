@@ -6,7 +6,8 @@ import { genAiAttributes, joinModelCalls, type ModelCall, type Span } from '@age
  */
 export class Turns {
   readonly #calls: readonly ModelCall[];
-  readonly #agents: ReadonlySet<string | null>;
+  /** The sequence ids of each agent's calls, and under null those of all, in order. */
+  readonly #sequenceIds: ReadonlyMap<string | null, readonly number[]>;
   readonly #sequenceIdBySpan: ReadonlyMap<string, number>;
   #answers: ReadonlyMap<ModelCall, string> | null = null;
 
@@ -16,7 +17,7 @@ export class Turns {
    */
   constructor(spans: readonly Span[], calls: readonly ModelCall[]) {
     this.#calls = calls;
-    this.#agents = new Set(calls.map(({ agentName }) => agentName));
+    this.#sequenceIds = new Map([...sequenceIdsByAgent(calls), [null, calls.map(({ sequenceId }) => sequenceId)]]);
     const joined = joinModelCalls(spans).flatMap(({ captured, step }) =>
       captured === null || step === null ? [] : [[step.spanId, captured.sequenceId] as const],
     );
@@ -39,9 +40,15 @@ export class Turns {
    * @param agent - only calls of this agent. @default of all
    */
   before(sequenceId: number, agent: string | null = null): number | null {
-    const isMeant = (call: ModelCall): boolean =>
-      call.sequenceId < sequenceId && (agent === null || call.agentName === agent);
-    return this.#calls.findLast(isMeant)?.sequenceId ?? null;
+    const sequenceIds = this.#sequenceIds.get(agent) ?? [];
+    let low = 0;
+    let high = sequenceIds.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sequenceIds[middle] ?? Infinity) < sequenceId) low = middle + 1;
+      else high = middle;
+    }
+    return sequenceIds[low - 1] ?? null;
   }
 
   /** The agent that made a model call; null when it is not known. */
@@ -51,7 +58,7 @@ export class Turns {
 
   /** Whether an agent of this name called a model. */
   hasAgent(name: string): boolean {
-    return this.#agents.has(name);
+    return this.#sequenceIds.has(name);
   }
 
   #thatAskedFor(span: Span): number | null {
@@ -63,4 +70,15 @@ export class Turns {
     for (const [call, answer] of this.#answers) if (answer.includes(quoted)) return call.sequenceId;
     return null;
   }
+}
+
+function sequenceIdsByAgent(calls: readonly ModelCall[]): ReadonlyMap<string, readonly number[]> {
+  const byAgent = new Map<string, number[]>();
+  for (const { agentName, sequenceId } of calls) {
+    if (agentName === null) continue;
+    const known = byAgent.get(agentName);
+    if (known === undefined) byAgent.set(agentName, [sequenceId]);
+    else known.push(sequenceId);
+  }
+  return byAgent;
 }
