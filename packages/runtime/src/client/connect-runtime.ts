@@ -8,6 +8,7 @@ import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts
 import { createServiceClient } from '../grpc/service-client.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxMessageBytes } from '../runtime-limits.ts';
+import { BufferPool } from './buffer-pool.ts';
 import { CallPolicy } from './call-policy.ts';
 import { type ClientCertificate, clientCredentials } from './client-credentials.ts';
 import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
@@ -94,6 +95,7 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
       sessionId,
       policy,
       clock,
+      buffers: new BufferPool(),
       reorderWindow: capabilities.reorderWindow,
       onOperation: options.onOperation ?? (() => {}),
       signal: closing.signal,

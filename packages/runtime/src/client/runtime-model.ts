@@ -95,9 +95,9 @@ export class GrpcModel implements RuntimeModel {
   }
 
   async forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>> {
-    const content = { batch: encode(batch), loss, useReference: false };
+    const content = { batch: this.#encode(batch), loss, useReference: false };
     this.#gradientSeqs.push(this.#nextSeq);
-    return this.#submit((key) => this.#upload(key, content), toBatchResult);
+    return this.#submitBatch(content);
   }
 
   logprobs(batch: TrainingBatch, options: ForwardOptions = {}): Promise<readonly Float32Array[]> {
@@ -213,15 +213,30 @@ export class GrpcModel implements RuntimeModel {
     batch: TrainingBatch,
     { useReference = false, kind }: ForwardOptions & { readonly kind: BatchOutputKind },
   ): Promise<readonly Float32Array[]> {
-    const content = { batch: encode(batch), loss: null, useReference };
-    const pending = await this.#submit((key) => this.#upload(key, content), toBatchResult);
+    const content = { batch: this.#encode(batch), loss: null, useReference };
+    const pending = await this.#submitBatch(content);
     await pending.result;
     const place = { modelId: this.modelId, seq: pending.sequence, kind };
     return fetchOutput(this.#link, place, batch.data.map(trainedTokenCount));
   }
 
-  #upload(key: Key, content: Omit<BatchUpload, 'modelId' | 'seq'>): ReturnType<typeof uploadBatch> {
-    return uploadBatch(this.#link, { modelId: this.modelId, seq: key.seq ?? 0, ...content });
+  #encode(batch: TrainingBatch): EncodedBatch {
+    try {
+      return encodeBatch(batch, (byteLength) => this.#link.buffers.take(byteLength));
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new ValidationError('training batch', [{ path: 'data', message }], cause);
+    }
+  }
+
+  async #submitBatch(content: Omit<BatchUpload, 'modelId' | 'seq'>): Promise<PendingOperation<BatchResult>> {
+    const { modelId } = this;
+    try {
+      return await this.#submit(({ seq = 0 }) => uploadBatch(this.#link, { modelId, seq, ...content }), toBatchResult);
+    } finally {
+      // It is accepted or refused, and will not be sent again.
+      this.#link.buffers.give(content.batch.memory);
+    }
   }
 
   /** Takes the next number at once, so that numbers follow the order of the calls, then sends. */
@@ -256,15 +271,6 @@ export class GrpcModel implements RuntimeModel {
 
   #key(seq: number): Key {
     return { sessionId: this.#link.sessionId, modelId: this.modelId, seq };
-  }
-}
-
-function encode(batch: TrainingBatch): EncodedBatch {
-  try {
-    return encodeBatch(batch);
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new ValidationError('training batch', [{ path: 'data', message }], cause);
   }
 }
 

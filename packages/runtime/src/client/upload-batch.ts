@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { LossSpec } from '@agentlightning/core';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ClientWritableStream } from '@grpc/grpc-js';
@@ -10,7 +9,7 @@ import {
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { chunkBytes } from '../runtime-limits.ts';
 import type { EncodedBatch } from '../wire/batch.ts';
-import { encodeChunk } from '../wire/batch-chunk.ts';
+import { chunkHeadBytes, encodeChunk } from '../wire/batch-chunk.ts';
 import { sha256Aside } from '../wire/sha256.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
@@ -34,7 +33,7 @@ export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promi
   settled.catch(() => {});
   try {
     const header = headerOf({ ...upload, sha256, sessionId: link.sessionId });
-    await writeAll(stream, { header, payload: upload.batch.payload }, answered.signal);
+    await writeAll(link, { stream, answered: answered.signal, header, payload: upload.batch.payload });
   } catch {
     // The answer knows better why the stream broke; if there is none yet, this makes one.
     stream.cancel();
@@ -42,19 +41,34 @@ export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promi
   return settled;
 }
 
-interface Content {
+type Stream = ClientWritableStream<SubmitBatchRequest | Uint8Array>;
+
+interface Writing {
+  readonly stream: Stream;
+  /** Aborts when the answer is there. */
+  readonly answered: AbortSignal;
   readonly header: MessageInitShape<typeof BatchHeaderSchema>;
   readonly payload: Uint8Array;
 }
 
-type Stream = ClientWritableStream<SubmitBatchRequest | Uint8Array>;
-
-async function writeAll(stream: Stream, { header, payload }: Content, answered: AbortSignal): Promise<void> {
-  await write(stream, create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }), answered);
-  for (let offset = 0; offset < payload.byteLength && !answered.aborted; offset += chunkBytes) {
-    await write(stream, encodeChunk(offset, payload.subarray(offset, offset + chunkBytes)), answered);
+/**
+ * Writes the header, then pieces, at most two of them ahead of what has left this machine. When the answer comes before
+ * the end, the rest is left out.
+ */
+async function writeAll(link: RuntimeLink, { stream, answered, header, payload }: Writing): Promise<void> {
+  await written(stream, create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }), answered);
+  const slots = [0, 1].map(() => ({
+    memory: link.buffers.take(chunkBytes + chunkHeadBytes),
+    isFree: Promise.resolve(true),
+  }));
+  for (let offset = 0; offset < payload.byteLength; offset += chunkBytes) {
+    const [slot] = slots.splice(0, 1);
+    if (slot === undefined || !(await slot.isFree)) return;
+    const message = encodeChunk(offset, payload.subarray(offset, offset + chunkBytes), slot.memory);
+    slots.push({ memory: slot.memory, isFree: written(stream, message, answered) });
   }
-  if (!answered.aborted) stream.end();
+  stream.end();
+  for (const { memory, isFree } of slots) if (await isFree) link.buffers.give(memory);
 }
 
 function headerOf({
@@ -65,7 +79,7 @@ function headerOf({
   loss,
   useReference,
   sha256,
-}: BatchUpload & { readonly sessionId: string; readonly sha256: Uint8Array }): Content['header'] {
+}: BatchUpload & { readonly sessionId: string; readonly sha256: Uint8Array }): Writing['header'] {
   return {
     key: { sessionId, modelId, seq },
     kind: loss === null ? BatchKind.FORWARD : BatchKind.FORWARD_BACKWARD,
@@ -79,12 +93,18 @@ function headerOf({
   };
 }
 
-/** Writes a message, then waits while the stream is full. An answer ends the waiting. */
-async function write(stream: Stream, message: SubmitBatchRequest | Uint8Array, answered: AbortSignal): Promise<void> {
-  if (stream.write(message)) return;
-  try {
-    await once(stream, 'drain', { signal: answered });
-  } catch (error) {
-    if (!answered.aborted) throw error;
-  }
+/** Writes a message; true when it has left, so that its memory is free; false when the answer came first. */
+function written(stream: Stream, message: SubmitBatchRequest | Uint8Array, answered: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stop = (): void => resolve(false);
+    if (answered.aborted) {
+      stop();
+      return;
+    }
+    answered.addEventListener('abort', stop, { once: true });
+    stream.write(message, (error?: Error | null) => {
+      answered.removeEventListener('abort', stop);
+      resolve(error === null || error === undefined);
+    });
+  });
 }

@@ -6,10 +6,15 @@ import { datumPieces } from './datum-pieces.ts';
 import { spread } from './interval-column.ts';
 import { unpackFloat32, unpackInt32 } from './packed-array.ts';
 
+/** Gives memory of at least so many bytes. */
+type TakeMemory = (byteLength: number) => Uint8Array<ArrayBuffer>;
+
 /** A batch ready to be uploaded. */
 export interface EncodedBatch {
   /** The serialised `Batch`. */
   readonly payload: Uint8Array<ArrayBuffer>;
+  /** What the payload lies in. */
+  readonly memory: Uint8Array<ArrayBuffer>;
   readonly datumCount: number;
   readonly tokenCount: number;
   /** How old the data may be, in policy versions. Undefined: as old as they are. */
@@ -19,6 +24,7 @@ export interface EncodedBatch {
 /**
  * Serialises a batch: packed little-endian arrays in a protobuf message.
  *
+ * @param take - gives the memory for the payload. Defaults to fresh memory
  * @throws Error when a number is not what the contract has in its place
  * @example
  * ```ts
@@ -26,14 +32,26 @@ export interface EncodedBatch {
  * console.log(payload.byteLength / tokenCount, 'bytes a token');
  * ```
  */
-export function encodeBatch(batch: TrainingBatch): EncodedBatch {
+export function encodeBatch(batch: TrainingBatch, take: TakeMemory = Buffer.allocUnsafe): EncodedBatch {
   const writer = new BinaryWriter();
+  const pieces = batch.data.flatMap((datum) => datumPieces(datum, writer));
   return {
-    payload: Buffer.concat(batch.data.flatMap((datum) => datumPieces(datum, writer))),
+    ...joined(pieces, take),
     datumCount: batch.data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
     maxVersionLag: batch.maxVersionLag,
   };
+}
+
+function joined(pieces: readonly Uint8Array[], take: TakeMemory): Pick<EncodedBatch, 'payload' | 'memory'> {
+  const total = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const memory = take(total);
+  let at = 0;
+  for (const piece of pieces) {
+    memory.set(piece, at);
+    at += piece.byteLength;
+  }
+  return { payload: memory.subarray(0, total), memory };
 }
 
 /** The messages of a serialised batch; their arrays are unchecked bytes yet. */
