@@ -187,6 +187,20 @@ def test_an_export_is_downloaded_from_an_offset_and_leads_nowhere_else() -> None
     asyncio.run(play())
 
 
+def test_a_refusal_arrives_whatever_the_length_of_what_it_names() -> None:
+    async def play() -> None:
+        async with open_bench() as bench:
+            await bench.open_model()
+            loss = batch_pb2.LossSpec(name="ü" * 100_000)
+            refusal = await bench.client.refusal(bench.client.call("SubmitBatch", bench.upload(1, loss=loss)))
+            assert (refusal.reason, refusal.field) == (error_pb2.ERROR_REASON_INVALID, "loss.name")
+            bench.script.error = RuntimeError("long " * 10_000)
+            await bench.publish(2)
+            assert len((await bench.ended(2)).error.message) <= 1_000
+
+    asyncio.run(play())
+
+
 @pytest.mark.parametrize(
     ("wanted", "field"),
     [

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 TRAILER = "agentlightning-error-bin"
 """Trailing metadata that carries a serialised `RuntimeFailure`."""
 
+MAX_TEXT = 1_000
+"""Longest text of a failure, in characters. What a client sent, or a library said, may be of any length."""
+
 STATUS_OF_REASON: Mapping[ErrorReason, grpc.StatusCode] = {
     error_pb2.ERROR_REASON_UNSPECIFIED: grpc.StatusCode.UNKNOWN,
     error_pb2.ERROR_REASON_INVALID: grpc.StatusCode.INVALID_ARGUMENT,
@@ -102,8 +105,8 @@ class RuntimeFailureError(Exception):
         lag, max_lag = version_lag or (None, None)
         self.failure = error_pb2.RuntimeFailure(
             reason=reason,
-            message=message,
-            field=field,
+            message=shortened(message),
+            field=shortened(field),
             datum_index=datum_index,
             next_seq=next_seq,
             retry_after_ms=retry_after_ms,
@@ -113,6 +116,11 @@ class RuntimeFailureError(Exception):
             version_lag=lag,
             max_version_lag=max_lag,
         )
+
+
+def shortened(text: str) -> str:
+    """A text that fits into the headers of HTTP/2 twice; the end of a longer one is left out."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def category_of(reason: ErrorReason) -> error_pb2.ErrorCategory:
@@ -129,19 +137,19 @@ def to_failure(error: BaseException) -> error_pb2.RuntimeFailure:
         reason = REASON_OF_ENGINE[error.reason]
         return error_pb2.RuntimeFailure(
             reason=reason,
-            message=error.message,
-            field=error.field,
+            message=shortened(error.message),
+            field=shortened(error.field),
             datum_index=error.datum_index,
             retry_after_ms=error.retry_after_ms,
             gradients_discarded=error.gradients_discarded,
             category=category_of(reason),
-            remedy=error.remedy,
+            remedy=shortened(error.remedy),
             num_tokens=error.num_tokens,
             max_tokens_seen_ok=error.max_tokens_seen_ok,
         )
     return error_pb2.RuntimeFailure(
         reason=error_pb2.ERROR_REASON_INTERNAL,
-        message=f"{type(error).__name__}: {error}",
+        message=shortened(f"{type(error).__name__}: {error}"),
         category=error_pb2.ERROR_CATEGORY_SERVER,
         remedy="This is a fault of the runtime; its log has the whole trace.",
     )
