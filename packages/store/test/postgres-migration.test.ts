@@ -42,6 +42,21 @@ describePostgres('PostgreSQL', () => {
     await second.close();
   });
 
+  test('does without the index of pieces of ids where it may not add the extension', async () => {
+    await using database = await createTestDatabase();
+    await database.execute('CREATE ROLE limited LOGIN');
+    await database.execute('GRANT ALL ON SCHEMA public TO limited');
+    const store = await openStore(database.url.replace(/\/\/[^@]+@/, '//limited@'));
+    await store.enqueueRollouts([{ input: 1, rolloutId: 'ro-abc' }]);
+    expect(await store.queryRollouts({ rolloutIdContains: 'abc' })).toMatchObject({ total: 1 });
+    await store.close();
+    const index = "SELECT to_regclass('rollouts_by_id_piece') AS index";
+    expect(await database.execute(index)).toEqual([{ index: null }]);
+    await using other = await createTestDatabase();
+    await (await openStore(other.url)).close();
+    expect(await other.execute(index)).toEqual([{ index: 'rollouts_by_id_piece' }]);
+  });
+
   test('refuses a database of something else', async () => {
     await using database = await createTestDatabase();
     await database.execute('CREATE TABLE notes (text TEXT)');

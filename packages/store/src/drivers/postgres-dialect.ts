@@ -1,3 +1,4 @@
+import { allOf } from '../page.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
 import { comparableJson, comparableJsonOf } from './postgres-json.ts';
 import { encodeText } from './postgres-text.ts';
@@ -32,22 +33,23 @@ export const postgresDialect: SqlDialect = {
   }),
   // The database chooses by itself whether to look into an index.
   rolloutIdContains: (text) => ({
+    // What `contains` says, in the words that an index of trigrams knows.
     condition: {
-      sql: 'rollout_id_pieces(r.rollout_id) @> rollout_id_pieces(?) AND strpos(r.rollout_id, ?) > 0',
-      parameters: [text, text],
+      sql: String.raw`r.rollout_id LIKE '%' || replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_') || '%'`,
+      parameters: [text],
     },
     positions: null,
     isExact: true,
   }),
   rolloutHasField: (field) => {
-    const exactly = postgresDialect.hasField('r.metadata', field);
-    return {
-      condition: {
-        sql: `${comparableJsonOf('r.metadata')} @> ?::jsonb AND ${exactly.sql}`,
-        parameters: [comparableJson({ [field.name]: field.value }), ...exactly.parameters],
-      },
-      positions: null,
-      isExact: true,
+    const { name, value } = field;
+    const holds = {
+      sql: `${comparableJsonOf('r.metadata')} @> ?::jsonb`,
+      parameters: [comparableJson({ [name]: value })],
     };
+    // Of lists and objects, what holds more than the value is found as well.
+    const isScalar = typeof value !== 'object' || value === null;
+    const condition = isScalar ? holds : allOf([holds, postgresDialect.hasField('r.metadata', field)]);
+    return { condition, positions: null, isExact: true };
   },
 };

@@ -18,7 +18,8 @@ export function postgresStatement(sql: string): PostgresStatement {
     count += 1;
     return `$${count}`;
   });
-  if (kept.size >= maxKept) return { name: undefined, text };
+  // A plan that is kept is one for any value. What is looked for in an inverted index may be in one row or in all of them.
+  if (kept.size >= maxKept || / (@>|LIKE) /.test(text)) return { name: undefined, text };
   const statement = { name: `agl_${kept.size}`, text };
   kept.set(sql, statement);
   return statement;

@@ -37,11 +37,21 @@ const sqliteIndices = [
   'INSERT INTO rollouts_to_index (position) SELECT position FROM rollouts',
 ];
 
-/** PostgreSQL's inverted indices, of what is there without any extension. They have such a list within them. */
+/**
+ * PostgreSQL's inverted indices, which have such a list within them. That of ids needs the extension `pg_trgm`, which comes
+ * with PostgreSQL; where it cannot be had, lists by a piece of the id look at every rollout. It may be in any schema.
+ */
 const postgresIndices = [
-  `CREATE FUNCTION rollout_id_pieces(id text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT coalesce(array_agg(DISTINCT substr(id, i, 3)), '{}') FROM generate_series(1, length(id) - 2) AS i
-  $$`,
-  'CREATE INDEX rollouts_by_id_piece ON rollouts USING gin (rollout_id_pieces(rollout_id))',
+  `DO $$ BEGIN
+    BEGIN
+      CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    EXCEPTION WHEN undefined_file OR feature_not_supported OR insufficient_privilege OR unique_violation OR duplicate_object THEN
+      NULL;
+    END;
+    EXECUTE coalesce((
+      SELECT format('CREATE INDEX rollouts_by_id_piece ON rollouts USING gin (rollout_id %I.gin_trgm_ops)', n.nspname)
+      FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'
+    ), 'SELECT 1');
+  END $$`,
   `CREATE INDEX rollouts_by_field ON rollouts USING gin ((${comparableJsonOf('metadata')}) jsonb_path_ops)`,
 ];
