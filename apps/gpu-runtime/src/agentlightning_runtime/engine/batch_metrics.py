@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.losses import TrainedTokens, kl_estimate, ratio_of
+from agentlightning_runtime.engine.losses import TrainedTokens, kl_estimate, mean_by_datum, ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,28 +45,33 @@ class BatchMetrics:
 
     @torch.no_grad()
     def add(self, tokens: TrainedTokens, logprobs: Tensor, entropies: Tensor, values: Tensor | None) -> None:
-        """Counts the tokens of one piece of the batch; those of weight 0 do not count."""
+        """Counts the tokens of one piece of the batch; those of weight 0 do not count.
+
+        They are passed over by selecting sums, not by picking tokens: picking would have the device wait for us.
+        """
         chosen = tokens.is_trained
-        lp, q = logprobs.detach()[chosen].double(), tokens.sampling_logprobs[chosen].double()
-        log_ratio = lp - q
+        lp = logprobs.detach().double()
+        log_ratio = torch.where(chosen, lp - tokens.sampling_logprobs.double(), 0.0)
         ratio = ratio_of(log_ratio)
-        self._sum("tokens", chosen)
-        self._sum("logprob", lp)
-        self._sum("entropy", entropies.detach()[chosen])
-        self._sum("kl_sampler", -log_ratio)
-        self._sum("kl_sampler_k3", ratio - 1 - log_ratio)
-        self._sum("logprob_gap", log_ratio.abs())
-        self._sum("ratio", ratio)
-        self._sum("squared_ratio", ratio.square())
-        self._max("logprob_gap_max", log_ratio.abs())
-        self._max("ratio_max", ratio)
-        self._sum("clipped", self._is_clipped(tokens, log_ratio))
+        for name, found in {
+            "tokens": torch.ones_like(lp),
+            "logprob": lp,
+            "entropy": entropies.detach(),
+            "kl_sampler": -log_ratio,
+            "kl_sampler_k3": ratio - 1 - log_ratio,
+            "logprob_gap": log_ratio.abs(),
+            "ratio": ratio,
+            "squared_ratio": ratio.square(),
+            "clipped": self._is_clipped(tokens, log_ratio),
+        }.items():
+            self._sum(name, found, chosen)
+        self._max("logprob_gap_max", log_ratio.abs(), chosen)
+        self._max("ratio_max", ratio, chosen)
         if tokens.reference_logprobs is not None:
-            self._sum("references", chosen)
-            self._sum("kl_reference", kl_estimate(lp - tokens.reference_logprobs[chosen].double(), 3))
+            self._sum("references", torch.ones_like(lp), chosen)
+            self._sum("kl_reference", kl_estimate(lp - tokens.reference_logprobs.double(), 3), chosen)
         if values is not None and tokens.value_targets is not None:
-            targets = tokens.value_targets[chosen].double()
-            self._add_values(tokens, values.detach()[chosen].double(), targets)
+            self._add_values(tokens, values.detach().double(), tokens.value_targets.double())
 
     def summary(self, ranks: Ranks) -> tuple[int, dict[str, float]]:
         """How many tokens were counted by all processes, and the metrics; none when there was no token."""
@@ -97,42 +102,31 @@ class BatchMetrics:
         return round(count), metrics
 
     def _add_values(self, tokens: TrainedTokens, values: Tensor, targets: Tensor) -> None:
-        self._sum("values", torch.ones_like(values))
-        self._sum("value_error", (values - targets).square())
+        chosen = tokens.is_trained
+        self._sum("values", torch.ones_like(values), chosen)
+        self._sum("value_error", (values - targets).square(), chosen)
         clip = self._parameters.get("value_clip", 0.0)
         if clip <= 0 or tokens.sampling_values is None:
             return
-        old = tokens.sampling_values[tokens.is_trained].double()
+        old = tokens.sampling_values.double()
         held = torch.clamp(values, old - clip, old + clip)
-        self._sum("value_clipped", (held - targets).square() > (values - targets).square())
+        self._sum("value_clipped", (held - targets).square() > (values - targets).square(), chosen)
 
     def _is_clipped(self, tokens: TrainedTokens, log_ratio: Tensor) -> Tensor:
         """Whether the clip takes part: for `cispo` where it bounds the ratio, else only where it changes the loss."""
         low, high = self._parameters.get("clip_low"), self._parameters.get("clip_high")
         if low is None or high is None:
             return torch.zeros_like(log_ratio)
-        chosen = tokens.is_trained
-        ratio = ratio_of(log_ratio)
-        if self._loss_name == "gspo":
-            ratio = ratio_of(mean_by_datum(log_ratio, tokens.datum[chosen], tokens.datum_count))
+        ratio = ratio_of(mean_by_datum(log_ratio, tokens) if self._loss_name == "gspo" else log_ratio)
         above, below = ratio > 1 + high, ratio < 1 - low
         if self._loss_name == "cispo":
             return above | below
-        advantages = tokens.advantages[chosen]
-        return ((advantages > 0) & above) | ((advantages < 0) & below)
+        return ((tokens.advantages > 0) & above) | ((tokens.advantages < 0) & below)
 
-    def _sum(self, name: str, values: Tensor) -> None:
-        self._sums[_SUMS.index(name)] += values.double().sum()
+    def _sum(self, name: str, values: Tensor, chosen: Tensor) -> None:
+        self._sums[_SUMS.index(name)] += torch.where(chosen, values.double(), 0.0).sum()
 
-    def _max(self, name: str, values: Tensor) -> None:
+    def _max(self, name: str, values: Tensor, chosen: Tensor) -> None:
         """Both maxima are of numbers that are never negative."""
-        if values.numel() > 0:
-            at = _MAXIMA.index(name)
-            self._maxima[at] = torch.maximum(self._maxima[at], values.max().double())
-
-
-def mean_by_datum(values: Tensor, datum: Tensor, datum_count: int) -> Tensor:
-    """For each token the mean over the tokens of its datum."""
-    sums = values.new_zeros(datum_count).index_add_(0, datum, values)
-    counts = values.new_zeros(datum_count).index_add_(0, datum, torch.ones_like(values))
-    return (sums / counts.clamp(min=1))[datum]
+        at = _MAXIMA.index(name)
+        self._maxima[at] = torch.maximum(self._maxima[at], torch.where(chosen, values, 0.0).max())

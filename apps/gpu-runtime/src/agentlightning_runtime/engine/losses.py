@@ -78,12 +78,7 @@ def _cispo(terms: _Terms) -> Tensor:
 
 def _gspo(terms: _Terms) -> Tensor:
     """max(-s A, -clip(s) A), s the datum's geometric mean ratio, by token (Zheng et al. 2025)."""
-    tokens = terms.tokens
-    detached = terms.log_ratio.detach()
-    sums = detached.new_zeros(tokens.datum_count).index_add_(0, tokens.datum, detached)
-    ones = tokens.is_trained.to(detached.dtype)
-    counts = detached.new_zeros(tokens.datum_count).index_add_(0, tokens.datum, ones)
-    mean = (sums / counts.clamp(min=1))[tokens.datum]
+    mean = mean_by_datum(terms.log_ratio.detach(), terms.tokens)
     # The value is the datum's; the gradient of each token goes by its own log-probability alone.
     of_token = mean + terms.logprobs - terms.logprobs.detach()
     return _worse_of_clipped(ratio_of(of_token), terms.advantages, terms.parameters)
@@ -154,6 +149,13 @@ def loss_sum(
         )
         total = total + parameters["value_coefficient"] * error
     return trained(total * tokens.weights).sum()
+
+
+def mean_by_datum(values: Tensor, tokens: TrainedTokens) -> Tensor:
+    """For each token the mean over the trained tokens of its datum; `values` is 0 where a token is not trained."""
+    sums = values.new_zeros(tokens.datum_count).index_add_(0, tokens.datum, values)
+    counts = torch.zeros_like(sums).index_add_(0, tokens.datum, tokens.is_trained.to(values.dtype))
+    return (sums / counts.clamp(min=1))[tokens.datum]
 
 
 def kl_estimate(difference: Tensor, estimator: int) -> Tensor:
