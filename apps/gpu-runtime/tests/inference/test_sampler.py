@@ -210,6 +210,24 @@ def test_a_failure_takes_its_own_responses_with_it_and_not_the_sampler(sampler: 
     _whole(sampler.submit("m", [_request()])[0])
 
 
+def test_a_lack_of_memory_is_told_and_survived(sampler: Sampler) -> None:
+    class TooLarge(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, **inputs: object) -> None:
+            raise torch.OutOfMemoryError
+
+    sampler.add_model("large", shape_of(_model()), ServedWeights(TooLarge(), 0))
+    failed = sampler.submit("large", [_request(), _request(1)])
+    for generation in failed:
+        assert generation.wait(60)
+        assert generation.error is not None
+        assert (generation.error.status, generation.error.code) == (503, "OUT_OF_MEMORY")
+    _whole(sampler.submit("m", [_request()])[0])
+
+
 def test_a_response_ends_at_the_end_of_the_context(sampler: Sampler) -> None:
     generation = sampler.submit("m", [_request(1, length=505, max_tokens=50)])[0]
     assert len(_whole(generation)) <= 7

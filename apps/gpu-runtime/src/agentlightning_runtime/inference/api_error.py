@@ -72,6 +72,12 @@ def queue_full(waiting: int) -> ApiError:
     return ApiError(429, "RESOURCE_EXHAUSTED", f"{waiting} responses wait already", remedy)
 
 
+def out_of_memory(responses: int) -> ApiError:
+    """Memory did not suffice for the responses in hand."""
+    remedy = "Send the request again; run fewer rollouts at a time, or shorter conversations, when it comes again."
+    return ApiError(503, "OUT_OF_MEMORY", f"The sampler ran out of memory with {responses} responses in hand", remedy)
+
+
 def cancelled(reason: str) -> ApiError:
     """A response that was ended before it was whole."""
     return ApiError(503, "CANCELLED", reason, "Send the request again after the time that Retry-After says.")

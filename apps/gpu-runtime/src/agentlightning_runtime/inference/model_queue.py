@@ -7,7 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from agentlightning_runtime.inference.api_error import ApiError, failed
+import torch
+
+from agentlightning_runtime.inference.api_error import ApiError, failed, out_of_memory
 from agentlightning_runtime.inference.decoding_batch import DecodingBatch
 from agentlightning_runtime.inference.generation import Generation
 from agentlightning_runtime.inference.model_shape import ModelShape
@@ -83,8 +85,18 @@ class ModelQueue:
         """What fails takes its own responses with it, never the sampler."""
         try:
             work()
+        except torch.OutOfMemoryError:
+            _log.warning("sampling ran out of memory with %d responses", len(concerned()))
+            _fail(concerned(), out_of_memory(len(concerned())))
         except Exception as error:  # noqa: BLE001
             _log.exception("sampling failed")
-            for generation in concerned():
-                if not generation.is_over:
-                    generation.fail(error if isinstance(error, ApiError) else failed())
+            _fail(concerned(), error if isinstance(error, ApiError) else failed())
+
+
+def _fail(generations: list[Generation], error: ApiError) -> None:
+    for generation in generations:
+        if not generation.is_over:
+            generation.fail(error)
+    # What the failed step held is free only now.
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
