@@ -31,6 +31,7 @@ class ScriptedVllm:
         self.adapters: dict[str, float] = {}
         self.hold = threading.Event()
         self.hold.set()
+        self.asked = threading.Event()
         self.is_stopped = False
         self.loaded = 0.0 if model.lora_rank > 0 else _number(Path(model.source) / "model.safetensors")
         routes = [
@@ -89,6 +90,7 @@ class ScriptedVllm:
     async def _chat(self, request: Request) -> Response:
         body: dict[str, Any] = await request.json()
         name = body["model"]
+        self.asked.set()
         if name not in self.adapters and name != self.model.source:
             return _refusal(404, f"The model `{name}` does not exist.")
         if body.get("temperature", 1) < 0:

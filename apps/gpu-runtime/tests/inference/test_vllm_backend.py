@@ -135,6 +135,26 @@ def test_a_pause_turns_away_and_an_abort_breaks_off(tmp_path: Path) -> None:
         assert trained.ask().choices
 
 
+def test_an_abort_ends_what_is_not_streamed_without_waiting_for_vllm(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        trained.vllm.hold.clear()
+        failures: list[openai.APIStatusError] = []
+
+        def ask() -> None:
+            try:
+                trained.ask()
+            except openai.APIStatusError as error:
+                failures.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert trained.vllm.asked.wait(60)
+        assert trained.backend.pause("policy", "abort").in_flight == 0
+        asking.join(60)
+        assert [failure.code for failure in failures] == ["CANCELLED"]
+        trained.vllm.hold.set()
+
+
 def test_what_vllm_refuses_reaches_the_caller(tmp_path: Path) -> None:
     with training(tmp_path, _LORA) as trained:
         with pytest.raises(openai.BadRequestError, match="must be non-negative"):

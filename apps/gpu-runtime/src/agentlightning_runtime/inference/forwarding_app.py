@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agentlightning_runtime.inference.api_error import ApiError, rejected, unknown_model
-from agentlightning_runtime.inference.http_guard import body_of, guarded
+from agentlightning_runtime.inference.http_guard import body_of, guarded, hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
 from agentlightning_runtime.inference.vllm_model import vllm_failed
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from agentlightning_runtime.inference.vllm_model import VllmServedModel
+
+_ABORT_CHECK_S = 0.1
+"""How often a request in flight is asked whether it is to end."""
 
 
 class ForwardingApp:
@@ -66,28 +69,57 @@ class ForwardingApp:
             raise unknown_model(str(body.get("model")))
         name, version, mark = await asyncio.to_thread(model.enter)
         call = self._client.build_request("POST", f"{model.root_url}{request.url.path}", json={**body, "model": name})
+        if body.get("stream") is True:
+            return await self._streamed(call, model, (name, version, mark))
+        sending = asyncio.create_task(self._client.send(call))
+        try:
+            answer = await _unless_over(sending, request, model, mark)
+        finally:
+            sending.cancel()
+            model.leave(name)
+        if answer is None:
+            return Response(status_code=499)
+        if answer.status_code != 200:
+            return Response(answer.content, answer.status_code, media_type="application/json")
+        told = {**_object(answer.content), "model": body["model"], "policy_version": version}
+        return JSONResponse(told, headers={POLICY_VERSION_HEADER: str(version)})
+
+    async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: tuple[str, int, int]) -> Response:
+        name, version, mark = entered
         try:
             answer = await self._client.send(call, stream=True)
+            if answer.status_code == 200:
+                headers = {POLICY_VERSION_HEADER: str(version)}
+                stream = _stream(answer, model, name, mark)
+                return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+            content = await answer.aread()
         except httpx.TransportError as error:
             model.leave(name)
             raise vllm_failed(error) from error
         except BaseException:
             model.leave(name)
             raise
-        headers = {POLICY_VERSION_HEADER: str(version)}
-        if body.get("stream") is True and answer.status_code == 200:
-            stream = _stream(answer, model, name, mark)
-            return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
-        try:
-            content = await answer.aread()
+        await answer.aclose()
+        model.leave(name)
+        return Response(content, answer.status_code, media_type="application/json")
+
+
+async def _unless_over(
+    sending: asyncio.Task[httpx.Response], request: Request, model: VllmServedModel, mark: int
+) -> httpx.Response | None:
+    """The answer; None when the client has gone. vLLM stops sampling when its connection is closed."""
+    gone = asyncio.create_task(hang_up(request))
+    try:
+        while not sending.done():
+            await asyncio.wait({sending, gone}, timeout=_ABORT_CHECK_S, return_when=asyncio.FIRST_COMPLETED)
             model.check_not_aborted(mark)
-        finally:
-            await answer.aclose()
-            model.leave(name)
-        if answer.status_code != 200:
-            return Response(content, answer.status_code, media_type="application/json")
-        told = {**_object(content), "model": body["model"], "policy_version": version}
-        return JSONResponse(told, headers=headers)
+            if gone.done() and not sending.done():
+                return None
+        return sending.result()
+    except httpx.TransportError as error:
+        raise vllm_failed(error) from error
+    finally:
+        gone.cancel()
 
 
 async def _stream(answer: httpx.Response, model: VllmServedModel, name: str, mark: int) -> AsyncIterator[bytes]:

@@ -56,6 +56,12 @@ async def body_of(request: Request) -> bytes:
     return bytes(body)
 
 
+async def hang_up(request: Request) -> None:
+    """Returns when the client has gone; for requests whose body was read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 def error_response(error: ApiError) -> Response:
     """An error as an answer."""
     return JSONResponse(error.body(), status_code=error.status, headers=error.headers())

@@ -21,7 +21,7 @@ from agentlightning_runtime.inference.chat_answer import ChatAnswer
 from agentlightning_runtime.inference.chat_request import ChatRequest
 from agentlightning_runtime.inference.completion_answer import CompletionAnswer
 from agentlightning_runtime.inference.completion_request import CompletionRequest
-from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded
+from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded, hang_up
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -111,7 +111,7 @@ class InferenceApp:
         if is_streamed:
             headers["cache-control"] = "no-cache"
             return StreamingResponse(_events(answer), media_type="text/event-stream", headers=headers)
-        gone = asyncio.create_task(_hang_up(request))
+        gone = asyncio.create_task(hang_up(request))
         waiting = asyncio.create_task(whole(answer.generations))
         try:
             await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -145,12 +145,6 @@ async def _events(answer: _Answer) -> AsyncIterator[str]:
         yield f"data: {json.dumps(failed().body())}\n\n"
     finally:
         _cancel(answer.generations)
-
-
-async def _hang_up(request: Request) -> None:
-    """Returns when the client has gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _cancel(generations: Any) -> None:
