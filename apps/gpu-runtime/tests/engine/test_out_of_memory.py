@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progress
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from agentlightning_runtime.engine.batch import AdamParameters, Batch
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
@@ -25,6 +26,10 @@ def no_memory_of_cuda() -> None:
 
 def no_memory_of_the_cpu() -> None:
     torch.empty(2**52)
+
+
+def fail_in_step(_optimizer: Any, _arguments: Any, _keywords: Any) -> None:
+    no_memory_of_the_cpu()
 
 
 def model_with_memory_for(
@@ -89,3 +94,20 @@ def test_forward_pass_that_fails_keeps_the_gradients(tmp_path: Path) -> None:
         model.forward(a_batch(), use_reference=False, progress=no_progress)
     assert not caught.value.gradients_discarded
     assert not model.optim_step(AdamParameters(learning_rate=0.01)).is_skipped
+
+
+def test_moments_that_find_no_room_cost_the_gradients_and_nothing_else(tmp_path: Path) -> None:
+    model = an_engine(tmp_path).create_model(ModelRequest("m", "tiny", 3))
+    before = {name: weight.detach().clone() for name, weight in model.weights.items()}
+    model.forward_backward(a_batch(), a_loss(), no_progress)
+    handle = register_optimizer_step_pre_hook(fail_in_step)
+    try:
+        with pytest.raises(EngineError, match="Adam's moments") as caught:
+            model.optim_step(AdamParameters(learning_rate=0.01))
+    finally:
+        handle.remove()
+    assert caught.value.reason == EngineErrorReason.OUT_OF_MEMORY
+    assert not model.state().is_corrupted
+    assert all(torch.equal(weight, before[name]) for name, weight in model.weights.items())
+    model.forward_backward(a_batch(), a_loss(), no_progress)
+    assert model.optim_step(AdamParameters(learning_rate=0.01)).step == 1

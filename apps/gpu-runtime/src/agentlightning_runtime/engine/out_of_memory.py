@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -14,6 +19,33 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+@contextmanager
+def told_when_out_of_memory(device: torch.device, what: str, *, is_alone: bool) -> Generator[None]:
+    """Tells the client by name when memory runs out.
+
+    Args:
+        device: Whose memory it is.
+        what: What is being done meanwhile.
+        is_alone: Whether one process trains; of several one cannot stop in the middle.
+
+    Raises:
+        EngineError: OUT_OF_MEMORY.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error) or not is_alone:
+            raise
+    else:
+        return
+    free_what_is_left(device)
+    raise EngineError(
+        EngineErrorReason.OUT_OF_MEMORY,
+        f"Memory ran out on {device} while {what}",
+        remedy="Unload other models, or train a LoRA",
+    )
 
 
 def free_what_is_left(device: torch.device) -> None:

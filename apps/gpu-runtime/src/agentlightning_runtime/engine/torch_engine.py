@@ -15,12 +15,14 @@ from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.model_parts import ModelParts
 from agentlightning_runtime.engine.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.out_of_memory import told_when_out_of_memory
 from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.sharding import shard_network
 from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
-from agentlightning_runtime.engine.torch_model import ModelParts, TorchModel
+from agentlightning_runtime.engine.torch_model import TorchModel
 from agentlightning_runtime.inference.inference_backend import ServedModel
 from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.open_backend import open_inference
@@ -70,13 +72,19 @@ class TorchEngine:
         """Makes a model; what is new in it is drawn from the seed.
 
         Raises:
-            EngineError: NOT_FOUND when there is no such base model, INVALID when it has no such LoRA.
+            EngineError: NOT_FOUND when there is no such base model, INVALID when it has no such LoRA, OUT_OF_MEMORY
+                when it finds no room.
         """
         base = self._bases.get(request.base_model)
         if base is None:
             known = ", ".join(self._bases)
             message = f'There is no base model "{request.base_model}"; there are {known}'
             raise EngineError(EngineErrorReason.NOT_FOUND, message, field="base_model")
+        what = f"making the model {request.model_id} of {request.base_model}"
+        with told_when_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+            return self._make(request, base)
+
+    def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
         loaded = base.load()
         lora = resolve_lora(loaded, request)
         network = make_network(loaded, request, lora, gradient_checkpointing=self._settings.gradient_checkpointing)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.engine.adam import Adam
-from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts, CheckpointFolder
+from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.network_factory import trained_weights
-from agentlightning_runtime.engine.out_of_memory import free_what_is_left
+from agentlightning_runtime.engine.out_of_memory import free_what_is_left, told_when_out_of_memory
 from agentlightning_runtime.engine.ranks import shard_like, whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
 from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from agentlightning_runtime.engine.base_model import BaseModel
     from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.gradient_pass import PassSettings
-    from agentlightning_runtime.engine.policy_network import PolicyNetwork
-    from agentlightning_runtime.engine.ranks import Ranks
+    from agentlightning_runtime.engine.model_parts import ModelParts
     from agentlightning_runtime.engine.results import (
         BatchResult,
         Checkpoint,
@@ -40,30 +37,6 @@ if TYPE_CHECKING:
         InferenceState,
         PauseMode,
     )
-    from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
-    from agentlightning_runtime.inference.inference_backend import InferenceBackend, ServedModel
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelParts:
-    """What a model is made of.
-
-    Attributes:
-        lora: With every default filled in; None: all weights are trained.
-        reference: The weights it began with.
-        ranks: The processes that train it together.
-    """
-
-    request: ModelRequest
-    base: BaseModel
-    lora: LoraSettings | None
-    network: PolicyNetwork
-    reference: PolicyNetwork
-    settings: PassSettings
-    checkpoints: CheckpointFolder
-    inference: InferenceBackend
-    served: ServedModel
-    ranks: Ranks
 
 
 class TorchModel:
@@ -128,7 +101,7 @@ class TorchModel:
         """Uses the accumulated gradients and clears them, also when it skips the step as non-finite.
 
         Raises:
-            EngineError: PRECONDITION when there are none.
+            EngineError: PRECONDITION when there are none, OUT_OF_MEMORY when the moments find no room.
         """
         if not self._has_pending_gradients:
             raise EngineError(
@@ -140,11 +113,13 @@ class TorchModel:
         self.parts.ranks.sum_up_gradients(self.weights.values())
         norm = self._adam.gradient_norm()
         is_skipped = not math.isfinite(norm)
-        if not is_skipped:
-            with self._corrupted_when_it_fails():
-                self._adam.step(adam, norm)
-            self._step += 1
-        self.discard_gradients()
+        try:
+            if not is_skipped:
+                with self._corrupted_when_it_fails(), self._told_when_out_of_memory():
+                    self._adam.step(adam, norm)
+                self._step += 1
+        finally:
+            self.discard_gradients()
         metrics = {"optimizer/seconds": time.perf_counter() - started, **memory_gauges(self.parts.settings.device)}
         return StepResult(self._step, norm, is_skipped, metrics)
 
@@ -290,6 +265,14 @@ class TorchModel:
     def _corrupted_when_it_fails(self) -> Generator[None]:
         try:
             yield
+        except EngineError:
+            # Refused before anything was changed.
+            raise
         except BaseException:
             self._is_corrupted = True
             raise
+
+    def _told_when_out_of_memory(self) -> AbstractContextManager[None]:
+        """The first step makes room for the moments before it changes anything."""
+        what = f"making room for Adam's moments of {self._trainable} weights"
+        return told_when_out_of_memory(self.parts.settings.device, what, is_alone=self.parts.ranks.count == 1)
