@@ -14,11 +14,12 @@ if ('python' in environment) {
     testTimeoutMs,
     // All weights of a base are there before a model is made of it.
     isSeeded: false,
-    start: async ({ directory, apiKey }) => {
+    start: async ({ directory, apiKey, resultTtlMs }) => {
       const keyFile = path.join(directory, 'key');
       await writeFile(keyFile, apiKey);
       const checkpoints = path.join(directory, 'checkpoints');
       const flags = ['--model', 'tiny=random:llama-tiny', '--checkpoints', checkpoints, '--api-key-file', keyFile];
+      if (resultTtlMs !== undefined) flags.push('--result-ttl-ms', String(resultTtlMs));
       const { address, end } = await startRuntime(python, flags);
       return { address, kill: async () => void (await end('SIGKILL')), stop: async () => void (await end('SIGTERM')) };
     },

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.engine.settings import EngineSettings
+from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
 
 KEY_VARIABLE = "AGENTLIGHTNING_RUNTIME_KEY"
@@ -65,6 +66,13 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tls-client-authority", type=Path, metavar="FILE", help="clients need a certificate signed by this one, PEM"
     )
+    group.add_argument(
+        "--result-ttl-ms",
+        type=_positive,
+        default=ServiceLimits().result_ttl_ms,
+        metavar="N",
+        help="how long results of operations are kept, in milliseconds [%(default)s]",
+    )
     group = parser.add_argument_group("sampling over HTTP")
     group.add_argument("--inference-host", default="127.0.0.1", help="address to listen on [%(default)s]")
     group.add_argument(
@@ -116,7 +124,11 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
         UsageError: When a file cannot be read, or one of certificate and key is missing.
     """
     return ServeOptions(
-        host=flags.host, port=flags.port, api_key=_key(flags.api_key_file, KEY_VARIABLE), tls=_tls(flags)
+        host=flags.host,
+        port=flags.port,
+        api_key=_key(flags.api_key_file, KEY_VARIABLE),
+        tls=_tls(flags),
+        limits=ServiceLimits(result_ttl_ms=flags.result_ttl_ms),
     )
 
 
