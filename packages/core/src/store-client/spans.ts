@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { spanToWire, wireSpanSchema } from '../protocol/wire-span.ts';
+import { spanToReaders, spanToWire, wireSpanSchema } from '../protocol/wire-span.ts';
 import type { Span, SpanInput } from '../span.ts';
 import type { StoreTransport } from './transport.ts';
 
@@ -64,7 +64,8 @@ export class SpanWriting {
     const recorded: (Span | null)[] = [];
     for (const span of spans) {
       const numbered: Span = { ...span, sequenceId: span.sequenceId ?? (await this.#reserveOne(span)) };
-      const request = { method: 'POST', path: '/spans', body: spanToWire(numbered) } as const;
+      // That server gives its readers what it was given, and Python's look for the log-probabilities in their own form.
+      const request = { method: 'POST', path: '/spans', body: spanToReaders(numbered) } as const;
       const wire = await this.#transport.send({ ...request, answer: wireSpanSchema.nullable() });
       recorded.push(wire === null ? null : numbered);
     }
