@@ -1,5 +1,6 @@
 import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { assertSameShape, type RunTasks, rolloutShape, shapeKey } from './rollout-shape.ts';
 import { type RunLease, takeRunLease } from './run-lease.ts';
 import { initialRunState, type RunState, readRunState, writeRunState } from './run-state.ts';
@@ -80,7 +81,7 @@ function configForTheRecord(config: ResolvedConfig, shape: JsonObject): JsonObje
   return JSON.parse(
     JSON.stringify({
       ...plain,
-      runtime: { ...runtime, apiKey: undefined },
+      runtime: runtimeForTheRecord(runtime),
       tasks: { train: source(tasks.train), test: source(tasks.test) },
       [shapeKey]: shape,
     }),

@@ -1,5 +1,6 @@
 import { type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { checkRunId } from '../loop/find-or-begin-run.ts';
 import { assertSameShape, fingerprint, shapeKey } from '../loop/rollout-shape.ts';
 import { type RunLease, takeRunLease } from '../loop/run-lease.ts';
@@ -109,7 +110,7 @@ function configForTheRecord(config: ResolvedPromptSearch, shape: JsonObject): Js
       failedReward,
       missingReward,
       optimizer: { ...optimizer, apiKey: undefined },
-      runtime: { ...runtime, apiKey: undefined },
+      runtime: runtimeForTheRecord(runtime),
       tasks: { train: source(tasks.train), validation: source(tasks.validation), test: source(tasks.test) },
       [shapeKey]: shape,
     }),

@@ -79,7 +79,8 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
   const baseModel = runtime.model ?? fallback ?? 'default';
   const model = await connection.runtime.createModel({ baseModel, seed, modelId: run.runId });
   const endpoint = await model.endpoint();
-  return { baseUrl: endpoint.baseUrl, model: endpoint.model };
+  const apiKey = runtime.type === 'grpc' ? (runtime.inferenceApiKey ?? null) : null;
+  return { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey };
 }
 
 function modelCheck(baseUrl: string): HealthCheck {

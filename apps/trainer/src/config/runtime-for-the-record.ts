@@ -1,0 +1,13 @@
+import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
+import type { RuntimeConfig } from './train-config.ts';
+
+/** What the store keeps of a runtime: all but keys. `undefined` leaves a field out of JSON. */
+export function runtimeForTheRecord(runtime: RuntimeConfig | ResolvedEndpoint): Readonly<Record<string, unknown>> {
+  const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
+  return {
+    ...runtime,
+    apiKey: undefined,
+    inferenceApiKey: undefined,
+    ...(tls === undefined ? {} : { tls: { ...tls, privateKey: undefined } }),
+  };
+}
