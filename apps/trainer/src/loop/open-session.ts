@@ -67,8 +67,9 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   const policies: ServedSessionPolicy[] = [];
   for (const [index, policy] of config.policies.entries()) {
     const opened = await openModel(source, { policy, index, hasValueHead: needsValueHead(policy) });
-    const learner = learnerOf(policy, opened.model.modelId);
-    policies.push({ ...policy, ...opened, learner, endpoint: await opened.model.endpoint() });
+    const endpoint = await opened.model.endpoint();
+    // The gateway records calls with the name that the endpoint knows the model by.
+    policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
   }
   const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies });
   onOpen(gateway.close);

@@ -20,11 +20,11 @@ export function trainedPolicies(policies: readonly SessionPolicy[]): readonly Tr
 /**
  * Makes the algorithm of a policy. Where a run names its policies, each learns from those calls alone that it answered.
  *
- * @param modelId - what calls that it answered are recorded with
+ * @param model - what calls that it answered are recorded with: the name of the model at its endpoint
  */
-export function learnerOf(policy: ResolvedPolicy, modelId: string): Algorithm | null {
+export function learnerOf(policy: ResolvedPolicy, model: string): Algorithm | null {
   if (policy.algorithm === null) return null;
-  return createAlgorithm(policy.name === null ? policy.algorithm : { ...policy.algorithm, models: [modelId] });
+  return createAlgorithm(policy.name === null ? policy.algorithm : { ...policy.algorithm, models: [model] });
 }
 
 /** Whether a policy's algorithm asks the model what it expects, and teaches it. */
