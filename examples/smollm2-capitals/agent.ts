@@ -32,8 +32,8 @@ export async function countryOf(city: string): Promise<string> {
 
 /**
  * The agent as the trainer runs it: 1 for the country and nothing else. An answer that has the country among other
- * words gets the more, the less it says beside it; without that, a model that never says only the country would never
- * find out.
+ * words gets something, more when it begins with it, and the more, the less it says beside it; without that, a model
+ * that never says only the country would never find out.
  */
 export async function capitals({ city, country }: CityTask): Promise<number> {
   return scoreAnswer(await countryOf(city), country);
@@ -43,5 +43,6 @@ export async function capitals({ city, country }: CityTask): Promise<number> {
 export function scoreAnswer(answer: string, country: string): number {
   const said = answer.trim().replace(/\.$/, '');
   if (said === country) return 1;
-  return said.includes(country) ? 0.2 + (0.6 * country.length) / said.length : 0;
+  if (!said.includes(country)) return 0;
+  return (said.startsWith(country) ? 0.4 : 0.1) + (0.2 * country.length) / said.length;
 }

@@ -8,9 +8,9 @@ export default defineConfig({
   taskSchema: cityTask,
   // `node train.ts` starts the runtime at an address of its own; `--runtime` names another.
   runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2', lora: { rank: 16, alpha: 32 } },
-  algorithm: { type: 'grpo', groupSize: 8, learningRate: 5e-4, loss: 'importance_sampling' },
+  algorithm: { type: 'grpo', groupSize: 8, learningRate: 3e-4, loss: 'importance_sampling', entropyCoefficient: 0.01 },
   sampling: { temperature: 0.8 },
-  steps: 20,
+  steps: 30,
   tasksPerStep: 8,
   concurrency: 64,
   evaluation: { every: 5, tasks: 48 },

@@ -8,10 +8,16 @@ const tasksOf = (name: string) =>
     .split('\n')
     .map((line) => cityTask.parse(JSON.parse(line)));
 
-test('the country alone is worth most, and less the more is said beside it', () => {
-  const scores = ['France', 'France.', 'It is France.', 'Paris is the capital of France', 'Spain', ''].map((answer) =>
-    scoreAnswer(answer, 'France'),
-  );
+test('the country alone is worth most, then to begin with it, and less the more is said beside it', () => {
+  const scores = [
+    'France',
+    'France.',
+    'France it is.',
+    'It is France.',
+    'Paris is the capital of France',
+    'Spain',
+    '',
+  ].map((answer) => scoreAnswer(answer, 'France'));
   expect(scores.slice(0, 2)).toEqual([1, 1]);
   expect(scores).toEqual(scores.toSorted((left, right) => right - left));
   expect(scores.slice(-2)).toEqual([0, 0]);
