@@ -8,7 +8,7 @@ export interface KlPenalty {
   readonly estimator: KlEstimator;
 }
 
-/** Farther than this a token counts as just this far, as in the losses: one stray token must not decide. */
+/** Farther than this k3, which grows exponentially, takes a token for just this far, as in the losses. */
 const maxLogRatio = 20;
 
 /**

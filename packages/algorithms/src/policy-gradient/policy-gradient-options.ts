@@ -29,7 +29,7 @@ export interface PolicyGradientOptions extends LossOptions, StepOptions {
    * @default false
    */
   readonly dropConstantGroups?: boolean;
-  /** Takes from the reward of rollouts that say too much. @default none */
+  /** Takes from the reward of rollouts that say too much; not with credit `per-turn`. @default none */
   readonly overlongPenalty?: OverlongPenalty;
   /**
    * Corrects for rollouts that were sampled by older weights, or by an engine that computes differently. Costs a
@@ -106,8 +106,17 @@ function contradictions(settings: PolicyGradientOptions): readonly ValidationIss
     ...(settings.rewardName !== undefined && settings.rewardWeights !== undefined
       ? [{ path: 'rewardName', message: 'give either it or rewardWeights' }]
       : []),
+    ...overlongIssues(settings),
     ...(isGae(settings.advantage) ? valueIssues(settings) : comparisonIssues(settings)),
   ];
+}
+
+/** The penalty is of the whole rollout's reward, which turns with rewards of their own do not learn from. */
+function overlongIssues({ overlongPenalty, creditAssignment }: PolicyGradientOptions): readonly ValidationIssue[] {
+  const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type === 'per-turn';
+  if (overlongPenalty === undefined || !isByTurn) return [];
+  const message = 'takes from the reward of the rollout; with { type: "per-turn" } as creditAssignment there is none';
+  return [{ path: 'overlongPenalty', message }];
 }
 
 /** Of advantages that compare the rollouts of a step with each other. */

@@ -3,6 +3,7 @@ import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
+import { ppo } from '../recipes/ppo.ts';
 import { rloo } from '../recipes/rloo.ts';
 
 const corrected = (): Algorithm => grpo({ samplerCorrection: { type: 'truncate' }, advantage: { type: 'dr-grpo' } });
@@ -131,6 +132,13 @@ test('an overlong rollout loses reward, more the longer it is, and all of it fro
   const advantages = Object.fromEntries(dataOf(plan).map((datum) => [datum.rolloutId, datum.advantages[0]]));
   expect(advantages).toEqual({ 'ro-0': 1.125, 'ro-1': 0.125, 'ro-2': -0.375, 'ro-3': -0.875 });
   expect(plan.metrics['reward/mean']).toBe(1);
+});
+
+test.each([grpo, ppo])('an overlong penalty is refused where turns learn from rewards of their own', (recipe) => {
+  const overlongPenalty = { maxTokens: 10, bufferTokens: 4 };
+  expect(() => recipe({ overlongPenalty, creditAssignment: { type: 'per-turn' } })).toThrow(
+    /overlongPenalty: takes from the reward of the rollout/,
+  );
 });
 
 test('of a rollout with many turns at most so many are trained, drawn by the seed', () => {

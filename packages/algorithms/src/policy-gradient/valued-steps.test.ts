@@ -15,7 +15,6 @@ describeAlgorithmContract({
       samplerCorrection: { type: 'truncate' },
       klCoefficient: 0.1,
       klPlacement: 'reward',
-      overlongPenalty: { maxTokens: 8, bufferTokens: 4 },
       entropyCoefficient: 0.01,
       maxTokens: 5,
       tooLong: 'truncate',

@@ -96,6 +96,8 @@ class Gepa {
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
       if (crossing === null) await this.#reflect();
       else await this.#join({ ...crossing, occasion: `iteration-${this.#iteration + 1}/crossing` });
+      // Proposals may have been given up in the middle: whoever goes on does the iteration again.
+      if (this.#budget.isStopped) break;
       this.#iteration += 1;
       await this.#save();
     }

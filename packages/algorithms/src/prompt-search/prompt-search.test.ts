@@ -52,6 +52,18 @@ describe.each(searches)('%s', (_, create, budget) => {
     expect(resumed).toEqual(whole);
   });
 
+  test('a search that is stopped in the middle of what it does loses nothing of it', async () => {
+    const whole = await create().run(plantedWorld());
+    const world = plantedWorld();
+    const stop = new AbortController();
+    const ask: typeof world.ask = (messages, request) => {
+      if (world.asked() === 4) stop.abort();
+      return world.ask(messages, request);
+    };
+    expect((await create().run({ ...world, ask, signal: stop.signal })).ended).toBe('stopped');
+    expect(await create().run(plantedWorld({ saved: world.saves.at(-1) ?? null }))).toEqual(whole);
+  });
+
   test('the same seed makes the same decisions, another seed makes others', async () => {
     const decisions = async (seed: number): Promise<unknown> => {
       const world = plantedWorld({ seed });
