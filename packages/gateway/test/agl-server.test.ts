@@ -101,6 +101,20 @@ test('a call that must not be trained on is an error to a trainer that knows no 
   ]);
 });
 
+test('a call has the log-probability and the text of each of its tokens', async () => {
+  await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+  await using server = await startServer({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' } });
+  await server.create('a');
+  await server.ask(proxyPath, { body: chat });
+  const content = [
+    { token: '5', logprob: -0.25 },
+    { token: '<eos>', logprob: -0.5 },
+  ];
+  expect(await server.ask('/api/rollouts/a/events')).toMatchObject([
+    { data: { response: { choices: [{ token_ids: [20, 21], logprobs: { content } }] } } },
+  ]);
+});
+
 test('a call without a registered model is told so', async () => {
   await using server = await startServer();
   await server.create('a');

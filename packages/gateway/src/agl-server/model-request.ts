@@ -95,10 +95,13 @@ function logprobsOf(choice: ModelCallChoice, at: { readonly isText: boolean; rea
   };
 }
 
+/** The text of each token: as it was recorded, or as a store behind HTTP gives it to its readers. */
 function tokensOf(span: Span): readonly string[] {
+  const recorded = span.attributes[modelCallAttributes.responseTokens];
+  if (Array.isArray(recorded)) return recorded.map(text);
   const written = span.attributes[pythonReaderAttributes.logprobs];
   if (typeof written !== 'string') return [];
-  // Trusted: the gateway wrote it.
+  // Trusted: our store made it of what the gateway wrote.
   const entries = JSON.parse(written) as readonly { readonly token?: string }[];
   return entries.map((entry) => entry.token ?? '');
 }
