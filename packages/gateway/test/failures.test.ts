@@ -289,6 +289,21 @@ describe('several upstreams', () => {
     expect(JSON.parse(policy.requests[1]?.body ?? '')).toMatchObject({ model: 'run-1-writer' });
   });
 
+  it('keep their agents for themselves, and no others, where agents choose the model', async () => {
+    await using everybodys = await startUpstream((response) => respondJson(response, completionBody()));
+    await using critics = await startUpstream((response) => respondJson(response, completionBody()));
+    await using fixture = await startGateway({
+      upstream: [{ baseUrl: everybodys.baseUrl }, { baseUrl: critics.baseUrl, agents: ['critic'] }],
+    });
+    // A rollout always gets the same one of equals, so there must be several.
+    for (let rollout = 1; rollout <= 6; rollout += 1) {
+      const client = fixture.client(await fixture.attempt());
+      await client.chat.completions.create(simpleRequest, { headers: { 'x-agl-agent-name': 'critic' } });
+      await client.chat.completions.create(simpleRequest, { headers: { 'x-agl-agent-name': 'writer' } });
+      expect([everybodys.requests.length, critics.requests.length]).toEqual([rollout, rollout]);
+    }
+  });
+
   it('can be replaced while the gateway runs', async () => {
     await using next = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway();

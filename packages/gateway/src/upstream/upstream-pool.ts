@@ -94,20 +94,25 @@ export class UpstreamPool {
   /** Those that have a model by this name; null when none has. */
   #serving(model: string | null): readonly RegisteredUpstream[] | null {
     if (model === null) return null;
-    const exact = this.#upstreams.filter((upstream) => upstream.model === model);
-    if (exact.length > 0) return exact;
-    const named = this.#upstreams.find(({ names }) => names.includes(model));
-    return named === undefined ? null : this.#like(named);
+    return this.#those((upstream) => upstream.model === model) ?? this.#those(({ names }) => names.includes(model));
   }
 
-  /** Those that serve what this agent is to be answered by; null when it is none in particular. */
+  /** Those that this agent is to be answered by; null when it is none in particular. */
   #ofAgent(agent: CallingAgent): readonly RegisteredUpstream[] | null {
-    const chosen = this.#upstreams.find(({ agents }) => isAgentAmong(agents, agent));
-    return chosen === undefined ? null : this.#like(chosen);
+    return this.#those(({ agents }) => isAgentAmong(agents, agent));
   }
 
-  #like({ model }: RegisteredUpstream): readonly RegisteredUpstream[] {
-    return this.#upstreams.filter((other) => other.model === model);
+  #those(isSuch: (upstream: RegisteredUpstream) => boolean): readonly RegisteredUpstream[] | null {
+    const those = this.#upstreams.filter(isSuch);
+    return those.length === 0 ? null : those;
+  }
+
+  /** Those that serve the same model. Where they send what agents ask for, one that is for some agents is not for others. */
+  #like(upstream: RegisteredUpstream): readonly RegisteredUpstream[] {
+    const { model } = upstream;
+    return this.#upstreams.filter(
+      (other) => other === upstream || (other.model === model && (model !== null || other.agents.length === 0)),
+    );
   }
 
   /** What is known of an upstream is kept when it is registered again as it was. */
