@@ -94,6 +94,41 @@ test('spans from before there were marks are found at once, and quickly when the
   await store.close();
 });
 
+test('marks left over from rollouts that are gone hide nothing', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'agl.db');
+  const store = await openStore(path, { watchdogIntervalMs: 1e9 });
+  await fill(store, many);
+  const database = new DatabaseSync(path);
+  // Before all others, more than one call looks at, as by rollouts that a program of before the marks deleted.
+  database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+    INSERT INTO span_marks (mark, position) SELECT 'nstep', -i FROM n`);
+  database.close();
+  let found = 0;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await store.searchSpans({ name: 'step', limit: 1000, ...(cursor === '' ? {} : { cursor }) });
+    found += page.items.length;
+    cursor = page.nextCursor;
+  }
+  expect(found).toBe(many.rollouts - 4);
+  await store.close();
+});
+
+test('names with a character 0 are marked as they are', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'agl.db');
+  const store = await openStore(path, { watchdogIntervalMs: 1e9 });
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId, name: 'a\0b' })]);
+  const database = new DatabaseSync(path);
+  database.exec('DELETE FROM span_marks; INSERT INTO rollouts_to_mark SELECT position FROM rollouts');
+  database.close();
+  await migrateStore(path);
+  expect((await store.searchSpans({ name: 'a\0b' })).items).toHaveLength(1);
+  expect((await store.searchSpans({ name: 'a' })).items).toEqual([]);
+  await store.close();
+});
+
 describePostgres('PostgreSQL', () => {
   test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
     await using database = await createTestDatabase();

@@ -92,12 +92,12 @@ function restOfRollout(scan: Scan, start: SearchCursor, limit: number): Promise<
 /** The next rollouts, as many as have about as many spans as one call looks at; null when there are none. */
 async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<RolloutWindow | null> {
   const beyond = start?.position ?? null;
-  const where = allOf([...scopeOf(scan), ...isBeyond(scan, beyond), ...isMarked(scan, { beyond, to: null })]);
+  const next = scan.mark === null ? unmarkedCandidates(scan, beyond) : markedCandidates(scan, { beyond, to: null });
   const rows = await scan.context.db.all(
-    `SELECT r.position, coalesce(c.last_sequence_id, 0) AS spans FROM rollouts AS r
-     LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id
-     WHERE ${where.sql} ORDER BY r.position ${scan.direction.word} LIMIT ?`,
-    [...where.parameters, rolloutsPerCall],
+    `SELECT n.position, coalesce(c.last_sequence_id, 0) AS spans FROM (${next.sql}) AS n
+     LEFT JOIN rollouts AS r ON r.position = n.position LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id
+     ORDER BY n.position ${scan.direction.word} LIMIT ?`,
+    [...next.parameters, rolloutsPerCall],
   );
   let spans = 0;
   for (const [index, row] of rows.entries()) {
@@ -125,25 +125,40 @@ function spansOf(scan: Scan, window: RolloutWindow, limit: number): Promise<read
   );
 }
 
-/** Among the next rollouts that have the mark, or may have it; as many as one call looks at, or up to a position. */
-function isMarked(
+/** The positions of the next rollouts. */
+function unmarkedCandidates(scan: Scan, beyond: number | null): SqlCondition {
+  const where = allOf([...scopeOf(scan), ...isBeyond(scan, beyond)]);
+  const order = `ORDER BY r.position ${scan.direction.word} LIMIT ${rolloutsPerCall}`;
+  return { sql: `SELECT r.position FROM rollouts AS r WHERE ${where.sql} ${order}`, parameters: where.parameters };
+}
+
+/**
+ * The positions of the next rollouts that have the mark, or may have it; as many as one call looks at, or up to a position.
+ * Marks may be left over from rollouts that are gone: their positions count like others, or a search would end too early.
+ */
+function markedCandidates(
   { mark, direction }: Scan,
   { beyond, to }: { readonly beyond: number | null; readonly to: number | null },
-): readonly SqlCondition[] {
-  if (mark === null) return [];
+): SqlCondition {
   const range = allOf([
     ...(beyond === null ? [] : [{ sql: `position ${direction.beyond} ?`, parameters: [beyond] }]),
     ...(to === null ? [] : [{ sql: `position ${direction.upTo} ?`, parameters: [to] }]),
   ]);
   const next = `WHERE ${range.sql} ORDER BY position ${direction.word} LIMIT ${rolloutsPerCall}`;
-  return [
-    {
-      sql: `r.position IN (
-        SELECT position FROM (SELECT position FROM (SELECT position FROM span_marks WHERE mark = ?) AS m ${next}) AS marked
-        UNION SELECT position FROM (SELECT position FROM rollouts_to_mark ${next}) AS unmarked)`,
-      parameters: [mark, ...range.parameters, ...range.parameters],
-    },
-  ];
+  return {
+    sql: `SELECT position FROM (SELECT position FROM (SELECT position FROM span_marks WHERE mark = ?) AS m ${next}) AS marked
+      UNION SELECT position FROM (SELECT position FROM rollouts_to_mark ${next}) AS unmarked`,
+    parameters: [mark, ...range.parameters, ...range.parameters],
+  };
+}
+
+function isMarked(
+  scan: Scan,
+  window: { readonly beyond: number | null; readonly to: number | null },
+): readonly SqlCondition[] {
+  if (scan.mark === null) return [];
+  const { sql, parameters } = markedCandidates(scan, window);
+  return [{ sql: `r.position IN (${sql})`, parameters }];
 }
 
 function isBeyond(scan: Scan, position: number | null): readonly SqlCondition[] {

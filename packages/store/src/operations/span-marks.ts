@@ -28,11 +28,15 @@ export function markRollouts(
   rows: readonly SpanRow[],
   positions: ReadonlyMap<string, number>,
 ): Promise<void> {
+  return insertMarks(db, marksOf(rows, positions));
+}
+
+function insertMarks(db: OperationContext['db'], rows: readonly SqlValue[][]): Promise<void> {
   return db.insert({
     table: 'span_marks',
     columns: { mark: 'text', position: 'integer' },
     unlessKnown: ['mark', 'position'],
-    rows: marksOf(rows, positions),
+    rows,
   });
 }
 
@@ -102,19 +106,23 @@ export async function markEarlierRollouts({ db }: OperationContext): Promise<num
     to = readInteger(row, 'position');
   }
   if (taken === 0) return 0;
+  await insertMarks(db, await marksUpTo(db, to));
+  await db.run('DELETE FROM rollouts_to_mark WHERE position <= ?', [to]);
+  return taken;
+}
+
+/** The marks of the rollouts up to a position that have none yet. */
+async function marksUpTo(db: OperationContext['db'], to: number): Promise<readonly SqlValue[][]> {
   // `CROSS JOIN` says in SQLite: in this order.
   const theirSpans = `rollouts_to_mark AS n CROSS JOIN rollouts AS r CROSS JOIN spans AS s
     WHERE n.position <= ? AND r.position = n.position AND s.rollout_id = r.rollout_id`;
-  for (const [mark, condition] of [
-    [`'n' || substr(s.name, 1, ${nameLength})`, ''],
-    [`'${failedMark}'`, `AND s.body LIKE '%${failedText}%'`],
-  ] as const) {
-    await db.run(
-      `INSERT INTO span_marks (mark, position) SELECT DISTINCT ${mark}, r.position FROM ${theirSpans} ${condition}
-       ON CONFLICT (mark, position) DO NOTHING`,
-      [to],
-    );
-  }
-  await db.run('DELETE FROM rollouts_to_mark WHERE position <= ?', [to]);
-  return taken;
+  // Names are cut here and not by SQL, in which some end at a character 0.
+  const named = await db.all(`SELECT DISTINCT s.name, r.position FROM ${theirSpans}`, [to]);
+  const failed = await db.all(`SELECT DISTINCT r.position FROM ${theirSpans} AND s.body LIKE '%${failedText}%'`, [to]);
+  const marks = [
+    ...named.map((row) => [nameMark(readText(row, 'name')), readInteger(row, 'position')] as const),
+    ...failed.map((row) => [failedMark, readInteger(row, 'position')] as const),
+  ];
+  // Two names may have one mark.
+  return [...new Map(marks.map((mark) => [JSON.stringify(mark), [...mark]])).values()];
 }
