@@ -17,9 +17,16 @@ function fileWith(runtime: object): string {
 test('a runtime elsewhere trains the model that the file says, with the LoRA that the file says', async () => {
   const file = fileWith({ type: 'grpc', address: 'here:1', model: 'small', lora: { rank: 8 }, apiKey: 'own' });
   const config = await loadConfig(file, { runtime: { type: 'grpc', address: 'there:2', apiKey: undefined } });
-  expect(config).toMatchObject({
-    runtime: { type: 'grpc', address: 'there:2', model: 'small', lora: { rank: 8 }, apiKey: 'own' },
-  });
+  expect(config).toMatchObject({ runtime: { type: 'grpc', address: 'there:2', model: 'small', lora: { rank: 8 } } });
+});
+
+test('keys in the file go to its own runtime, and to no other', async () => {
+  const file = fileWith({ type: 'grpc', address: 'here:1', apiKey: 'own', inferenceApiKey: 'sampling' });
+  const same = await loadConfig(file, { runtime: { type: 'grpc', address: 'here:1', apiKey: undefined } });
+  expect(same).toMatchObject({ runtime: { apiKey: 'own', inferenceApiKey: 'sampling' } });
+  const other = await loadConfig(file, { runtime: { type: 'grpc', address: 'there:2', apiKey: 'theirs' } });
+  expect(other).toMatchObject({ runtime: { apiKey: 'theirs' } });
+  expect('runtime' in other && other.runtime).not.toHaveProperty('inferenceApiKey');
 });
 
 test('a runtime elsewhere takes the place of the embedded one', async () => {

@@ -35,15 +35,23 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
   return resolveRun({ ...config, ...overrides, ...otherRuntime(config, overrides) }, path.dirname(full));
 }
 
-/** Another address is no other model: what the file says of a runtime beside where it is, such as LoRA, stays. */
+/** What shows a runtime who we are: only the one that it was given for is to see it. */
+const credentials: ReadonlySet<string> = new Set(['apiKey', 'inferenceApiKey']);
+
+/**
+ * Another address is no other model: what the file says of a runtime beside where it is, such as LoRA, stays. What it says
+ * of keys is for the address in the file alone.
+ */
 function otherRuntime(config: object, { runtime }: ConfigOverrides): ConfigOverrides {
   const own = 'runtime' in config ? config.runtime : undefined;
   if (!isGrpc(own) || !isGrpc(runtime)) return {};
   const given = Object.entries(runtime).filter(([, value]) => value !== undefined);
-  return { runtime: { ...own, ...Object.fromEntries(given) } };
+  const isElsewhere = runtime.address !== undefined && runtime.address !== own.address;
+  const kept = Object.entries(own).filter(([name]) => !isElsewhere || !credentials.has(name));
+  return { runtime: Object.fromEntries([...kept, ...given]) };
 }
 
-function isGrpc(runtime: unknown): runtime is { readonly type: 'grpc' } {
+function isGrpc(runtime: unknown): runtime is { readonly type: 'grpc'; readonly address?: unknown } {
   return typeof runtime === 'object' && runtime !== null && 'type' in runtime && runtime.type === 'grpc';
 }
 
