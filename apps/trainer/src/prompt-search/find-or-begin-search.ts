@@ -61,8 +61,8 @@ function stateOf(run: Run, { config, tasks }: SearchChoice): SearchRunState {
 }
 
 /**
- * What decides what a search does; it must stay the same when the search is gone on with. Only the budget may change: a
- * larger one lets a search go on.
+ * What decides what a search does; it must stay the same when the search is gone on with. Only the budget of one that has
+ * not ended yet may change.
  */
 function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObject {
   const {
