@@ -111,7 +111,7 @@ describePostgres('PostgreSQL', () => {
   });
 });
 
-test.each([0.1, 0.3, [1, 2, 3], 'x'.repeat(65), 'a\0b'])(
+test.each([0.1, 0.3, [1, 2, 3], 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(65), 'a\0b'])(
   'what is in the index of metadata in part only is counted rollout by rollout: %j',
   async (wanted) => {
     await using folder = await temporaryFolder();
@@ -123,6 +123,7 @@ test.each([0.1, 0.3, [1, 2, 3], 'x'.repeat(65), 'a\0b'])(
       0.1 + 0.2,
       [1, 2],
       [1, 2, 3, 4],
+      'x'.repeat(66),
       `${'x'.repeat(65)}y`,
       'a\0c',
       '0.1',

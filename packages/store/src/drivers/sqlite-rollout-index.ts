@@ -40,12 +40,12 @@ export function positionsByField(name: string, value: JsonValue, condition: SqlC
   );
 }
 
-/** Whether the token of a field says all of it. */
+/** Whether the token of a field says all of it: one that is as long as a token can be may be the beginning of others. */
 export function isSaidByToken(name: string, value: JsonValue): boolean {
   if (typeof value === 'object' && value !== null) return false;
   // Of numbers with a fraction, SQLite writes fifteen digits.
   if (typeof value === 'number' && !Number.isSafeInteger(value)) return false;
-  return [name, String(value)].every((text) => text.length <= tokenLength && !text.includes('\0'));
+  return [name, String(value)].every((text) => text.length < tokenLength && !text.includes('\0'));
 }
 
 /** What is in a full-text table, and what is not yet. */
