@@ -1,14 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeRuntimeConformance } from '@agentlightning/runtime/testing';
-import { test } from 'vitest';
+import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
 /** Loading torch takes a while, and longer on a machine that has much to do. */
 const testTimeoutMs = 120_000;
 
-if ('python' in environment) {
-  const { python } = environment;
+describeWithPython(environment, 'the Python package of the GPU runtime', (python) => {
   describeRuntimeConformance({
     name: 'the GPU runtime, on the CPU',
     testTimeoutMs,
@@ -24,6 +23,4 @@ if ('python' in environment) {
       return { address, kill: async () => void (await end('SIGKILL')), stop: async () => void (await end('SIGTERM')) };
     },
   });
-} else {
-  test.todo(`the GPU runtime keeps the training-runtime contract (not run: ${environment.missing})`);
-}
+});

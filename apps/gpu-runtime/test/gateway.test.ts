@@ -7,6 +7,7 @@ import { connectRuntime } from '@agentlightning/runtime';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
 /** Loading torch takes a while, and longer on a machine that has much to do. */
@@ -19,9 +20,7 @@ const request: OpenAI.ChatCompletionCreateParamsNonStreaming = {
   temperature: 0.7,
 };
 
-if ('python' in environment) {
-  const { python } = environment;
-
+describeWithPython(environment, 'the GPU runtime behind the gateway', (python) => {
   test('token ids, log-probabilities and policy version reach the span, streamed and not', {
     timeout: testTimeoutMs,
   }, async () => {
@@ -45,9 +44,7 @@ if ('python' in environment) {
       expect(calls[2]?.promptTokenIds).toEqual([...Buffer.from('Once')]);
     });
   });
-} else {
-  test.todo(`token ids of the GPU runtime reach the span (not run: ${environment.missing})`);
-}
+});
 
 /** Runs with a model of random weights, behind the Python runtime. */
 async function withModel(python: string, run: (model: TrainableModel) => Promise<void>): Promise<void> {

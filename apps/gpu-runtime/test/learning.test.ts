@@ -5,6 +5,7 @@ import { traceFetch } from '@agentlightning/fetch';
 import { type TrainConfig, Trainer } from '@agentlightning/trainer';
 import OpenAI from 'openai';
 import { expect, onTestFinished, test } from 'vitest';
+import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
 /** Half a minute on a free machine, and longer on a busy one. */
@@ -25,8 +26,7 @@ async function sayDigit({ digit }: { digit: string }): Promise<number> {
   return /^\d$/.test(said) ? 0.5 : 0;
 }
 
-if ('python' in environment) {
-  const { python } = environment;
+describeWithPython(environment, 'the GPU runtime with a trainer', (python) => {
   test(
     'a TypeScript agent learns on the GPU runtime, through store, gateway and gRPC',
     async () => {
@@ -60,6 +60,4 @@ if ('python' in environment) {
     },
     patienceMs,
   );
-} else {
-  test.todo(`a TypeScript agent learns on the GPU runtime (not run: ${environment.missing})`);
-}
+});

@@ -4,7 +4,8 @@ import path from 'node:path';
 import type { BatchResult, LossSpec, StepResult, TrainingBatch } from '@agentlightning/core';
 import { connectRuntime, type RuntimeConnection, type RuntimeModel } from '@agentlightning/runtime';
 import { startCpuRuntime } from '@agentlightning/runtime-cpu';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { plainBatch, weighedBatch } from './parity-batch.ts';
 import { readTensors } from './read-tensors.ts';
 import { environment, startRuntime } from './runtime-process.ts';
@@ -55,86 +56,81 @@ interface Findings {
   readonly weights: ReadonlyMap<string, Float32Array>;
 }
 
-if ('python' in environment) {
-  const { python } = environment;
-  describe('the embedded runtime and the GPU runtime, given the same weights', () => {
-    let directory = '';
-    const connections: RuntimeConnection[] = [];
-    const ends: (() => Promise<unknown>)[] = [];
+describeWithPython(environment, 'the embedded runtime and the GPU runtime, given the same weights', (python) => {
+  let directory = '';
+  const connections: RuntimeConnection[] = [];
+  const ends: (() => Promise<unknown>)[] = [];
 
-    beforeAll(async () => {
-      directory = await mkdtemp(path.join(tmpdir(), 'parity-'));
-      const flags = ['--model', `tiny-chat=${weightFile}`, '--checkpoints', path.join(directory, 'gpu')];
-      const gpu = await startRuntime(python, flags);
-      const embedded = await startCpuRuntime({ checkpointDir: path.join(directory, 'cpu') });
-      ends.push(
-        () => gpu.end('SIGTERM'),
-        () => embedded.close(),
-      );
-      for (const { address } of [embedded, gpu]) connections.push(await connectRuntime({ address }));
-    }, startTimeoutMs);
+  beforeAll(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'parity-'));
+    const flags = ['--model', `tiny-chat=${weightFile}`, '--checkpoints', path.join(directory, 'gpu')];
+    const gpu = await startRuntime(python, flags);
+    const embedded = await startCpuRuntime({ checkpointDir: path.join(directory, 'cpu') });
+    ends.push(
+      () => gpu.end('SIGTERM'),
+      () => embedded.close(),
+    );
+    for (const { address } of [embedded, gpu]) connections.push(await connectRuntime({ address }));
+  }, startTimeoutMs);
 
-    afterAll(async () => {
-      for (const connection of connections) await connection.close();
-      for (const end of ends) await end();
-      await rm(directory, { recursive: true, force: true });
-    });
+  afterAll(async () => {
+    for (const connection of connections) await connection.close();
+    for (const end of ends) await end();
+    await rm(directory, { recursive: true, force: true });
+  });
 
-    const models = (modelId: string): Promise<RuntimeModel[]> =>
-      Promise.all(
-        connections.map((runtime) =>
-          runtime.createModel({ baseModel: 'tiny-chat', modelId, seed: 1, hasValueHead: true }),
-        ),
-      );
-
-    it('give every token the same log-probability', async () => {
-      const [embedded, gpu] = await Promise.all((await models('scores')).map((model) => model.logprobs(plainBatch())));
-      const gaps = numbers(embedded).map((logprob, at) => Math.abs(logprob - (numbers(gpu)[at] ?? Number.NaN)));
-      expect(gaps.length).toBeGreaterThan(40);
-      expect(Math.max(...gaps)).toBeLessThan(1e-5);
-    });
-
-    it.each(losses.map((loss, index) => [loss.name, loss.parameters, index] as const))(
-      'have the same loss, metrics and gradients of %s with %j',
-      async (name, parameters, index) => {
-        const both = await models(`loss-${index}`);
-        const batch = weighedBatch(plainBatch(), await (both[0] as RuntimeModel).logprobs(plainBatch()));
-        const found: Findings[] = [];
-        for (const model of both) found.push(await findingsOf(model, { name, parameters }, { batch, directory }));
-        const [embedded, gpu] = found as [Findings, Findings];
-        expectClose(gpu.batch.loss, embedded.batch.loss);
-        expect(gpu.batch.trainedTokens).toBe(embedded.batch.trainedTokens);
-        for (const [metric, value] of Object.entries(embedded.batch.metrics)) {
-          expectClose(gpu.batch.metrics[metric] ?? Number.NaN, value, metric);
-        }
-        expectClose(gpu.step.gradientNorm, embedded.step.gradientNorm);
-        const began = await readTensors(weightFile);
-        for (const [tensor, before] of began) {
-          const change = (after: Float32Array | undefined): number[] =>
-            Array.from(before, (weight, at) => (after?.[at] ?? Number.NaN) - weight);
-          const theirs = change(embedded.weights.get(tensor));
-          expect(distance(change(gpu.weights.get(llamaName(tensor))), theirs), tensor).toBeLessThan(tolerance);
-        }
-      },
+  const models = (modelId: string): Promise<RuntimeModel[]> =>
+    Promise.all(
+      connections.map((runtime) =>
+        runtime.createModel({ baseModel: 'tiny-chat', modelId, seed: 1, hasValueHead: true }),
+      ),
     );
 
-    it('teach their value heads the same', async () => {
-      const loss = { name: 'importance_sampling', parameters: value };
-      const said: number[][] = [];
-      for (const model of await models('values')) {
-        const batch = weighedBatch(plainBatch(), await model.logprobs(plainBatch()));
-        await model.forwardBackward(batch, loss);
-        await model.optimStep(smallLinearAdam);
-        said.push(numbers(await model.values(batch)));
-      }
-      const [embedded = [], gpu = []] = said;
-      expect(Math.max(...embedded)).toBeGreaterThan(0);
-      expect(distance(gpu, embedded)).toBeLessThan(tolerance);
-    });
+  it('give every token the same log-probability', async () => {
+    const [embedded, gpu] = await Promise.all((await models('scores')).map((model) => model.logprobs(plainBatch())));
+    const gaps = numbers(embedded).map((logprob, at) => Math.abs(logprob - (numbers(gpu)[at] ?? Number.NaN)));
+    expect(gaps.length).toBeGreaterThan(40);
+    expect(Math.max(...gaps)).toBeLessThan(1e-5);
   });
-} else {
-  test.todo(`the embedded runtime and the GPU runtime agree (not run: ${environment.missing})`);
-}
+
+  it.each(losses.map((loss, index) => [loss.name, loss.parameters, index] as const))(
+    'have the same loss, metrics and gradients of %s with %j',
+    async (name, parameters, index) => {
+      const both = await models(`loss-${index}`);
+      const batch = weighedBatch(plainBatch(), await (both[0] as RuntimeModel).logprobs(plainBatch()));
+      const found: Findings[] = [];
+      for (const model of both) found.push(await findingsOf(model, { name, parameters }, { batch, directory }));
+      const [embedded, gpu] = found as [Findings, Findings];
+      expectClose(gpu.batch.loss, embedded.batch.loss);
+      expect(gpu.batch.trainedTokens).toBe(embedded.batch.trainedTokens);
+      for (const [metric, value] of Object.entries(embedded.batch.metrics)) {
+        expectClose(gpu.batch.metrics[metric] ?? Number.NaN, value, metric);
+      }
+      expectClose(gpu.step.gradientNorm, embedded.step.gradientNorm);
+      const began = await readTensors(weightFile);
+      for (const [tensor, before] of began) {
+        const change = (after: Float32Array | undefined): number[] =>
+          Array.from(before, (weight, at) => (after?.[at] ?? Number.NaN) - weight);
+        const theirs = change(embedded.weights.get(tensor));
+        expect(distance(change(gpu.weights.get(llamaName(tensor))), theirs), tensor).toBeLessThan(tolerance);
+      }
+    },
+  );
+
+  it('teach their value heads the same', async () => {
+    const loss = { name: 'importance_sampling', parameters: value };
+    const said: number[][] = [];
+    for (const model of await models('values')) {
+      const batch = weighedBatch(plainBatch(), await model.logprobs(plainBatch()));
+      await model.forwardBackward(batch, loss);
+      await model.optimStep(smallLinearAdam);
+      said.push(numbers(await model.values(batch)));
+    }
+    const [embedded = [], gpu = []] = said;
+    expect(Math.max(...embedded)).toBeGreaterThan(0);
+    expect(distance(gpu, embedded)).toBeLessThan(tolerance);
+  });
+});
 
 async function findingsOf(
   model: RuntimeModel,

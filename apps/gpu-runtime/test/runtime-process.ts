@@ -2,14 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { preparePython, pythonEnvironments } from '../../../tools/python-environment.ts';
+import { type PythonEnvironment, preparePython, pythonEnvironments } from '../../../tools/python-environment.ts';
 
 const sources = path.join(import.meta.dirname, '../src');
 
 /** The Python that has torch and the rest, or why there is none. */
-export const environment: Awaited<ReturnType<typeof preparePython>> = await preparePython(
-  pythonEnvironments['agentlightning-runtime'],
-);
+export const environment: PythonEnvironment = await preparePython(pythonEnvironments['agentlightning-runtime']);
 
 /** The Python runtime in a process of its own. */
 export interface RuntimeProcess {
