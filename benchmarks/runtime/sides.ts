@@ -5,7 +5,6 @@ import { startRuntime } from '../../apps/gpu-runtime/test/runtime-process.ts';
 
 /** A runtime in a process of its own. */
 export interface RuntimeSide {
-  readonly name: string;
   /** `host:port` of its gRPC server. */
   readonly address: string;
   close(): Promise<unknown>;
@@ -25,12 +24,12 @@ export async function startEmbedded(folder: string): Promise<RuntimeSide> {
     child.send('close');
     await once(child, 'exit');
   };
-  return { name: 'embedded', address, close };
+  return { address, close };
 }
 
 /** Starts the GPU runtime on one thread of the CPU, with the embedded runtime's model. */
 export async function startGpu(python: string, folder: string): Promise<RuntimeSide> {
   const flags = ['--model', `tiny-chat=${weightFile}`, '--checkpoints', path.join(folder, 'gpu')];
   const { address, end } = await startRuntime(python, flags);
-  return { name: 'gpu on a CPU', address, close: () => end('SIGTERM') };
+  return { address, close: () => end('SIGTERM') };
 }
