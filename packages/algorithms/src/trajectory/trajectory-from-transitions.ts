@@ -61,22 +61,23 @@ export interface BuiltTrajectory {
 export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajectory {
   const { transitions, level = 'trajectory', ...rest } = input;
   assertSameAttempt(input);
+  const inOrder = transitions.toSorted((one, other) => one.sequenceId - other.sequenceId);
+  if (level === 'transition') return { trajectory: { ...rest, rows: inOrder.map(newRow) }, splits: {} };
   const index = new RowIndex();
   const rows: OpenRow[] = [];
-  if (level === 'transition') {
-    const inOrder = transitions.toSorted((one, other) => one.sequenceId - other.sequenceId);
-    const single = inOrder.map((transition) => newRow(transition, index));
-    return { trajectory: { ...rest, rows: single }, splits: {} };
-  }
   const splits: RowSplitReason[] = [];
   const agents = new Set<string | null>();
-  for (const transition of transitions.toSorted((one, other) => one.sequenceId - other.sequenceId)) {
+  for (const transition of inOrder) {
     const { row, reason } = rowToContinue(transition, index, agents);
     if (row === null) {
       if (rows.length > 0) splits.push(reason);
-      rows.push(newRow(transition, index));
+      const started = newRow(transition);
+      rows.push(started);
+      index.add(started);
     } else {
-      extendRow(row, transition, index);
+      index.remove(row);
+      extendRow(row, transition);
+      index.add(row);
     }
     agents.add(transition.agentName);
   }
@@ -109,7 +110,7 @@ function startsWith(prompt: readonly number[], tokenIds: readonly number[]): boo
 }
 
 /** A row that begins with a transition. Copied as wholes: most rows of agents with one turn never grow. */
-function newRow(transition: Transition, index: RowIndex): OpenRow {
+function newRow(transition: Transition): OpenRow {
   const { promptTokenIds, responseTokenIds, responseLogprobs, temperature } = transition;
   const row: OpenRow = {
     tokenIds: promptTokenIds.concat(responseTokenIds),
@@ -117,27 +118,25 @@ function newRow(transition: Transition, index: RowIndex): OpenRow {
     samplingLogprobs: responseLogprobs.slice(),
     temperature,
   };
-  return withTurn(row, transition, index);
+  noteTurn(row, transition);
+  return row;
 }
 
-function extendRow(row: OpenRow, transition: Transition, index: RowIndex): void {
+function extendRow(row: OpenRow, transition: Transition): void {
   const { promptTokenIds, responseTokenIds, responseLogprobs } = transition;
-  index.remove(row);
   for (let position = row.tokenIds.length; position < promptTokenIds.length; position += 1) {
     row.tokenIds.push(promptTokenIds[position] ?? 0);
   }
   for (const tokenId of responseTokenIds) row.tokenIds.push(tokenId);
   for (const logprob of responseLogprobs) row.samplingLogprobs.push(logprob);
-  withTurn(row, transition, index);
+  noteTurn(row, transition);
 }
 
 /** Notes that the row's last tokens are the transition's answer. */
-function withTurn(row: OpenRow, transition: Transition, index: RowIndex): OpenRow {
+function noteTurn(row: OpenRow, transition: Transition): void {
   const { responseTokenIds, sequenceId, agentName, reward, policyVersion } = transition;
   const end = row.tokenIds.length;
   row.trained.push({ start: end - responseTokenIds.length, end, sequenceId, agentName, reward, policyVersion });
-  index.add(row);
-  return row;
 }
 
 function assertSameAttempt({ rolloutId, attemptId, transitions }: TrajectoryInput): void {
