@@ -5,6 +5,7 @@ import { type EstimatedRow, estimateByValue, type ValueScoring } from './estimat
 import { placedTurns } from './placed-turns.ts';
 import type { ScoredTrajectories } from './score-trajectories.ts';
 import { type TokenStatistics, tokenStatistics } from './token-statistics.ts';
+import { whiteningEpsilon } from './whiten-by-tokens.ts';
 
 /** Trajectories with an advantage for each token. */
 export interface ValuedTrajectories extends ScoredTrajectories {
@@ -71,14 +72,11 @@ function meansOfTurns(row: TrajectoryRow, advantages: Float32Array = new Float32
   });
 }
 
-/** Below it, the variance counts as this: as in the whitening of the other estimators. */
-const epsilon = 1e-8;
-
 /** To mean 0 and variance 1 over tokens. Equal advantages say nothing; rounding must not make them say something. */
 function whitening({ tokens, meanAdvantage, advantageVariance }: TokenStatistics): (value: number) => number {
   if (tokens < 2) return identity;
   if (advantageVariance < roundingVariance) return () => 0;
-  const scale = 1 / Math.sqrt(advantageVariance + epsilon);
+  const scale = 1 / Math.sqrt(advantageVariance + whiteningEpsilon);
   return (value) => (value - meanAdvantage) * scale;
 }
 

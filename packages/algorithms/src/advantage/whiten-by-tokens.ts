@@ -1,7 +1,7 @@
 import { weightedMean } from './sample-statistics.ts';
 
-/** Below it, the variance counts as this: the value of the reference implementations. */
-const epsilon = 1e-8;
+/** Added to a variance before anything is divided by its root: the value of the reference implementations. */
+export const whiteningEpsilon = 1e-8;
 
 /** A number that holds for every trained token of a rollout. */
 export interface TiledValue {
@@ -25,6 +25,6 @@ export function whiteningByTokens(tiled: readonly TiledValue[]): (value: number)
   const centre = weightedMean(values, counts);
   const squares = values.map((value) => (value - centre) ** 2);
   const variance = (weightedMean(squares, counts) * total) / (total - 1);
-  const scale = 1 / Math.sqrt(variance + epsilon);
+  const scale = 1 / Math.sqrt(variance + whiteningEpsilon);
   return (value) => (value - centre) * scale;
 }
