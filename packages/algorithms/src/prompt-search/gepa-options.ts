@@ -49,7 +49,15 @@ const optionsObject = z.strictObject({
 export function parseGepaOptions(options: unknown): GepaSettings {
   const schema: z.ZodType<GepaOptions> = optionsObject;
   const given = parseOptions(schema, options, { what: 'algorithm gepa', keys: Object.keys(optionsObject.shape) });
-  const defaults = { maxRollouts: 500, maxOptimizerCalls: null, proposals: 4, reflectionTasks: 3 };
-  const ends = { stopAtScore: Number.POSITIVE_INFINITY };
-  return { ...defaults, ...ends, guidance: '', merges: true, temperature: 1, ...given };
+  return {
+    maxRollouts: 500,
+    maxOptimizerCalls: null,
+    proposals: 4,
+    reflectionTasks: 3,
+    merges: true,
+    temperature: 1,
+    guidance: '',
+    stopAtScore: Number.POSITIVE_INFINITY,
+    ...given,
+  };
 }
