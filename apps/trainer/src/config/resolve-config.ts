@@ -6,13 +6,14 @@ import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
 import { configError, type KnownKeys } from './config-error.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
+import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
 
 /** A configuration with every default filled in and every path absolute. */
 export interface ResolvedConfig {
   readonly name: string;
   readonly agent: Agent<unknown>;
-  readonly tasks: { readonly train: string | readonly unknown[]; readonly test: string | readonly unknown[] };
+  readonly tasks: { readonly train: TaskSource; readonly test: TaskSource };
   readonly taskSchema: z.ZodType | null;
   readonly algorithm: AlgorithmOptions;
   /** In order; the first one answers calls that are no other's. At least one is trained. */
@@ -85,11 +86,7 @@ const runtimeSchema = z.discriminatedUnion('type', [
 ]);
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
-const taskSource = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
-  error: 'must be the path of a JSON-lines file or a list of at least one task',
-});
-
-const tasksSchema = z.strictObject({ train: taskSource, test: taskSource });
+const tasksSchema = z.strictObject({ train: taskSourceSchema, test: taskSourceSchema });
 
 const storeSchema = z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() });
 
@@ -146,7 +143,7 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
   return {
     ...rest,
     name: rest.name ?? path.basename(folder),
-    tasks: { train: absolute(rest.tasks.train, folder), test: absolute(rest.tasks.test, folder) },
+    tasks: { train: absoluteSource(rest.tasks.train, folder), test: absoluteSource(rest.tasks.test, folder) },
     taskSchema: taskSchema ?? null,
     algorithm: howToLearn,
     policies: resolvePolicies(policies as TrainConfig['policies'], howToLearn),
@@ -160,10 +157,6 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
     stopAtReward: stopAtReward ?? null,
     dataDir,
   };
-}
-
-function absolute(source: string | readonly unknown[], folder: string): string | readonly unknown[] {
-  return typeof source === 'string' ? path.resolve(folder, source) : source;
 }
 
 function storeAddress(url: string, folder: string): string {

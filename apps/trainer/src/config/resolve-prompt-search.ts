@@ -7,6 +7,7 @@ import type { PromptConfig } from './prompt-search-config.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
 import { secretFromEnvironment } from './secret-from-environment.ts';
+import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
 
 /** A model endpoint that is not trained, with its key. */
@@ -35,10 +36,10 @@ export interface ResolvedPromptSearch {
   /** How it was configured, for the record. */
   readonly algorithm: JsonObject;
   readonly tasks: {
-    readonly train: string | readonly unknown[];
-    readonly validation: string | readonly unknown[];
+    readonly train: TaskSource;
+    readonly validation: TaskSource;
     /** Null when nothing is held out. */
-    readonly test: string | readonly unknown[] | null;
+    readonly test: TaskSource | null;
   };
   readonly prompts: PromptSet;
   readonly optimizer: ResolvedOptimizer;
@@ -51,11 +52,11 @@ export interface ResolvedPromptSearch {
 
 const count = z.int().min(1);
 
-const taskSource = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
-  error: 'must be the path of a JSON-lines file or a list of at least one task',
+const tasksSchema = z.strictObject({
+  train: taskSourceSchema,
+  validation: taskSourceSchema,
+  test: taskSourceSchema.optional(),
 });
-
-const tasksSchema = z.strictObject({ train: taskSource, validation: taskSource, test: taskSource.optional() });
 
 const samplingSchema = z.strictObject({
   temperature: z.number().min(0).max(10).optional(),
@@ -143,8 +144,6 @@ export function resolvePromptSearch(
     },
     folder,
   );
-  const absolute = (source: string | unknown[]): string | readonly unknown[] =>
-    typeof source === 'string' ? path.resolve(folder, source) : source;
   const { apiKeyEnv, ...asked } = optimizer;
   return {
     kind: 'prompt-search',
@@ -152,9 +151,9 @@ export function resolvePromptSearch(
     search,
     algorithm: algorithmRecord(value['algorithm'], search),
     tasks: {
-      train: absolute(tasks.train),
-      validation: absolute(tasks.validation),
-      test: tasks.test === undefined ? null : absolute(tasks.test),
+      train: absoluteSource(tasks.train, folder),
+      validation: absoluteSource(tasks.validation, folder),
+      test: tasks.test === undefined ? null : absoluteSource(tasks.test, folder),
     },
     prompts: resolvePrompts(prompts),
     optimizer: { ...asked, apiKey: keyOf(apiKeyEnv, 'optimizer', environment) },

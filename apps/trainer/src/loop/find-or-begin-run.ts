@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
+import { sourceForTheRecord } from '../config/task-source.ts';
 import { assertSameShape, type RunTasks, rolloutShape, shapeKey } from './rollout-shape.ts';
 import { type RunLease, takeRunLease } from './run-lease.ts';
 import { initialRunState, type RunState, readRunState, writeRunState } from './run-state.ts';
@@ -76,13 +77,11 @@ export function checkRunId(runId: string): string {
 function configForTheRecord(config: ResolvedConfig, shape: JsonObject): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
   const { runtime, tasks, ...plain } = known;
-  const source = (tasksOf: string | readonly unknown[]): string =>
-    typeof tasksOf === 'string' ? tasksOf : `${tasksOf.length} tasks in memory`;
   return JSON.parse(
     JSON.stringify({
       ...plain,
       runtime: runtimeForTheRecord(runtime),
-      tasks: { train: source(tasks.train), test: source(tasks.test) },
+      tasks: { train: sourceForTheRecord(tasks.train), test: sourceForTheRecord(tasks.test) },
       [shapeKey]: shape,
     }),
   ) as JsonObject;

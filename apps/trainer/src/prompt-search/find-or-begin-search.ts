@@ -1,7 +1,8 @@
 import { type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
-import { checkRunId } from '../loop/find-or-begin-run.ts';
+import { sourceForTheRecord } from '../config/task-source.ts';
+import { checkRunId, type RunChoice } from '../loop/find-or-begin-run.ts';
 import { assertSameShape, fingerprint, shapeKey } from '../loop/rollout-shape.ts';
 import { type RunLease, takeRunLease } from '../loop/run-lease.ts';
 import { promptsDigest } from './prompt-resources.ts';
@@ -9,13 +10,9 @@ import { initialSearchState, readSearchState, type SearchRunState, writeSearchSt
 import type { SearchTasks } from './search-session.ts';
 
 /** Which search to work on. */
-export interface SearchChoice {
+export interface SearchChoice extends Omit<RunChoice, 'config'> {
   readonly config: ResolvedPromptSearch;
   readonly tasks: SearchTasks;
-  /** The id of a new run; null draws one. */
-  readonly runId: string | null;
-  /** The run to go on with; null begins a new one. */
-  readonly resume: string | null;
 }
 
 /** A search that this process may work on, and where it stands. */
@@ -36,9 +33,8 @@ export async function findOrBeginSearch(store: Store, choice: SearchChoice): Pro
   const shape = searchShape(config, tasks);
   if (resume === null) {
     const runId = checkRunId(choice.runId ?? newId('run'));
-    const { seed, dataDir, name } = config.shared;
-    const state = initialSearchState({ seed, dataDir, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' });
-    await store.createRun({ runId, name, config: configForTheRecord(config, shape) });
+    const state = initialStateOf(choice);
+    await store.createRun({ runId, name: config.shared.name, config: configForTheRecord(config, shape) });
     const lease = await takeRunLease(store, runId);
     return { run: await store.updateRun(runId, { state: writeSearchState(state) }), state, lease };
   }
@@ -54,8 +50,11 @@ export async function findOrBeginSearch(store: Store, choice: SearchChoice): Pro
 }
 
 /** One that was killed in the moment it was made has not begun. */
-function stateOf(run: Run, { config, tasks }: SearchChoice): SearchRunState {
-  if (Object.keys(run.state).length > 0) return readSearchState(run);
+function stateOf(run: Run, choice: SearchChoice): SearchRunState {
+  return Object.keys(run.state).length > 0 ? readSearchState(run) : initialStateOf(choice);
+}
+
+function initialStateOf({ config, tasks }: SearchChoice): SearchRunState {
   const { seed, dataDir } = config.shared;
   return initialSearchState({ seed, dataDir, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' });
 }
@@ -89,8 +88,6 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
 function configForTheRecord(config: ResolvedPromptSearch, shape: JsonObject): JsonObject {
   const { algorithm, prompts, optimizer, runtime, tasks, failedReward, missingReward, shared } = config;
   const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, sampling, evaluation, seed } = shared;
-  const source = (of: string | readonly unknown[] | null): string | null =>
-    of === null || typeof of === 'string' ? of : `${of.length} tasks in memory`;
   const settings = {
     name,
     storeUrl,
@@ -111,7 +108,11 @@ function configForTheRecord(config: ResolvedPromptSearch, shape: JsonObject): Js
       missingReward,
       optimizer: { ...optimizer, apiKey: undefined },
       runtime: runtimeForTheRecord(runtime),
-      tasks: { train: source(tasks.train), validation: source(tasks.validation), test: source(tasks.test) },
+      tasks: {
+        train: sourceForTheRecord(tasks.train),
+        validation: sourceForTheRecord(tasks.validation),
+        test: tasks.test === null ? null : sourceForTheRecord(tasks.test),
+      },
       [shapeKey]: shape,
     }),
   ) as JsonObject;

@@ -1,0 +1,20 @@
+import path from 'node:path';
+import { z } from 'zod';
+
+/** Where tasks come from: the path of a JSON-lines file, or the tasks themselves. */
+export type TaskSource = string | readonly unknown[];
+
+/** Checks where tasks come from. */
+export const taskSourceSchema: z.ZodType<TaskSource> = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
+  error: 'must be the path of a JSON-lines file or a list of at least one task',
+});
+
+/** A path that does not depend on where the process is; tasks as they are. */
+export function absoluteSource(source: TaskSource, folder: string): TaskSource {
+  return typeof source === 'string' ? path.resolve(folder, source) : source;
+}
+
+/** What the store keeps of where tasks came from. */
+export function sourceForTheRecord(source: TaskSource): string {
+  return typeof source === 'string' ? source : `${source.length} tasks in memory`;
+}
