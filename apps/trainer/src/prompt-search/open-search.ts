@@ -2,7 +2,7 @@ import { AgentLightningError, type Store, systemClock } from '@agentlightning/co
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { dropUnfinished } from '../loop/collect-rollouts.ts';
-import type { Closer } from '../loop/open-session.ts';
+import type { SessionOptions } from '../loop/open-session.ts';
 import { leaseIntervalMs } from '../loop/run-lease.ts';
 import { startRunner } from '../loop/start-runner.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
@@ -17,18 +17,8 @@ import { SearchRecord } from './search-record.ts';
 import type { SearchSession, SearchTasks } from './search-session.ts';
 
 /** What opening a search needs. */
-export interface SearchOptions {
+export interface SearchOptions extends Omit<SessionOptions, 'config'> {
   readonly config: ResolvedPromptSearch;
-  /** The id of a new run; null draws one. */
-  readonly runId: string | null;
-  /** The run to go on with; null begins a new one. */
-  readonly resume: string | null;
-  /** A store that is open already and stays open; null opens the configured one. */
-  readonly store: Store | null;
-  readonly emit: TrainingListener;
-  readonly signal: AbortSignal;
-  /** Called for everything that is opened; to be closed in the opposite order. */
-  readonly onOpen: (close: Closer) => void;
 }
 
 /** A search in its store, before anything else is opened. */
