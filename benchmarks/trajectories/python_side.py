@@ -1,7 +1,7 @@
 """The same work in Python: what Agent Lightning 1.0 does with the events of finished rollouts until the rows of a batch
 are lists of numbers, with its own code. Making tensors of them is not counted, nor is HTTP.
 
-Reads one line of JSON for each workload, `{"file", "turns", "promptLength", "responseLength"}`, and answers with one:
+Reads one line of JSON for each workload, `{"file", "rounds", "promptLength", "responseLength"}`, and answers with one:
 seconds of processor time of each part, and the number of rows.
 """
 

@@ -28,7 +28,6 @@ export interface Workload {
   readonly events: readonly (readonly JsonObject[])[];
   /** Tokens of all prompts and answers. */
   readonly tokens: number;
-  readonly calls: number;
 }
 
 interface Call {
@@ -47,7 +46,6 @@ export function workloadOf(size: WorkloadSize): Workload {
     })),
     events: rollouts.map(eventsOf),
     tokens: rollouts.flat().reduce((sum, { prompt, response }) => sum + prompt.length + response.length, 0),
-    calls: rollouts.flat().length,
   };
 }
 
