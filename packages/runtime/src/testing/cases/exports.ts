@@ -26,8 +26,8 @@ export function describeExports(bench: Bench): void {
       for (const file of tensorFiles) expect((await tensorNames(file)).length).toBeGreaterThan(0);
     });
 
-    it('gives the weights of a checkpoint, whatever has become of the model', async () => {
-      if (!(await bench.has('export'))) return;
+    it('gives the weights of a checkpoint, whatever has become of the model', async ({ skip }) => {
+      skip(!(await bench.has('export')), 'the runtime has no exports');
       const model = await bench.model();
       await trainOnce(model, batchOfFour);
       const { uri } = await (await model.saveCheckpoint('exported', {})).result;
@@ -39,8 +39,8 @@ export function describeExports(bench: Bench): void {
       await expect(missing.result).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('gives the rest of a file from an offset, and nothing that it did not export', async () => {
-      if (!(await bench.has('export'))) return;
+    it('gives the rest of a file from an offset, and nothing that it did not export', async ({ skip }) => {
+      skip(!(await bench.has('export')), 'the runtime has no exports');
       const model = await bench.model();
       const { artifactId, files } = await (await model.exportCheckpoint({ format: 'safetensors' })).result;
       const { training } = bench.raw();

@@ -27,8 +27,8 @@ export function describeFeatures(bench: Bench): void {
       expect(largestGap(await model.logprobs(batchOfFour), before)).toBeGreaterThan(bench.settings.logprobTolerance);
     });
 
-    it('refuses a LoRA that the base does not take, and another one for a model that is there', async () => {
-      if (!(await bench.has('lora'))) return;
+    it('refuses a LoRA that the base does not take, and another one for a model that is there', async ({ skip }) => {
+      skip(!(await bench.has('lora')), 'the runtime has no LoRA');
       const { lora } = bench.settings;
       const runtime = await bench.connect();
       const tooLarge = bench.model({ runtime, lora: { rank: 1_000_000 } });
@@ -40,8 +40,8 @@ export function describeFeatures(bench: Bench): void {
       await expect(other.createModel(wishes)).rejects.toMatchObject({ code: 'CONFLICT' });
     });
 
-    it('goes on from a checkpoint of a LoRA bit for bit', async () => {
-      if (!(await bench.has('lora'))) return;
+    it('goes on from a checkpoint of a LoRA bit for bit', async ({ skip }) => {
+      skip(!(await bench.has('lora')), 'the runtime has no LoRA');
       const model = await bench.model({ lora: bench.settings.lora });
       await trainOnce(model, batchOfFour);
       const saved = await (await model.saveCheckpoint('lora', {})).result;

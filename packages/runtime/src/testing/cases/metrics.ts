@@ -36,8 +36,8 @@ export function describeMetrics(bench: Bench): void {
       expect(Math.abs((seen.at(-1)?.timeMs ?? 0) - systemClock.now())).toBeLessThan(600_000);
     });
 
-    it('go on after a cursor, without repeating and without leaving out', async () => {
-      if (!(await bench.has('metrics'))) return;
+    it('go on after a cursor, without repeating and without leaving out', async ({ skip }) => {
+      skip(!(await bench.has('metrics')), 'the runtime has no measurements');
       const model = await bench.model();
       const client = bench.raw();
       await trainOnce(model, batchOfFour);

@@ -92,11 +92,12 @@ export function describeSequence(bench: Bench): void {
       expect(info).toMatchObject({ nextSeq: 3, policyVersion: 1 });
     });
 
-    it('forgets a result after its time, and says that it did', async () => {
+    it('forgets a result after its time, and says that it did', async ({ skip }) => {
       const resultTtlMs = 100;
       const runtime = await bench.startAnother(await bench.directory(), { resultTtlMs });
       const client = bench.raw(bench.apiKey, runtime.address);
-      if ((await client.runtime.getCapabilities({})).resultTtlMs !== resultTtlMs) return;
+      const capabilities = await client.runtime.getCapabilities({});
+      skip(capabilities.resultTtlMs !== resultTtlMs, 'the runtime cannot be told how long to keep results');
       const baseModel = await bench.baseModelOf(await bench.connect());
       const model = await openRawModel(client, bench.newModelId(), baseModel);
       await client.training.publishSamplerWeights({ key: model.key(1) });

@@ -1,7 +1,7 @@
 import type { TrainingDatum } from '@agentlightning/core';
 import { describe, expect, it } from 'vitest';
 import type { RuntimeModel } from '../../client/runtime-model.ts';
-import { aDatum, batchOfFour } from '../a-batch.ts';
+import { aDatum, batchOfFour, type DatumOverrides } from '../a-batch.ts';
 import { type Bench, plainLoss } from '../bench.ts';
 
 const columns = {
@@ -30,25 +30,25 @@ export function describeValues(bench: Bench): void {
       await expect(sending).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field });
     });
 
-    it.each([
+    it.for<readonly [field: string, parameters: Record<string, number>, wrong: DatumOverrides]>([
       ['value_targets', { value_coefficient: 1 }, {}],
       ['sampling_values', { value_coefficient: 1, value_clip: 0.2 }, { valueTargets: columns.valueTargets }],
       ['value_targets', {}, { valueTargets: new Float32Array(5) }],
       ['value_targets[0]', {}, { valueTargets: new Float32Array(6).fill(Number.NaN) }],
       ['sampling_values[0]', {}, { samplingValues: new Float32Array(6).fill(Number.POSITIVE_INFINITY) }],
-    ])('names the datum and the field %s', async (field, parameters, wrong) => {
+    ])('names the datum and the field %s', async ([field, parameters, wrong], { skip }) => {
       const hasValueHead = await bench.has('value_head');
-      if (!hasValueHead && Object.keys(parameters).length > 0) return;
+      skip(!hasValueHead && Object.keys(parameters).length > 0, 'the runtime has no value head');
       const model = await bench.model({ hasValueHead });
       const data = [aDatum(1, columns), aDatum(2, wrong)];
       const sending = model.forwardBackward({ data }, { name: 'ppo', parameters });
       await expect(sending).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', datumIndex: 1, field });
     });
 
-    it.each([{ value_coefficient: 0.5 }, { value_coefficient: 0.5, value_clip: 0.1 }])(
+    it.for([{ value_coefficient: 0.5 }, { value_coefficient: 0.5, value_clip: 0.1 }])(
       'adds the term that the contract writes: %j',
-      async (parameters) => {
-        if (!(await bench.has('value_head'))) return;
+      async (parameters, { skip }) => {
+        skip(!(await bench.has('value_head')), 'the runtime has no value head');
         const model = await bench.model({ hasValueHead: true });
         await teach(model, 3);
         const datum = aDatum(3, { ...columns, weights: Float32Array.of(0.5, 1, 0.25, 1, 2, 0.5) });
@@ -61,8 +61,8 @@ export function describeValues(bench: Bench): void {
       },
     );
 
-    it('learns what it is taught, and takes it back from a checkpoint', async () => {
-      if (!(await bench.has('value_head'))) return;
+    it('learns what it is taught, and takes it back from a checkpoint', async ({ skip }) => {
+      skip(!(await bench.has('value_head')), 'the runtime has no value head');
       const model = await bench.model({ hasValueHead: true });
       const data = [aDatum(3, columns)];
       const distance = async (): Promise<number> => {
@@ -79,8 +79,8 @@ export function describeValues(bench: Bench): void {
       expect(await distance()).toBeCloseTo(after, 5);
     });
 
-    it('gives log-probabilities and values of the same batch, each in its order', async () => {
-      if (!(await bench.has('value_head'))) return;
+    it('gives log-probabilities and values of the same batch, each in its order', async ({ skip }) => {
+      skip(!(await bench.has('value_head')), 'the runtime has no value head');
       const model = await bench.model({ hasValueHead: true });
       await teach(model, 3);
       const both = { data: [aDatum(3), aDatum(5, { trained: [{ start: 4, end: 6 }] })] };
