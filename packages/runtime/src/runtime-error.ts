@@ -2,7 +2,7 @@ import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 import { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
 
 /** The error code that each reason of the contract becomes. */
-export const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
+const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
   [ErrorReason.UNSPECIFIED]: 'INTERNAL',
   [ErrorReason.INVALID]: 'RUNTIME_REJECTED',
   [ErrorReason.NOT_FOUND]: 'NOT_FOUND',

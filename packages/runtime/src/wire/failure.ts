@@ -66,7 +66,7 @@ function stalenessOf({ versionLag, maxVersionLag = 0 }: RuntimeFailure): Stalene
 }
 
 /** Any thrown value as a {@link RuntimeError}; what is not one of ours is a fault of the runtime. */
-export function toRuntimeError(error: unknown): RuntimeError {
+function toRuntimeError(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   if (AgentLightningError.isInstance(error)) {
     const { field, datumIndex, tokens, maxTokensSeenOk } = error.details;
