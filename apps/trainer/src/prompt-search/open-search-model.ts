@@ -1,9 +1,9 @@
 import path from 'node:path';
 import type { AgentLightningError, ProxyLlmResource, Run, Store } from '@agentlightning/core';
-import { serveGateway, type Upstream } from '@agentlightning/gateway';
+import type { Upstream } from '@agentlightning/gateway';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
-import { externalGateway, type OpenGateway, seededSampling } from '../runtime/open-gateway.ts';
+import { externalGateway, ownGateway, seededSampling } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import type { HealthCheck } from '../runtime/watch-health.ts';
 
@@ -56,11 +56,6 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
     name: upstream.model,
     checks: [modelCheck(upstream.baseUrl), { what: 'the gateway', check: gateway.check }],
   };
-}
-
-async function ownGateway(options: Parameters<typeof serveGateway>[0]): Promise<OpenGateway> {
-  const gateway = await serveGateway(options);
-  return { baseUrl: `${gateway.url}/v1`, check: async () => undefined, close: () => gateway.close() };
 }
 
 /** The endpoint as it is; or a model of a training runtime, as it is before any training. */

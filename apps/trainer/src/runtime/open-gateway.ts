@@ -29,7 +29,7 @@ export async function openGateway(options: {
 }): Promise<OpenGateway> {
   const { config, store, policies } = options;
   if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl);
-  const gateway = await serveGateway({
+  return await ownGateway({
     store,
     upstream: policies.map(({ endpoint: { baseUrl, model }, name, agents }) => ({
       baseUrl,
@@ -41,11 +41,12 @@ export async function openGateway(options: {
     attemptTokens: config.attemptTokens,
     sampling: seededSampling(config),
   });
-  return {
-    baseUrl: `${gateway.url}/v1`,
-    check: async () => undefined,
-    close: () => gateway.close(),
-  };
+}
+
+/** Starts a gateway in this process. */
+export async function ownGateway(options: GatewayOptions): Promise<OpenGateway> {
+  const gateway = await serveGateway(options);
+  return { baseUrl: `${gateway.url}/v1`, check: async () => undefined, close: () => gateway.close() };
 }
 
 /** Sampling by mode, in which the same calls of a run with the same seed get the same answers. */
