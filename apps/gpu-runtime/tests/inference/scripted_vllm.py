@@ -43,7 +43,7 @@ class ScriptedVllm:
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
         ]
         self._server = HttpServer(Starlette(routes=routes), "127.0.0.1", 0)
-        self.root_url = f"http://127.0.0.1:{self._server.port}"
+        self.root_url = self._server.root_url
 
     def stop(self) -> None:
         self.is_stopped = True

@@ -50,8 +50,7 @@ class BuiltinBackend:
         except Exception:
             self._sampler.close()
             raise
-        shown_host = f"[{host}]" if ":" in host else host
-        self.base_url = public_url or f"http://{shown_host}:{self._server.port}/v1"
+        self.base_url = public_url or f"{self._server.root_url}/v1"
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the model as it is now, as this policy version."""

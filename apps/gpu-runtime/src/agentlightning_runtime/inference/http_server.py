@@ -35,6 +35,7 @@ class HttpServer:
 
     def __init__(self, app: Starlette, host: str, port: int) -> None:
         self._socket = _listen(host, port)
+        self._host = host
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -52,6 +53,12 @@ class HttpServer:
         """Where it listens."""
         port: int = self._socket.getsockname()[1]
         return port
+
+    @property
+    def root_url(self) -> str:
+        """Where it is reached, without a path."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self.port}"
 
     def close(self) -> None:
         """Lets answers that are on their way get there, and stops."""

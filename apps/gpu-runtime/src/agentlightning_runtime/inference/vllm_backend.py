@@ -51,8 +51,7 @@ class VllmBackend:
         self._models: dict[str, VllmServedModel] = {}
         self._start = start
         self._server = HttpServer(ForwardingApp(self._models, api_key).starlette(), host, port)
-        shown_host = f"[{host}]" if ":" in host else host
-        self.base_url = public_url or f"http://{shown_host}:{self._server.port}/v1"
+        self.base_url = public_url or f"{self._server.root_url}/v1"
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the model as it is now, as this policy version."""
