@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2.exceptions import TemplateError
 
+from agentlightning_runtime.engine.byte_tokenizer import CHATML_TEMPLATE
 from agentlightning_runtime.inference.api_error import rejected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-#: ChatML, for models that bring no template of their own.
-DEFAULT_TEMPLATE = (
-    "{% for message in messages %}"
-    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-)
 
 #: Names that the settings of a request may not take.
 _OWN_ARGUMENTS = frozenset({"tools", "chat_template", "add_generation_prompt", "tokenize", "conversation"})
@@ -41,7 +34,7 @@ class ChatTemplate:
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         own = getattr(tokenizer, "chat_template", None)
-        self.source: str = own if isinstance(own, str) and own != "" else DEFAULT_TEMPLATE
+        self.source: str = own if isinstance(own, str) and own != "" else CHATML_TEMPLATE
         self._knows_tools = "tools" in self.source
 
     def render(
