@@ -65,11 +65,6 @@ class MicroBatch:
     temperatures: Tensor
     trained: TrainedTokens
 
-    @property
-    def input_tokens(self) -> int:
-        """Tokens the model reads, padding not counted."""
-        return sum(example.length for example in self.examples)
-
 
 def examples_of(batch: Batch, *, only_weighted: bool) -> list[Example]:
     """The data that have something to compute, in their order.

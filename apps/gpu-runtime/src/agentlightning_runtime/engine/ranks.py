@@ -95,11 +95,6 @@ def is_started_by_torchrun() -> bool:
     return dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def is_follower() -> bool:
-    """Whether torchrun started this process, and another one talks to clients."""
-    return is_started_by_torchrun() and int(os.environ.get("RANK", "0")) > 0
-
-
 def local_rank() -> int:
     """Which of the processes on this machine this is: the number of its GPU."""
     return int(os.environ.get("LOCAL_RANK", "0"))
