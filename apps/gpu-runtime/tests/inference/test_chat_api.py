@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import openai
@@ -55,8 +55,9 @@ def test_a_stream_says_what_the_whole_answer_says(served: Serving) -> None:
 
 
 def test_tokens_are_told_to_nobody_who_does_not_ask(served: Serving) -> None:
-    messages = [{"role": "user", "content": "a"}]
-    answer = served.client.chat.completions.create(model=MODEL_ID, messages=messages, max_tokens=3)  # type: ignore[arg-type]
+    answer = served.client.chat.completions.create(
+        model=MODEL_ID, messages=[{"role": "user", "content": "a"}], max_tokens=3
+    )
     said = answer.to_dict()
     assert "prompt_token_ids" not in said
     assert answer.choices[0].logprobs is None
@@ -106,18 +107,18 @@ def test_a_completion_goes_on_with_text_or_tokens(served: Serving) -> None:
     ids = served.client.completions.create(
         model=MODEL_ID, prompt=[97, 98, 99], max_tokens=5, seed=1, logprobs=1, extra_body={"return_token_ids": True}
     )
-    choice = text.choices[0].to_dict()
+    choice: dict[str, Any] = text.choices[0].to_dict()
     assert choice == ids.choices[0].to_dict()
     assert choice["prompt_token_ids"] == [97, 98, 99]
     logprobs = choice["logprobs"]
     assert isinstance(logprobs, dict)
-    assert len(logprobs["token_logprobs"]) == len(choice["token_ids"]) == 5  # type: ignore[arg-type]
+    assert len(logprobs["token_logprobs"]) == len(choice["token_ids"]) == 5
 
 
 def test_a_completion_streams(served: Serving) -> None:
-    fields = {"model": MODEL_ID, "prompt": "abc", "max_tokens": 20, "seed": 4}
-    whole = served.client.completions.create(**fields)  # type: ignore[call-overload]
-    chunks = list(served.client.completions.create(**fields, stream=True))  # type: ignore[call-overload]
+    fields: dict[str, Any] = {"model": MODEL_ID, "prompt": "abc", "max_tokens": 20, "seed": 4}
+    whole = served.client.completions.create(**fields)
+    chunks = list(served.client.completions.create(**fields, stream=True))
     assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
     assert chunks[-1].choices[0].finish_reason == whole.choices[0].finish_reason
 

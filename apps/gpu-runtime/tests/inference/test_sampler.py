@@ -119,7 +119,7 @@ def test_a_response_in_progress_ends_with_the_weights_it_started_with(sampler: S
 def test_lora_is_served_unmerged_and_what_training_does_next_changes_nothing() -> None:
     base = _model()
     base.requires_grad_(requires_grad=False)
-    trained = inject_adapter_in_model(LoraConfig(r=4, target_modules=["q_proj", "v_proj"]), base)  # type: ignore[arg-type]
+    trained = inject_adapter_in_model(LoraConfig(r=4, target_modules=["q_proj", "v_proj"]), base)
     adapters = [parameter for parameter in trained.parameters() if parameter.requires_grad]
     with torch.no_grad():
         for parameter in adapters:

@@ -6,11 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from torch import nn
 
 from agentlightning_runtime.engine.byte_tokenizer import CHATML_TOKENS, byte_tokenizer
 from agentlightning_runtime.inference.answer_parts import AnswerIdentity
 from agentlightning_runtime.inference.chat_answer import ChatAnswer
-from agentlightning_runtime.inference.chat_request import ChatRequest
+from agentlightning_runtime.inference.chat_request import ChatMessage, ChatRequest
 from agentlightning_runtime.inference.generation import Generation, GenerationRequest
 from agentlightning_runtime.inference.model_shape import ModelShape
 from agentlightning_runtime.inference.response_text import stop_finder
@@ -23,13 +24,14 @@ _CALL = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'
 
 
 def _answer(names: tuple[str, ...], template: str, text: str, *, stops: list[str]) -> tuple[ChatAnswer, list[int]]:
-    request = ChatRequest(model="m", messages=[{"role": "user", "content": "?"}], stop=stops, return_token_ids=True)  # type: ignore[list-item]
+    question = ChatMessage(role="user", content="?")
+    request = ChatRequest(model="m", messages=[question], stop=stops, return_token_ids=True)
     tokenizer: Any = byte_tokenizer(names, end="<|im_end|>", chat_template=template)
     model = TextModel("m", ModelShape(1, 4096, 300, 300), tokenizer)
     tokens: list[int] = tokenizer(text + "<|im_end|>", add_special_tokens=False)["input_ids"]
     finder = stop_finder(tokenizer, request.stops)
     asked = GenerationRequest((1, 2), 4096, SamplingRule(), 0, model.end_tokens, finder)
-    generation = Generation(asked, ServedWeights(None, 7))  # type: ignore[arg-type]
+    generation = Generation(asked, ServedWeights(nn.Identity(), 7))
     identity = AnswerIdentity("chatcmpl-x", 0, "m")
     return ChatAnswer(identity, request, model, [generation], has_tools=True), tokens
 
