@@ -13,8 +13,9 @@ import { creditAssignment } from '../credit-assignment/credit-assignment-options
 import type { KlPenalty } from '../kl-estimate.ts';
 import type { RowColumns } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
-import { withKlPenalty } from './kl-penalty.ts';
-import { withOverlongPenalty } from './overlong-penalty.ts';
+import { klPenaltyOf } from './kl-penalty.ts';
+import { overlongPenaltyOf } from './overlong-penalty.ts';
+import { penalisedCredit } from './penalised-credit.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
 /** What a judge says of a step's trajectories. */
@@ -53,8 +54,11 @@ function byComparison(settings: PolicyGradientOptions, estimator: AdvantageEstim
   return {
     asks: askForKl(inReward),
     judge: (trajectories, scores) => {
-      const shaped = trajectories.map((trajectory) => shorten(withKlPenalty(trajectory, scores, inReward), settings));
-      return { ...scoreTrajectories(shaped, credit, estimator), columns: new Map(), metrics: {} };
+      const penalised = penalisedCredit(credit, {
+        ofRollout: (trajectory) => overlongOf(trajectory, settings),
+        ofTurn: (turn) => klPenaltyOf(turn, scores, inReward),
+      });
+      return { ...scoreTrajectories(trajectories, penalised, estimator), columns: new Map(), metrics: {} };
     },
   };
 }
@@ -76,9 +80,14 @@ function askForKl({ coefficient }: KlPenalty): readonly ScoringPolicy[] {
   return coefficient > 0 ? ['reference'] : [];
 }
 
-/** The reward stays what it was in the metrics; what is judged may be it with penalties. */
-function shorten(trajectory: Trajectory, { overlongPenalty }: PolicyGradientOptions): Trajectory {
-  return overlongPenalty === undefined ? trajectory : withOverlongPenalty(trajectory, overlongPenalty);
+/** The reward stays what it was in the metrics; what is judged is it with penalties. */
+function shorten(trajectory: Trajectory, settings: PolicyGradientOptions): Trajectory {
+  if (trajectory.reward === null) return trajectory;
+  return { ...trajectory, reward: trajectory.reward - overlongOf(trajectory, settings) };
+}
+
+function overlongOf(trajectory: Trajectory, { overlongPenalty }: PolicyGradientOptions): number {
+  return overlongPenalty === undefined ? 0 : overlongPenaltyOf(trajectory, overlongPenalty);
 }
 
 function creditOf({ creditAssignment: given = { type: 'terminal' } }: PolicyGradientOptions): CreditAssignment {

@@ -24,15 +24,13 @@ export const overlongPenaltySchema: z.ZodType<OverlongPenalty> = z
   });
 
 /**
- * The reward with a penalty that rises from 0 to `coefficient` over the last `bufferTokens` before `maxTokens`: a long
- * answer learns to be shorter before it is cut off, where a sudden punishment would tell it nothing of how.
+ * What a rollout loses for saying too much: a penalty that rises from 0 to `coefficient` over the last `bufferTokens` before
+ * `maxTokens`. So a long answer learns to be shorter before it is cut off, where a sudden punishment would tell it nothing of how.
  *
  * Soft overlong punishment: DAPO, arXiv 2503.14476, equation 13.
  */
-export function withOverlongPenalty(trajectory: Trajectory, penalty: OverlongPenalty): Trajectory {
-  if (trajectory.reward === null) return trajectory;
+export function overlongPenaltyOf({ rows }: Trajectory, penalty: OverlongPenalty): number {
   const { maxTokens, bufferTokens, coefficient = 1 } = penalty;
-  const sampled = trajectory.rows.reduce((sum, { samplingLogprobs }) => sum + samplingLogprobs.length, 0);
-  const excess = Math.min(1, Math.max(0, (sampled - (maxTokens - bufferTokens)) / bufferTokens));
-  return { ...trajectory, reward: trajectory.reward - coefficient * excess };
+  const sampled = rows.reduce((sum, { samplingLogprobs }) => sum + samplingLogprobs.length, 0);
+  return coefficient * Math.min(1, Math.max(0, (sampled - (maxTokens - bufferTokens)) / bufferTokens));
 }

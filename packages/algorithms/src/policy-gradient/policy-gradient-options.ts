@@ -29,7 +29,7 @@ export interface PolicyGradientOptions extends LossOptions, StepOptions {
    * @default false
    */
   readonly dropConstantGroups?: boolean;
-  /** Takes from the reward of rollouts that say too much; not with credit `per-turn`. @default none */
+  /** Takes from the returns of rollouts that say too much; not with credit by turn, such as `per-turn`. @default none */
   readonly overlongPenalty?: OverlongPenalty;
   /**
    * Corrects for rollouts that were sampled by older weights, or by an engine that computes differently. Costs a
@@ -111,25 +111,31 @@ function contradictions(settings: PolicyGradientOptions): readonly ValidationIss
   ];
 }
 
-/** The penalty is of the whole rollout's reward, which turns with rewards of their own do not learn from. */
-function overlongIssues({ overlongPenalty, creditAssignment }: PolicyGradientOptions): readonly ValidationIssue[] {
-  const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type === 'per-turn';
-  if (overlongPenalty === undefined || !isByTurn) return [];
-  const message = 'takes from the reward of the rollout; with { type: "per-turn" } as creditAssignment there is none';
-  return [{ path: 'overlongPenalty', message }];
+/** Whether turns are credited each by itself, so that nothing is the return of their rollout or agent. */
+function isByTurn({ creditAssignment }: PolicyGradientOptions): boolean {
+  if (creditAssignment === undefined) return false;
+  return 'assign' in creditAssignment ? creditAssignment.scope === 'turn' : creditAssignment.type === 'per-turn';
 }
+
+/** The penalty is for the whole rollout, which turns that are credited each by itself do not learn from. */
+function overlongIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
+  if (settings.overlongPenalty === undefined || !isByTurn(settings)) return [];
+  return [{ path: 'overlongPenalty', message: `is for a rollout as a whole; ${wholesOnly}` }];
+}
+
+const wholesOnly =
+  'take a creditAssignment of rollouts or agents with it, such as { type: "terminal" } or { type: "by-agent" }, not one by turn';
 
 /** Of advantages that compare the rollouts of a step with each other. */
 function comparisonIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
-  const { advantage = { type: 'grpo' }, groupSize, klPlacement, creditAssignment } = settings;
+  const { advantage = { type: 'grpo' }, groupSize, klPlacement, klCoefficient = 0 } = settings;
   const isGroupwise = 'type' in advantage && advantage.type !== 'reinforce++';
-  const isByTurn = creditAssignment !== undefined && 'type' in creditAssignment && creditAssignment.type !== 'terminal';
   return [
     ...(groupSize === 1 && isGroupwise
       ? [{ path: 'groupSize', message: `must be >=2: the advantage ${advantage.type} compares the rollouts of a task` }]
       : []),
-    ...(klPlacement === 'reward' && isByTurn
-      ? [{ path: 'klPlacement', message: 'in the reward it needs { type: "terminal" } as creditAssignment' }]
+    ...(klPlacement === 'reward' && klCoefficient > 0 && isByTurn(settings)
+      ? [{ path: 'klPlacement', message: `in the reward it is a sum over turns; ${wholesOnly}, or put it in the loss` }]
       : []),
     ...(['valueCoefficient', 'valueClip'] as const)
       .filter((option) => settings[option] !== undefined)

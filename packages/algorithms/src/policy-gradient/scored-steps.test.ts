@@ -1,7 +1,9 @@
-import type { Algorithm, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import type { Algorithm, CreditAssignment, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
+import { perTurnCredit } from '../credit-assignment/per-turn-credit.ts';
+import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
 import { grpo } from '../recipes/grpo.ts';
 import { ppo } from '../recipes/ppo.ts';
 import { rloo } from '../recipes/rloo.ts';
@@ -85,10 +87,31 @@ describe('a KL term in the reward', () => {
     expect(planShifted(penalised(), () => -1).metrics['reward/mean']).toBe(0.5);
   });
 
-  test('needs credit that is the same for all turns', () => {
-    expect(() => rloo({ klCoefficient: 0.1, creditAssignment: { type: 'per-turn' } })).toThrow(
-      /klPlacement: in the reward/,
+  test.each([
+    ['by name', { type: 'per-turn' }],
+    ['as an object', perTurnCredit()],
+  ] as const)('needs credit that is not of single turns, %s', (_, creditAssignment) => {
+    expect(() => rloo({ klCoefficient: 0.1, creditAssignment })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG',
+        message: expect.stringMatching(/klPlacement: in the reward it is a sum/),
+      }),
     );
+    expect(() => rloo({ creditAssignment })).not.toThrow();
+  });
+
+  test('is taken from what an assignment of one’s own makes of the reward', () => {
+    const credit = terminalCredit();
+    const doubled: CreditAssignment = {
+      name: 'doubled',
+      scope: 'rollout',
+      assign: (trajectory) =>
+        credit.assign(trajectory)?.map((row) => row.map((value) => (value === null ? null : 2 * value))) ?? null,
+    };
+    const algorithm = rloo({ klCoefficient: 0.5, groupSize: 2, creditAssignment: doubled });
+    // 2 · 1 - 0.5 · 2 · 0.3, against 0.
+    const data = dataOf(planShifted(algorithm, (index) => (index === 0 ? -0.3 : 0)));
+    expect(data[0]?.advantages[0]).toBeCloseTo(1.7, 5);
   });
 });
 
@@ -137,7 +160,14 @@ test('an overlong rollout loses reward, more the longer it is, and all of it fro
 test.each([grpo, ppo])('an overlong penalty is refused where turns learn from rewards of their own', (recipe) => {
   const overlongPenalty = { maxTokens: 10, bufferTokens: 4 };
   expect(() => recipe({ overlongPenalty, creditAssignment: { type: 'per-turn' } })).toThrow(
-    /overlongPenalty: takes from the reward of the rollout/,
+    /overlongPenalty: is for a rollout as a whole; take a creditAssignment of rollouts or agents/,
+  );
+});
+
+test('an overlong penalty is refused with an assignment of one’s own that is of single turns', () => {
+  const overlongPenalty = { maxTokens: 10, bufferTokens: 4 };
+  expect(() => grpo({ overlongPenalty, creditAssignment: perTurnCredit() })).toThrow(
+    /overlongPenalty: is for a rollout/,
   );
 });
 
