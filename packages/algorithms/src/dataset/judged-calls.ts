@@ -24,13 +24,13 @@ export function judgedCalls(groups: readonly CollectedGroup[], options: DatasetO
       .filter(({ rollout }) => rollout.status === 'succeeded')
       .map(({ rollout, attemptId, spans }) => {
         const own = spans.filter((span) => span.attemptId === attemptId);
-        const { calls } = capturedCalls(own);
-        const chooser = new CallChooser(own, calls, options);
+        const captured = capturedCalls(own);
+        const chooser = new CallChooser(captured, options);
         return {
           rolloutId: rollout.rolloutId,
           groupId,
           reward: transitionsFromSpans(own, options).finalReward,
-          calls: calls.filter((call) => chooser.reasonAgainst(call) === null),
+          calls: captured.calls.filter((call) => chooser.reasonAgainst(call) === null),
         };
       }),
   );

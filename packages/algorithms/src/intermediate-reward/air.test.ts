@@ -1,4 +1,4 @@
-import { type CollectedRollout, type Span, spanNames } from '@agentlightning/core';
+import { type CollectedRollout, type Span, type SpanInput, spanNames } from '@agentlightning/core';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
@@ -119,6 +119,24 @@ describe('in the trace', () => {
     expect((algorithm.annotate?.(rollout) ?? []).map(({ spanId }) => spanId)).toEqual(ids);
     expect(new Set(ids).size).toBe(2);
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  test('two policies with rules of one name each show what theirs say', () => {
+    const annotate = (value: number): readonly SpanInput[] =>
+      grpo({ intermediateRewards: [air.onToolSuccess(value)] }).annotate?.(rollout) ?? [];
+    const [one, other] = [annotate(0.5), annotate(0.25)];
+    expect(new Set([...one, ...other].map(({ spanId }) => spanId)).size).toBe(2);
+    expect(annotate(0.5)).toEqual(one);
+  });
+
+  test('a policy shows nothing of steps that another one took', () => {
+    const annotate = (agent: string): readonly SpanInput[] =>
+      grpo({ agents: [agent], intermediateRewards: [air.onToolSuccess(1)] }).annotate?.({
+        ...rollout,
+        spans: [aModelCallSpan({ sequenceId: 1, agentName: 'writer' }), toolSpan(2)],
+      }) ?? [];
+    expect(annotate('writer')).toHaveLength(1);
+    expect(annotate('critic')).toEqual([]);
   });
 
   test('they are no rewards of the attempt: training on the annotated trace is the same', () => {

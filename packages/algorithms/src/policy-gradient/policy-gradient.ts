@@ -47,7 +47,7 @@ export function policyGradient(name: string, settings: PolicyGradientOptions): A
         }),
     ...(settings.intermediateRewards === undefined
       ? {}
-      : { annotate: (rollout) => rewardAnnotations(rollout, settings.intermediateRewards ?? []) }),
+      : { annotate: (rollout) => rewardAnnotations(rollout, settings) }),
     planStep: (groups, context) => plan.make(groups, context),
   };
 }

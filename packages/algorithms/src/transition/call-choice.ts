@@ -1,12 +1,6 @@
-import {
-  type AttributeValue,
-  isAgentAmong,
-  joinModelCalls,
-  type ModelCall,
-  type Span,
-  tagsFromSpan,
-} from '@agentlightning/core';
+import { type AttributeValue, isAgentAmong, type ModelCall, type Span, tagsFromSpan } from '@agentlightning/core';
 import type { JudgedTrace } from '../intermediate-reward/reward-rule.ts';
+import type { CapturedCalls } from './captured-calls.ts';
 import { SpanTree } from './span-tree.ts';
 
 /**
@@ -45,18 +39,12 @@ const nodeAttributes = ['langgraph.node', 'graph.node.id'] as const;
 /** Tells which calls of an attempt are chosen. */
 export class CallChooser {
   readonly #choice: CallChoice;
-  readonly #spans: readonly Span[];
-  readonly #calls: readonly ModelCall[];
+  readonly #captured: CapturedCalls;
   #tree: SpanTree | null = null;
   #stepOf: ReadonlyMap<string, string> | null = null;
 
-  /**
-   * @param spans - the spans of one attempt, in any order
-   * @param calls - its captured model calls, by sequence id
-   */
-  constructor(spans: readonly Span[], calls: readonly ModelCall[], choice: CallChoice) {
-    this.#spans = spans;
-    this.#calls = calls;
+  constructor(captured: CapturedCalls, choice: CallChoice) {
+    this.#captured = captured;
     this.#choice = choice;
   }
 
@@ -67,29 +55,21 @@ export class CallChooser {
     if (agents !== undefined && !isAgentAmong(agents, call)) return 'other_agent';
     if (nodes !== undefined && !this.#lies(call, (span) => isInNode(span, nodes))) return 'other_node';
     if (tags !== undefined && !this.#lies(call, (span) => isTagged(span, tags))) return 'other_tag';
-    if (onlyCalls !== undefined && !onlyCalls(call, { spans: this.#spans, modelCalls: this.#calls }))
-      return 'not_chosen';
+    const { spans, calls: modelCalls } = this.#captured;
+    if (onlyCalls !== undefined && !onlyCalls(call, { spans, modelCalls })) return 'not_chosen';
     return null;
   }
 
   /** Whether a span around the call is such a one: around its record, or around the step that an adapter told of. */
   #lies(call: ModelCall, isSuch: (span: Span) => boolean): boolean {
-    this.#tree ??= new SpanTree(this.#spans);
-    this.#stepOf ??= stepsOfCaptures(this.#spans);
+    this.#tree ??= new SpanTree(this.#captured.spans);
+    this.#stepOf ??= new Map(this.#captured.stepped.map(({ captured, step }) => [captured.spanId, step.spanId]));
     for (const span of this.#tree.around(call.spanId)) if (isSuch(span)) return true;
     const step = this.#stepOf.get(call.spanId);
     if (step === undefined) return false;
     for (const span of this.#tree.around(step)) if (isSuch(span)) return true;
     return false;
   }
-}
-
-function stepsOfCaptures(spans: readonly Span[]): ReadonlyMap<string, string> {
-  return new Map(
-    joinModelCalls(spans).flatMap(({ captured, step }) =>
-      captured === null || step === null ? [] : [[captured.spanId, step.spanId]],
-    ),
-  );
 }
 
 function isInNode({ attributes }: Span, nodes: readonly string[]): boolean {

@@ -10,11 +10,16 @@ import {
   type Span,
 } from '@agentlightning/core';
 
-/** Model calls with token ids, in order of sequence id. */
+/** What an attempt's spans say of its model calls, joined once for all who ask. */
 export interface CapturedCalls {
+  /** The spans of the attempt, in any order. */
+  readonly spans: readonly Span[];
+  /** Model calls with token ids, in order of sequence id. */
   readonly calls: readonly ModelCall[];
   /** How many records were left out because they record a call that is in `calls` already. */
   readonly duplicates: number;
+  /** The records, each with the step that an adapter told of it; what has only one of both is not among them. */
+  readonly stepped: readonly { readonly captured: Span; readonly step: Span }[];
 }
 
 /**
@@ -25,13 +30,17 @@ export interface CapturedCalls {
  */
 export function capturedCalls(spans: readonly Span[]): CapturedCalls {
   const told = agentsByResponse(spans);
-  const captured = joinModelCalls(spans).flatMap(({ captured: record, step }) => {
+  const joined = joinModelCalls(spans);
+  const captured = joined.flatMap(({ captured: record, step }) => {
     const call = record === null ? null : modelCallFromSpan(record);
     if (call === null || record === null) return [];
     return [withAgent({ call, record }, agentOf(step) ?? told.get(call.responseId ?? '') ?? null)];
   });
   const calls = withoutDuplicates(captured);
-  return { calls, duplicates: captured.length - calls.length };
+  const stepped = joined.flatMap(({ captured: record, step }) =>
+    record === null || step === null ? [] : [{ captured: record, step }],
+  );
+  return { spans, calls, duplicates: captured.length - calls.length, stepped };
 }
 
 /** An agent, as a span tells of it. */

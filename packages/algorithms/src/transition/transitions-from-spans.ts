@@ -54,8 +54,9 @@ export interface CollectedTransitions {
  */
 export function transitionsFromSpans(spans: readonly Span[], options: TransitionOptions = {}): CollectedTransitions {
   assertOneAttempt(spans);
-  const { calls, duplicates } = capturedCalls(spans);
-  const turns = new Turns(spans, calls);
+  const captured = capturedCalls(spans);
+  const { calls, duplicates } = captured;
+  const turns = new Turns(captured);
   const rewards = turnRewards(spans, turns, options);
   const byCall = new Map(rewards.byCall);
   const byAgent = new Map(rewards.byAgent);
@@ -68,7 +69,7 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
   }
   const transitions: Transition[] = [];
   const reasons: string[] = Array.from({ length: duplicates }, () => 'duplicate');
-  const chooser = new CallChooser(spans, calls, options);
+  const chooser = new CallChooser(captured, options);
   for (const call of calls) {
     const notChosen = chooser.reasonAgainst(call);
     for (const choice of call.choices) {

@@ -1,4 +1,5 @@
-import { genAiAttributes, joinModelCalls, type ModelCall, type Span } from '@agentlightning/core';
+import { genAiAttributes, type ModelCall, type Span } from '@agentlightning/core';
+import type { CapturedCalls } from './captured-calls.ts';
 
 /**
  * Which turn, that is which model call, each span of an attempt belongs to. Spans arrive from several machines and in
@@ -11,17 +12,13 @@ export class Turns {
   readonly #sequenceIdBySpan: ReadonlyMap<string, number>;
   #answers: ReadonlyMap<ModelCall, string> | null = null;
 
-  /**
-   * @param spans - the spans of one attempt, in any order
-   * @param calls - its captured model calls, by sequence id
-   */
-  constructor(spans: readonly Span[], calls: readonly ModelCall[]) {
+  constructor({ calls, stepped }: CapturedCalls) {
     this.#calls = calls;
     this.#sequenceIds = new Map([...sequenceIdsByAgent(calls), [null, calls.map(({ sequenceId }) => sequenceId)]]);
-    const joined = joinModelCalls(spans).flatMap(({ captured, step }) =>
-      captured === null || step === null ? [] : [[step.spanId, captured.sequenceId] as const],
-    );
-    this.#sequenceIdBySpan = new Map([...joined, ...calls.map((call) => [call.spanId, call.sequenceId] as const)]);
+    this.#sequenceIdBySpan = new Map([
+      ...stepped.map(({ captured, step }) => [step.spanId, captured.sequenceId] as const),
+      ...calls.map((call) => [call.spanId, call.sequenceId] as const),
+    ]);
   }
 
   /**
