@@ -1,4 +1,10 @@
-import { formatPrompt, type PromptSearch, type PromptTemplateResource, promptVariables } from '@agentlightning/core';
+import {
+  formatPrompt,
+  type PromptSearch,
+  type PromptTemplateResource,
+  promptVariables,
+  strayBrace,
+} from '@agentlightning/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { aPrompt, plantedWorld } from '../../test/planted-prompt.ts';
@@ -193,6 +199,26 @@ describe('variables of templates', () => {
     expect(fixed).toBe('Reply {{"a": {a}, "c": {{"d": {b}}}}} {{c}}');
     expect(() => assertSameVariables(original, aPrompt(fixed))).not.toThrow();
     expect(formatPrompt(aPrompt(fixed), { a: 1, b: 2 })).toBe('Reply {"a": 1, "c": {"d": 2}} {c}');
+  });
+
+  test.each([
+    ['Reply {{"a": {a}}} or {"b": {b}}', 'Reply {{"a": {a}}} or {{"b": {b}}}'],
+    ['{{"a": {"b": {b}}}} {', '{{"a": {{"b": {b}}}}} {{'],
+    ['{"a": {"b": {b}}} and {{a}}', '{{"a": {{"b": {b}}}}} and {{a}}'],
+    ['{{{a}}} } {b}', '{{{a}}} }} {b}'],
+  ])('braces that are doubled already are not doubled again: %s', (written, fixed) => {
+    expect(withLiteralBraces(aPrompt('{a} {b}'), written)).toBe(fixed);
+  });
+
+  test('every brace means something afterwards, and nothing is left to do', () => {
+    const piece = fc.constantFrom('{', '}', '{{', '}}', '{a}', '{c}', 'a', ' ', '":');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const fixed = withLiteralBraces(aPrompt('{a}'), pieces.join(''));
+        expect(strayBrace(fixed)).toBeNull();
+        expect(fixed.replaceAll(/[{}]/g, '')).toBe(pieces.join('').replaceAll(/[{}]/g, ''));
+      }),
+    );
   });
 });
 

@@ -23,15 +23,26 @@ export function assertSameVariables(original: PromptTemplateResource, rewritten:
   });
 }
 
+/** What may mean something in an f-string: doubled braces, a `{name}`, a single brace; closing ones as they come together. */
+const braces = /\{\{|\{([A-Za-z_]\w*)\}|\{|\}+/g;
+
 /**
  * A rewritten template whose author took braces for braces, as in an example of JSON: all but those of the variables are
- * doubled. One in which every brace means something stays as it is.
+ * doubled, unless they are so already. A brace closes what the last open one began, so `}}` after `{"a": {"b": 1` are two. A
+ * template in which every brace means something stays as it is.
  */
 export function withLiteralBraces(original: PromptTemplateResource, template: string): string {
   if (original.engine !== 'f-string' || strayBrace(template) === null) return template;
-  const variables = promptVariables(original).map((name) => `{${name}}`);
-  return template
-    .split(/(\{[A-Za-z_]\w*\})/)
-    .map((part) => (variables.includes(part) ? part : part.replace(/[{}]/g, (brace) => brace + brace)))
-    .join('');
+  const variables = promptVariables(original);
+  const open: ('single' | 'doubled')[] = [];
+  return template.replace(braces, (part, name?: string) => {
+    if (name !== undefined) return variables.includes(name) ? part : `{${part}}`;
+    if (part.startsWith('{')) {
+      open.push(part === '{' ? 'single' : 'doubled');
+      return '{{';
+    }
+    let closed = '';
+    for (let left = part.length; left > 0; left -= open.pop() === 'single' ? 1 : 2) closed += '}}';
+    return closed;
+  });
 }
