@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-
-ROOT = Path(__file__).parents[2]
+from tests.engine.torchrun import run_together
 
 
 def train(processes: int, directory: Path) -> dict[str, Any]:
     directory.mkdir()
-    script = [str(Path(__file__).with_name("train_together.py")), str(directory)]
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, *launcher, *script] if processes > 1 else [sys.executable, *script]
-    subprocess.run(command, env=environment, check=True, timeout=240)
+    run_together(Path(__file__).with_name("train_together.py"), directory, processes)
     return torch.load(directory / "results.pt", weights_only=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 _PATIENCE = timedelta(days=365)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ranks:
     """Which of the processes this is.
 
     Attributes:
         index: From 0; the first one talks to clients.
         count: How many there are.
-        control: Where objects are passed around, on the CPU; None when there is only one.
+        control: Where objects are passed around, on the CPU; None when there is only one, and after parting.
     """
 
     index: int = 0
@@ -85,9 +86,15 @@ def join_ranks(device: torch.device) -> Ranks:
 
 
 def leave_ranks(ranks: Ranks) -> None:
-    """Parts from the other processes."""
+    """Parts from the other processes, and ends the threads that spoke with them.
+
+    The threads of a gloo group end with its last reference. One that still lives when the interpreter is torn down may
+    want the interpreter's lock for the tensor it sent last; the process is then aborted instead of ending.
+    """
     if ranks.count > 1 and dist.is_initialized():
         dist.destroy_process_group()
+        ranks.control = None
+        gc.collect()
 
 
 def is_started_by_torchrun() -> bool:
