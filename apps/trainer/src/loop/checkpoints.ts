@@ -1,10 +1,11 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { policyKey } from '../config/policies.ts';
 import { hasReachedGoal } from './reached-goal.ts';
-import { type RunState, writeRunState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import { type TrainedPolicy, trainedPolicies } from './session-policies.ts';
 import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
+import { writeState } from './write-state.ts';
 
 /**
  * Saves the models after a step when the configuration asks for it, and always after the last one.
@@ -55,6 +56,6 @@ export async function discardOldCheckpoints(session: TrainingSession, state: Run
     }
   }
   const next = { ...state, checkpoints: state.checkpoints.slice(-session.config.keepCheckpoints) };
-  await session.store.updateRun(session.run.runId, { state: writeRunState(next) });
+  await session.store.updateRun(session.run.runId, { state: writeState(next) });
   return next;
 }

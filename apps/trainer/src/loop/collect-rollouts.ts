@@ -14,13 +14,15 @@ export interface CollectOptions {
   readonly onProgress: (finished: number, total: number) => void;
   /** Ends the wait when the run is stopped, or when something the rollouts depend on is gone. */
   readonly signal: AbortSignal;
+  /** Whether rollouts that failed stay so: what was measured is not measured again. @default false */
+  readonly keepFailed?: boolean;
 }
 
 /**
  * Enqueues rollouts and waits until each has ended.
  *
  * Rollouts that are known already, from before a crash, are not run again when they succeeded; those that were cut
- * off, and those that failed, get another attempt.
+ * off, and those that failed, get another attempt, unless those are to stay as they are.
  *
  * @throws the signal's reason
  */
@@ -28,10 +30,11 @@ export async function collectRollouts(
   requests: readonly EnqueueRolloutRequest[],
   options: CollectOptions,
 ): Promise<readonly CollectedRollout[]> {
-  const { store } = options;
+  const { store, keepFailed = false } = options;
   const enqueued: Rollout[] = [];
   for (const [index, known] of (await store.enqueueRollouts(requests)).entries()) {
-    enqueued.push(await reopened(store, known, requests[index]?.resourcesId ?? null));
+    const stays = keepFailed && known.status === 'failed';
+    enqueued.push(stays ? known : await reopened(store, known, requests[index]?.resourcesId ?? null));
   }
   const finished = await waitForAll(enqueued, options);
   const byId = new Map(finished.map((rollout) => [rollout.rolloutId, rollout]));

@@ -1,55 +1,32 @@
-import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
+import type { JsonObject, Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
-import { assertSameShape, type RunTasks, rolloutShape, shapeKey } from './rollout-shape.ts';
-import { type RunLease, takeRunLease } from './run-lease.ts';
-import { initialRunState, type RunState, readRunState, writeRunState } from './run-state.ts';
+import { type Found, findOrBegin, type RunChoice } from './find-or-begin.ts';
+import { type RunTasks, rolloutShape } from './rollout-shape.ts';
+import { initialRunState, type RunState, readRunState } from './run-state.ts';
 
-/** Which run to work on. */
-export interface RunChoice {
-  readonly config: ResolvedConfig;
-  /** The id of a new run; null draws one. */
-  readonly runId: string | null;
-  /** The run to go on with; null begins a new one. */
-  readonly resume: string | null;
-}
-
-/** A run that this trainer may work on, and where it stands. */
-export interface FoundRun {
-  readonly run: Run;
-  readonly state: RunState;
-  readonly lease: RunLease;
-}
+/** A training that this process may work on, and where it stands. */
+export type FoundRun = Found<RunState>;
 
 /**
- * Begins a run, or finds the one to go on with: from its last checkpoint, whatever came after it. A run that is
+ * Begins a training, or finds the one to go on with: from its last checkpoint, whatever came after it. One that is
  * finished stays as it is.
  *
- * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for an id that cannot be one and for a configuration
- *   that the run cannot go on with, CONFLICT for an id that is taken and for a run that another trainer works on
+ * @throws what {@link findOrBegin} throws
  */
 export async function findOrBeginRun(
   store: Store,
-  options: RunChoice & { readonly tasks: RunTasks },
+  { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedConfig; readonly tasks: RunTasks },
 ): Promise<FoundRun> {
-  const { config, resume } = options;
-  const shape = rolloutShape(config, options.tasks);
-  if (resume === null) {
-    const runId = checkRunId(options.runId ?? newId('run'));
-    await store.createRun({ runId, name: config.name, config: configForTheRecord(config, shape) });
-    const lease = await takeRunLease(store, runId);
-    const state = initialRunState(config);
-    return { run: await store.updateRun(runId, { state: writeRunState(state) }), state, lease };
-  }
-  assertSameShape(await store.getRun(resume), shape);
-  const lease = await takeRunLease(store, resume);
-  // Read again: whoever had the run may have gone on with it meanwhile.
-  const run = await store.getRun(resume);
-  const stored = readRunState(run, config);
-  if (run.status === 'finished') return { run, state: stored, lease };
-  const state = atCheckpoint(stored);
-  return { run: await store.updateRun(resume, { status: 'running', state: writeRunState(state) }), state, lease };
+  return await findOrBegin(store, choice, {
+    name: config.name,
+    shape: rolloutShape(config, tasks),
+    config: configForTheRecord(config),
+    initial: initialRunState(config),
+    read: readRunState,
+    goOn: (state, status) => (status === 'finished' ? null : atCheckpoint(state)),
+  });
 }
 
 /** The state as it was when the last checkpoint was saved: steps beyond it are done again. */
@@ -63,18 +40,8 @@ function atCheckpoint(state: RunState): RunState {
   };
 }
 
-/** @throws AgentLightningError CONFIG for an id that cannot be one */
-export function checkRunId(runId: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(runId)) return runId;
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `"${runId}" cannot be the id of a run`,
-    remedy: 'Use 1 to 64 letters, digits, hyphens and underscores.',
-  });
-}
-
 /** What the store keeps of a configuration: all but functions, schemas and keys. */
-function configForTheRecord(config: ResolvedConfig, shape: JsonObject): JsonObject {
+function configForTheRecord(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
   const { runtime, tasks, ...plain } = known;
   return JSON.parse(
@@ -82,7 +49,6 @@ function configForTheRecord(config: ResolvedConfig, shape: JsonObject): JsonObje
       ...plain,
       runtime: runtimeForTheRecord(runtime),
       tasks: { train: sourceForTheRecord(tasks.train), test: sourceForTheRecord(tasks.test) },
-      [shapeKey]: shape,
     }),
   ) as JsonObject;
 }

@@ -9,7 +9,8 @@ import { openRuntime } from '../runtime/open-runtime.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { dropUnfinished } from './collect-rollouts.ts';
-import { type FoundRun, findOrBeginRun, type RunChoice } from './find-or-begin-run.ts';
+import type { Found, RunChoice } from './find-or-begin.ts';
+import { type FoundRun, findOrBeginRun } from './find-or-begin-run.ts';
 import { openModel } from './open-models.ts';
 import type { RunTasks } from './rollout-shape.ts';
 import { leaseIntervalMs } from './run-lease.ts';
@@ -21,7 +22,8 @@ import type { TrainingSession } from './training-session.ts';
 export type Closer = () => Promise<void> | void;
 
 /** What opening a session needs. */
-export interface SessionOptions extends RunChoice {
+export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
+  readonly config: TConfig;
   /** A store that is open already and stays open; null opens the configured one. */
   readonly store: Store | null;
   readonly emit: TrainingListener;
@@ -43,12 +45,22 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
     train: await loadTasks(config.tasks.train, config.taskSchema),
     heldOut: await loadTasks(config.tasks.test, config.taskSchema),
   };
-  const store = options.store ?? (await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey }));
-  if (options.store === null) options.onOpen(() => store.close());
-  const found = await findOrBeginRun(store, { ...options, tasks });
+  const found = await findInStore(options, config, (store) => findOrBeginRun(store, { ...options, tasks }));
+  return { tasks, ...found };
+}
+
+/** Opens the store, unless it is open already, and finds a run in it, which is let go of when the store is closed. */
+export async function findInStore<TState>(
+  { store: given, onOpen }: Pick<SessionOptions, 'store' | 'onOpen'>,
+  { storeUrl, storeApiKey }: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
+  find: (store: Store) => Promise<Found<TState>>,
+): Promise<Found<TState> & { readonly store: Store }> {
+  const store = given ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey }));
+  if (given === null) onOpen(() => store.close());
+  const found = await find(store);
   // A store that is gone is not told; the lease is not renewed any more, which says the same.
-  options.onOpen(() => found.lease.release().catch(() => undefined));
-  return { store, tasks, ...found };
+  onOpen(() => found.lease.release().catch(() => undefined));
+  return { store, ...found };
 }
 
 /** Opens runtime, model, gateway and runner for a run, in this order. */

@@ -1,4 +1,4 @@
-import { type JsonObject, parse, type Run } from '@agentlightning/core';
+import { AgentLightningError, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
 import { onlyPolicy } from '../config/policies.ts';
 import type { EvaluationSummary } from '../training-event.ts';
@@ -91,13 +91,21 @@ export function initialRunState({ seed, dataDir }: RunBeginning): RunState {
   };
 }
 
-/** The state that a stored run is in; one that was killed in the moment it was made has not begun. */
-export function readRunState(run: Run, beginning: RunBeginning): RunState {
-  if (Object.keys(run.state).length === 0) return initialRunState(beginning);
-  return parse(runState, run.state, `the state of run ${run.runId}`);
+/**
+ * The state that a stored run is in.
+ *
+ * @throws AgentLightningError CONFIG when the run searches for prompts
+ */
+export function readRunState(run: Run): RunState {
+  if (!isSearchRun(run)) return parse(runState, run.state, `the state of run ${run.runId}`);
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `run ${run.runId} is a search for prompts, and trains no model`,
+    remedy: 'Go on with it with the configuration that it began with; `agl runs` lists the runs of a store.',
+  });
 }
 
-/** The state in the form the store keeps. */
-export function writeRunState(state: RunState): JsonObject {
-  return JSON.parse(JSON.stringify(state)) as JsonObject;
+/** Whether a run searches for prompts, as far as its state tells. */
+export function isSearchRun({ state }: Run): boolean {
+  return state['kind'] === 'prompt-search';
 }

@@ -7,12 +7,13 @@ import { collectPhase } from './collect-phase.ts';
 import type { Pace } from './pace.ts';
 import { planPolicy } from './plan-policy.ts';
 import { tasksOfStep } from './rollout-plan.ts';
-import { type RunState, writeRunState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import { trainedPolicies } from './session-policies.ts';
 import { type PolicyStep, policyMetrics, stepReward } from './step-outcome.ts';
 import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { warnOfLeftOut } from './warn-of-left-out.ts';
+import { writeState } from './write-state.ts';
 
 /** One training step, from collecting to its record in the store; the state after it. */
 export async function trainStep(options: {
@@ -51,7 +52,7 @@ export async function trainStep(options: {
   };
   const next: RunState = { ...state, ...checkpoint, finishedStep: step, rewardCurve };
   await session.lease.renew();
-  await session.store.updateRun(session.run.runId, { state: writeRunState(next) }, [
+  await session.store.updateRun(session.run.runId, { state: writeState(next) }, [
     { runId: session.run.runId, step, timeMs: systemClock.now(), values: summary.metrics },
   ]);
   session.emit({ type: 'stepped', summary });

@@ -5,10 +5,11 @@ import { saveCheckpoint } from './checkpoints.ts';
 import { evaluate } from './evaluate.ts';
 import { Pace } from './pace.ts';
 import { hasReachedGoal } from './reached-goal.ts';
-import { type RunState, writeRunState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import { summariseRun } from './summarise-run.ts';
 import { trainStep } from './train-step.ts';
 import type { TrainingSession } from './training-session.ts';
+import { writeState } from './write-state.ts';
 
 /**
  * The training loop: collect rollouts, let the algorithm plan, take the steps, publish the weights.
@@ -56,6 +57,6 @@ async function evaluateMidway(session: TrainingSession, state: RunState): Promis
 async function save(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {
   const patch = status === undefined ? {} : { status };
   await session.lease.renew();
-  await session.store.updateRun(session.run.runId, { ...patch, state: writeRunState(state) });
+  await session.store.updateRun(session.run.runId, { ...patch, state: writeState(state) });
   return state;
 }

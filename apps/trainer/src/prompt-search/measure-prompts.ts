@@ -16,12 +16,12 @@ export interface Measurement {
 
 /**
  * Runs the held-out tasks with a set of prompts and measures their reward. Rollouts that are left out of every mean have
- * no place in it; see {@link pairedEvaluations}.
+ * no place in it; see {@link pairedEvaluations}. What was measured in an earlier life of the search is read, not run again.
  *
  * @throws AgentLightningError when every rollout failed: that says nothing of how good the prompts are
  */
 export async function measureOnTest(session: SearchSession, { phase, judged }: Measurement): Promise<OpenEvaluation> {
-  const { config, run, store, tasks, resources, signal, emit } = session;
+  const { config, run, store, tasks, resources, record, signal, emit } = session;
   const { prompts } = judged;
   const requests = planTrial({
     runId: run.runId,
@@ -35,7 +35,10 @@ export async function measureOnTest(session: SearchSession, { phase, judged }: M
   });
   const onProgress = (finished: number, total: number): void =>
     emit({ type: 'rollout-finished', phase, step: 0, finished, total });
-  const collected = await collectRollouts(requests, { store, signal, onProgress });
+  // The ids follow from the prompts: one that is known is of this very measurement.
+  const known = new Set(record.state[phase]?.rolloutIds);
+  const keepFailed = requests.some(({ rolloutId }) => rolloutId !== undefined && known.has(rolloutId));
+  const collected = await collectRollouts(requests, { store, signal, onProgress, keepFailed });
   const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded').length;
   if (failed > 0) await session.assertHealthy();
   if (failed === collected.length) throw await allFailed(store, collected);

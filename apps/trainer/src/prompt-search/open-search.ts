@@ -2,10 +2,9 @@ import { AgentLightningError, type Store, systemClock } from '@agentlightning/co
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { dropUnfinished } from '../loop/collect-rollouts.ts';
-import type { SessionOptions } from '../loop/open-session.ts';
+import { findInStore, type SessionOptions } from '../loop/open-session.ts';
 import { leaseIntervalMs } from '../loop/run-lease.ts';
 import { startRunner } from '../loop/start-runner.ts';
-import { openAnyStore } from '../runtime/open-any-store.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { type FoundSearch, findOrBeginSearch } from './find-or-begin-search.ts';
@@ -17,9 +16,7 @@ import { SearchRecord } from './search-record.ts';
 import type { SearchSession, SearchTasks } from './search-session.ts';
 
 /** What opening a search needs. */
-export interface SearchOptions extends Omit<SessionOptions, 'config'> {
-  readonly config: ResolvedPromptSearch;
-}
+export type SearchOptions = SessionOptions<ResolvedPromptSearch>;
 
 /** A search in its store, before anything else is opened. */
 export interface OpenSearch extends FoundSearch {
@@ -30,18 +27,14 @@ export interface OpenSearch extends FoundSearch {
 /** Reads the tasks, opens the store, and finds or begins the search. */
 export async function openSearch(options: SearchOptions): Promise<OpenSearch> {
   const { config } = options;
-  const { taskSchema, storeUrl, storeApiKey } = config.shared;
+  const { taskSchema } = config.shared;
   const tasks: SearchTasks = {
     train: await loadTasks(config.tasks.train, taskSchema),
     validation: await loadTasks(config.tasks.validation, taskSchema),
     test: config.tasks.test === null ? [] : await loadTasks(config.tasks.test, taskSchema),
   };
-  const store = options.store ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey }));
-  if (options.store === null) options.onOpen(() => store.close());
-  const found = await findOrBeginSearch(store, { ...options, tasks });
-  // A store that is gone is not told; the lease is not renewed any more, which says the same.
-  options.onOpen(() => found.lease.release().catch(() => undefined));
-  return { store, tasks, ...found };
+  const find = (store: Store): Promise<FoundSearch> => findOrBeginSearch(store, { ...options, tasks });
+  return { tasks, ...(await findInStore(options, config.shared, find)) };
 }
 
 /** Opens model, gateway, runner and optimiser for a search. */

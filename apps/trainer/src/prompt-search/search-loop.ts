@@ -18,6 +18,7 @@ import {
 } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
+import { limitsOf } from './search-limits.ts';
 import type { SearchSession } from './search-session.ts';
 import { summariseSearch } from './summarise-search.ts';
 import { tryTasks } from './try-tasks.ts';
@@ -76,7 +77,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
   signal.throwIfAborted();
   const ended = result.ended === 'stopped' ? null : result.ended;
   if (ended === null) throw new AgentLightningError({ code: 'CANCELLED', message: 'the search was stopped' });
-  await record.change({ ended, best: result.best.version, versions: result.history });
+  await record.change({ ended, limits: limitsOf(config), best: result.best.version, versions: result.history });
   return result;
 }
 

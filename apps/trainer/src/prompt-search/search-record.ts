@@ -1,6 +1,7 @@
 import type { MetricPoint, Run, RunStatus, Store } from '@agentlightning/core';
 import type { RunLease } from '../loop/run-lease.ts';
-import { type SearchRunState, writeSearchState } from './search-run-state.ts';
+import { writeState } from '../loop/write-state.ts';
+import type { SearchRunState } from './search-run-state.ts';
 
 /** What is written in one transaction with a change. */
 export interface AlsoWritten {
@@ -42,7 +43,7 @@ export class SearchRecord {
 
   async #write({ status, metrics }: AlsoWritten): Promise<void> {
     await this.#lease.renew();
-    const state = writeSearchState(this.#state);
+    const state = writeState(this.#state);
     await this.#store.updateRun(this.#runId, { ...(status === undefined ? {} : { status }), state }, metrics);
   }
 }

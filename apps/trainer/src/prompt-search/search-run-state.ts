@@ -1,6 +1,11 @@
 import { AgentLightningError, type JsonObject, type JudgedPrompts, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
-import { evaluationSchema, type StoredEvaluation } from '../loop/run-state.ts';
+import { evaluationSchema, isSearchRun, type StoredEvaluation } from '../loop/run-state.ts';
+
+/** What ends a search, by option; null for none, and for an option that was left to its default. */
+export type SearchLimits = Readonly<
+  Record<'maxRollouts' | 'maxOptimizerCalls' | 'rounds' | 'stopAtScore', number | null>
+>;
 
 /** What a search must remember to go on after a crash; kept in the store with the run. */
 export interface SearchRunState {
@@ -17,6 +22,8 @@ export interface SearchRunState {
   readonly spent: { readonly rollouts: number; readonly optimizerCalls: number };
   /** Why the search ended; null while it goes on. */
   readonly ended: 'finished' | 'budget' | null;
+  /** The limits that it ended with, by option; null while it goes on. */
+  readonly limits: SearchLimits | null;
   /** What is measured before and after. */
   readonly measuredOn: 'test' | 'validation';
   /** The outcome of the first version; null until measured. */
@@ -46,6 +53,8 @@ const judged = z.object({
   taskScores: z.array(z.number().nullable()),
 });
 
+const limit = z.number().nullable();
+
 const stateSchema: z.ZodType<SearchRunState> = z.object({
   kind: z.literal('prompt-search'),
   search: z.record(z.string(), z.json()).nullable(),
@@ -54,6 +63,11 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   best: z.string().nullable(),
   spent: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
   ended: z.enum(['finished', 'budget']).nullable(),
+  // Searches of before there was this do not say.
+  limits: z
+    .object({ maxRollouts: limit, maxOptimizerCalls: limit, rounds: limit, stopAtScore: limit })
+    .nullable()
+    .default(null),
   measuredOn: z.enum(['test', 'validation']),
   before: evaluationSchema.nullable(),
   after: evaluationSchema.nullable(),
@@ -74,15 +88,11 @@ export function initialSearchState(beginning: SearchBeginning): SearchRunState {
     best: null,
     spent: { rollouts: 0, optimizerCalls: 0 },
     ended: null,
+    limits: null,
     before: null,
     after: null,
     ...beginning,
   };
-}
-
-/** Whether a run searches for prompts, as far as its state tells. */
-export function isSearchRun({ state }: Run): boolean {
-  return state['kind'] === 'prompt-search';
 }
 
 /**
@@ -97,9 +107,4 @@ export function readSearchState(run: Run): SearchRunState {
     message: `run ${run.runId} trains a model, and is no search for prompts`,
     remedy: 'Go on with it with the configuration that it began with; `agl runs` lists the runs of a store.',
   });
-}
-
-/** The state in the form the store keeps. */
-export function writeSearchState(state: SearchRunState): JsonObject {
-  return JSON.parse(JSON.stringify(state)) as JsonObject;
 }

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type PromptSearchConfig, Trainer, type TrainingSummary, type TrainOptions } from '../src/index.ts';
+import { PlantedModels, plantedKey } from './planted-models.ts';
+import { type PlantedTask, plantedAgent, plantedConfig, plantedTasks } from './planted-search.ts';
+
+/** Seconds on a free machine; this one may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-resumed-'));
+  vi.stubEnv('PLANTED_KEY', plantedKey);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function search(
+  models: PlantedModels,
+  changes: Partial<PromptSearchConfig<PlantedTask>>,
+  options: TrainOptions = { runId: 'planted' },
+): Promise<TrainingSummary> {
+  return new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes }).train(options);
+}
+
+const resume = { resume: 'planted' };
+
+test('a finished search that gets a larger budget goes on, and ends where it would have with it', async () => {
+  const algorithm = (maxRollouts: number): Partial<PromptSearchConfig<PlantedTask>> => ({
+    algorithm: { type: 'gepa', maxRollouts, proposals: 2 },
+    tasks: { train: plantedTasks(0, 8), validation: plantedTasks(100, 8), test: plantedTasks(200, 8) },
+  });
+  await using others = await PlantedModels.start();
+  const whole = await search(others, { ...algorithm(160), dataDir: path.join(folder, 'whole') });
+  await using models = await PlantedModels.start();
+  const first = await search(models, algorithm(60));
+  expect(first.prompts?.ended).toBe('budget');
+  const asked = models.requests.length;
+  // With the budget that it had, it only tells its outcome again.
+  expect({ ...(await search(models, algorithm(60), resume)), seconds: 0 }).toEqual({ ...first, seconds: 0 });
+  expect(models.requests.length).toBe(asked);
+
+  const longer = await search(models, algorithm(160), resume);
+  expect(longer.prompts?.versions).toEqual(whole.prompts?.versions);
+  expect(longer.prompts?.versions.length).toBeGreaterThan(first.prompts?.versions.length ?? Infinity);
+  expect([longer.before, longer.after]).toEqual([whole.before, whole.after]);
+  expect(longer.before.rollouts).toBe(8);
+  // No rollout was run twice, not even those before the search.
+  const rollouts = models.requestsOf('task-model').map(({ user }) => user);
+  expect(new Set(rollouts).size).toBe(rollouts.length);
+  // And with less than it has used it has nothing to do.
+  const before = models.requests.length;
+  expect((await search(models, algorithm(100), resume)).prompts?.versions).toEqual(whole.prompts?.versions);
+  expect(models.requests.length).toBe(before);
+});
+
+test('held-out rollouts that failed before the search are not measured again by a search that goes on', async () => {
+  let isBroken = true;
+  const tried: number[] = [];
+  const agent: typeof plantedAgent = async (task, context) => {
+    if (task.index >= 200) tried.push(task.index);
+    if (task.index === 201 && isBroken) throw new Error('the tool is broken');
+    return await plantedAgent(task, context);
+  };
+  let isLocked = true;
+  await using models = await PlantedModels.start({
+    noise: 0,
+    disturb: ({ model }) =>
+      isLocked && model === 'optimizer-model' ? { status: 403, body: { error: { message: 'no access' } } } : null,
+  });
+  const changes = {
+    agent,
+    algorithm: { type: 'apo', rounds: 1, beamWidth: 1, branchFactor: 1 },
+    tasks: { train: plantedTasks(0, 4), validation: plantedTasks(100, 4), test: plantedTasks(200, 4) },
+  } as const;
+  await expect(search(models, changes)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  [isLocked, isBroken] = [false, false];
+  const { before } = await search(models, changes, resume);
+  expect([before.rollouts, before.failed]).toEqual([4, 1]);
+  // Once before the search, and once after it with the version that is better.
+  expect(tried.filter((index) => index === 201)).toEqual([201, 201]);
+});
