@@ -227,7 +227,10 @@ test('a search goes on as a search only, with the same tasks and options; a trai
   expect((await searched(models, { algorithm })).error).toBeNull();
   const resume = { resume: 'planted' };
   const trained = await trainSmall(smallTrainer(folder), resume);
-  expect(trained.error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('is a search for prompts, and trains no model') });
+  expect(trained.error).toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining('is a search for prompts, and trains no model'),
+  });
   const changed = await searched(models, { algorithm: { ...algorithm, merges: false } }, resume);
   expect(changed.error).toMatchObject({ code: 'CONFIG', message: expect.stringMatching(/algorithm was .*gepa/) });
 
