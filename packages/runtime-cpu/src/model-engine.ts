@@ -51,6 +51,7 @@ export class ModelEngine {
   #parameters: Float32Array;
   #trainer: Trainer;
   #sampler: Sampler;
+  #highestVersion: number;
   #lastOperation: Promise<unknown> = Promise.resolve();
 
   private constructor(checkpoint: ModelCheckpoint, options: EngineOptions = {}) {
@@ -60,6 +61,7 @@ export class ModelEngine {
     this.#random = Random.fromState(checkpoint.random);
     this.#parameters = Float32Array.from(checkpoint.parameters);
     this.#trainer = this.#makeTrainer(checkpoint);
+    this.#highestVersion = checkpoint.weightVersion;
     this.#sampler = new Sampler({
       config: this.config,
       parameters: this.#parameters,
@@ -94,7 +96,7 @@ export class ModelEngine {
     return this.#trainer.adam.step;
   }
 
-  /** The version of the weights being served; every publish raises it by one. */
+  /** The version of the weights being served. */
   get weightVersion(): number {
     return this.#sampler.weightVersion;
   }
@@ -139,10 +141,14 @@ export class ModelEngine {
     return this.#inOrder(() => this.#trainer.discardGradients());
   }
 
-  /** Serves the weights as they are now under the next version, and gives it. */
+  /**
+   * Serves the weights as they are now under the next version, and gives it: one more than the highest so far, so that
+   * none is given twice when a checkpoint of an earlier one was loaded.
+   */
   publishWeights(): Promise<number> {
     return this.#inOrder(() => {
-      this.#sampler.publish(this.#parameters, this.weightVersion + 1);
+      this.#highestVersion += 1;
+      this.#sampler.publish(this.#parameters, this.#highestVersion);
       return this.weightVersion;
     });
   }
@@ -187,6 +193,7 @@ export class ModelEngine {
       this.#parameters = Float32Array.from(checkpoint.parameters);
       this.#trainer = this.#makeTrainer(checkpoint);
       this.#random.restore(checkpoint.random);
+      this.#highestVersion = Math.max(this.#highestVersion, checkpoint.weightVersion);
       this.#sampler.publish(this.#parameters, checkpoint.weightVersion);
       return checkpoint.clientState;
     });

@@ -121,7 +121,7 @@ export interface EngineModel {
   optimStep(adam: ResolvedAdam): Promise<StepResult>;
   /** Clears the accumulator without a step: a batch failed, so what is there is not what was meant. */
   discardGradients(): Promise<void>;
-  /** Makes the current weights the ones the endpoint serves; the policy version rises by one. */
+  /** Makes the current weights the ones the endpoint serves; their policy version is one more than the highest so far. */
   publishWeights(): Promise<InferenceEndpoint>;
   /** Writes weights, optimizer state, step, policy version and `clientState`, at once or not at all. A name in use is overwritten. */
   saveCheckpoint(name: string, clientState: Uint8Array): Promise<EngineCheckpoint>;

@@ -38,6 +38,7 @@ export class BagModel implements EngineModel {
   served: Float32Array;
   #state: BagState;
   #gradient = new Float64Array(parameterCount);
+  #highestVersion = 0;
   readonly #checkpoints: BagCheckpoints;
   readonly #baseUrl: string;
 
@@ -137,7 +138,8 @@ export class BagModel implements EngineModel {
   }
 
   async publishWeights(): Promise<InferenceEndpoint> {
-    this.#state.policyVersion += 1;
+    this.#highestVersion += 1;
+    this.#state.policyVersion = this.#highestVersion;
     this.served = this.#state.parameters.slice();
     return this.endpoint();
   }
@@ -149,6 +151,7 @@ export class BagModel implements EngineModel {
   async loadCheckpoint(uri: string): Promise<EngineCheckpoint> {
     const { checkpoint, state } = await this.#checkpoints.load(uri);
     this.#state = state;
+    this.#highestVersion = Math.max(this.#highestVersion, state.policyVersion);
     this.served = state.parameters.slice();
     await this.discardGradients();
     return checkpoint;

@@ -57,6 +57,25 @@ export function describeCheckpoints(bench: Bench): void {
       expect((await model.endpoint()).policyVersion).toBe(1);
     });
 
+    it('never publishes a policy version twice, also when an earlier one was loaded', async () => {
+      const model = await bench.model();
+      const published: number[] = [];
+      const publish = async (): Promise<void> => {
+        published.push((await (await model.publishWeights()).result).policyVersion);
+      };
+      await publish();
+      const saved = await (await model.saveCheckpoint('v1', {})).result;
+      await publish();
+      await publish();
+      for (let turn = 0; turn < 2; turn += 1) {
+        await (await model.loadCheckpoint(saved.uri)).result;
+        expect((await model.endpoint()).policyVersion).toBe(1);
+        await publish();
+      }
+      expect(published).toEqual([1, 2, 3, 4, 5]);
+      expect(await model.state()).toMatchObject({ policyVersion: 5 });
+    });
+
     it.each(['../escape', 'a/b', ''])('refuses the name "%s"', async (name) => {
       const model = await bench.model();
       await expect(model.saveCheckpoint(name, {})).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'name' });

@@ -92,7 +92,9 @@ export type ModelInfo = Message<"agentlightning.runtime.v1.ModelInfo"> & {
   step: number;
 
   /**
-   * The version of the weights that the endpoint serves. Raised by one by every publish.
+   * The version of the weights that the endpoint serves. A publish makes it one more than the highest that
+   * this model ever had, so that no two publishes have the same; loading a checkpoint makes it the
+   * checkpoint's again.
    *
    * @generated from field: uint32 policy_version = 6;
    */

@@ -916,7 +916,8 @@ export const TrainingService: GenService<{
   },
   /**
    * Takes everything from a checkpoint of this model id, drops accumulated gradients, heals a
-   * corrupted model, and serves the loaded weights.
+   * corrupted model, and serves the loaded weights as the checkpoint's policy version. The next publish
+   * does not go on from there, but from the highest version that the model ever had.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.LoadCheckpoint
    */
@@ -967,7 +968,8 @@ export const TrainingService: GenService<{
     output: typeof DeleteCheckpointResponseSchema;
   },
   /**
-   * Makes the current weights the ones the endpoint serves, as the next policy version.
+   * Makes the current weights the ones the endpoint serves, as the next policy version: one more than the
+   * highest that the model ever had, also after a checkpoint of a lower one was loaded.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.PublishSamplerWeights
    */
