@@ -1,10 +1,12 @@
+import { CallSignal } from './call-signal.ts';
 import type { AttemptAddress } from './calling-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
+import type { WaitingCaller } from './http/arrived-call.ts';
 
 /** A model call that was let in and has not left. */
 export interface CallInFlight {
   /** Aborts when the caller has gone; with a `GatewayError` as reason when the gateway ends the call. */
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   /** To be called once, when the call has left. */
   readonly end: () => void;
 }
@@ -13,7 +15,7 @@ interface KnownCall {
   readonly attemptId: string | null;
   readonly rolloutId: string | null;
   readonly startTimeMs: number;
-  readonly controller: AbortController;
+  readonly signal: CallSignal;
 }
 
 /** The model calls that are in the gateway now: how many there may be, and how they are ended from outside. */
@@ -39,33 +41,27 @@ export class CallsInFlight {
   }
 
   /** Notes a call. @throws GatewayError 429 when there are too many */
-  begin(attempt: AttemptAddress | null, caller: AbortSignal, nowMs: number): CallInFlight {
+  begin(attempt: AttemptAddress | null, caller: WaitingCaller, nowMs: number): CallInFlight {
     if (this.#calls.size >= this.#maxCalls) throw tooMany(this.#maxCalls);
-    const controller = new AbortController();
+    const signal = new CallSignal();
     const call: KnownCall = {
       attemptId: attempt?.attemptId ?? null,
       rolloutId: attempt?.rolloutId ?? null,
       startTimeMs: nowMs,
-      controller,
+      signal,
     };
     this.#calls.add(call);
-    const onGone = (): void => controller.abort(caller.reason);
-    if (caller.aborted) onGone();
-    else caller.addEventListener('abort', onGone, { once: true });
-    return {
-      signal: controller.signal,
-      end: () => {
-        this.#calls.delete(call);
-        caller.removeEventListener('abort', onGone);
-      },
-    };
+    caller.onGone(() => {
+      if (this.#calls.has(call)) signal.abort(new TypeError('the caller has gone'));
+    });
+    return { signal, end: () => void this.#calls.delete(call) };
   }
 
   /** Ends the calls of a rollout, or of one attempt of it. */
   endRollout(rolloutId: string, attemptId: string | null, reason: GatewayError): void {
     for (const call of this.#calls) {
       if (call.rolloutId !== rolloutId || (attemptId !== null && call.attemptId !== attemptId)) continue;
-      call.controller.abort(reason);
+      call.signal.abort(reason);
     }
   }
 
@@ -74,13 +70,13 @@ export class CallsInFlight {
     for (const call of this.#calls) {
       // The oldest come first.
       if (call.startTimeMs > timeMs) return;
-      if (!call.controller.signal.aborted) call.controller.abort(reason());
+      if (!call.signal.aborted) call.signal.abort(reason());
     }
   }
 
   /** Ends all of them. */
   endAll(reason: GatewayError): void {
-    for (const call of this.#calls) call.controller.abort(reason);
+    for (const call of this.#calls) call.signal.abort(reason);
   }
 }
 

@@ -3,13 +3,16 @@ import { type AglServer, createAglServer } from './agl-server/create-agl-server.
 import type { GatewayCore } from './gateway-core.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { limitedBody } from './http/body-limit.ts';
-import type { GatewayEnv } from './http/route-options.ts';
+import { DirectCalls } from './http/direct-calls.ts';
+import type { GatewayEnv, RouteOptions } from './http/route-options.ts';
 import { addRoutes } from './http/routes.ts';
 import { CallObserver } from './observe/call-observer.ts';
 
 /** The addresses of a gateway. */
 export interface GatewayApp {
   readonly app: Hono<GatewayEnv>;
+  /** What answers model calls without the application. */
+  readonly direct: DirectCalls;
   /** What answers in the place of Python's `agl-server`; null where it is not served. */
   readonly aglServer: AglServer | null;
 }
@@ -24,7 +27,7 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
     app.use('/api/*', limitedBody(maxBodyBytes));
     app.route('/', aglServer.routes);
   }
-  addRoutes(app, {
+  const routes: RouteOptions = {
     parts,
     gate,
     calls,
@@ -36,8 +39,9 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
     log,
     forwardedNames: (options.forwardHeaders ?? []).map((name) => name.toLowerCase()),
     maxBodyBytes,
-  });
-  return { app, aglServer };
+  };
+  addRoutes(app, routes);
+  return { app, direct: new DirectCalls(routes), aglServer };
 }
 
 function aglServerOf(options: GatewayOptions, { clock, gate, access, parts }: GatewayCore): AglServer {

@@ -80,6 +80,7 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
   const client = new UpstreamClient({
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
     silenceTimeoutMs: options.upstreamTimeoutMs ?? 600_000,
+    clock,
   });
   const checks = { ...defaultHealthChecks, ...options.healthChecks };
   const health = new HealthChecker({ client, clock, log, checks, closing });

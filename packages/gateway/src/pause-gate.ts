@@ -1,4 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
+import type { CallSignal } from './call-signal.ts';
 import { GatewayError } from './gateway-error.ts';
 import type { GatewayState, PauseOptions } from './gateway-options.ts';
 
@@ -53,7 +54,7 @@ export class PauseGate {
    * @param signal - ends the waiting of a call that is held back
    * @throws GatewayError while paused
    */
-  async enter(signal: AbortSignal): Promise<() => void> {
+  async enter(signal: CallSignal): Promise<() => void> {
     if (this.#pause !== null) await this.#hold(this.#pause, signal);
     this.#inFlight += 1;
     let hasLeft = false;
@@ -98,12 +99,14 @@ export class PauseGate {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#emptied.push(resolve));
   }
 
-  async #hold(pause: Pause, signal: AbortSignal): Promise<void> {
+  async #hold(pause: Pause, signal: CallSignal): Promise<void> {
     if (pause.holdMs > 0) {
-      const isOver = await this.#clock.sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal])).then(
-        () => false,
-        () => true,
-      );
+      const isOver = await this.#clock
+        .sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal.abortSignal]))
+        .then(
+          () => false,
+          () => true,
+        );
       if (isOver && this.#pause === null) return;
     }
     throw new GatewayError({

@@ -1,11 +1,11 @@
-import { type ServerOptions, ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
-import { createAdaptorServer, type ServerType } from '@hono/node-server';
-import { createGateway, type Gateway } from './create-gateway.ts';
+import { getRequestListener } from '@hono/node-server';
+import { buildGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { OwnConnection } from './http/call-answer.ts';
-import { isLoopback, refuseForeign } from './http/local-only.ts';
+import { foreignness, isLoopback } from './http/local-only.ts';
 
 /** A gateway and where it listens. */
 export interface ServeGatewayOptions extends GatewayOptions {
@@ -44,15 +44,18 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   const host = options.host ?? '127.0.0.1';
   const isOpen = !options.apiKey && !options.adminKey && !options.attemptTokens;
   if (!isLoopback(host) && isOpen) throw keyNeeded(host);
-  const gateway = createGateway(options);
+  const { gateway, direct } = buildGateway(options);
   await gateway.restore();
   // The global Request and Response stay as they are: the agent may run in this process.
-  const server = createAdaptorServer({
-    fetch: (request, { outgoing }) =>
-      (isOpen ? refuseForeign(request.headers) : null) ??
+  const answer = getRequestListener(
+    (request, { outgoing }) =>
+      (isOpen ? foreignness(request.headers) : null)?.toResponse() ??
       gateway.app.fetch(request, outgoing instanceof ServerResponse ? new OwnConnection(outgoing) : {}),
-    overrideGlobalObjects: false,
-    serverOptions: connectionLimits(options.arrivalTimeoutMs ?? 120_000),
+    { overrideGlobalObjects: false },
+  );
+  const limits = connectionLimits(options.arrivalTimeoutMs ?? 120_000);
+  const server = createServer(limits, (incoming, outgoing) => {
+    if (!direct.take(incoming, outgoing)) void answer(incoming, outgoing);
   });
   const { port } = await listen(server, host, options.port ?? 0);
   const hostInUrl = host.includes(':') ? `[${host}]` : host;
@@ -67,7 +70,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
       const isClosed = closeServer(server);
       const isOver = new AbortController();
       // Readers that do not read keep their streams open for ever.
-      const cut = (): void => ('closeAllConnections' in server ? server.closeAllConnections() : undefined);
+      const cut = (): void => server.closeAllConnections();
       void (options.clock ?? systemClock).sleep(closeGraceMs, isOver.signal).then(cut, () => undefined);
       await hasEnded;
       await isClosed;
@@ -87,7 +90,7 @@ function connectionLimits(arrivalTimeoutMs: number): ServerOptions {
   };
 }
 
-function listen(server: ServerType, host: string, port: number): Promise<AddressInfo> {
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(error.code === 'EADDRINUSE' ? portInUse(host, port, error) : error);
@@ -100,9 +103,9 @@ function listen(server: ServerType, host: string, port: number): Promise<Address
 }
 
 /** Connections are let go as soon as no call is on them any more: because it has ended, or was cut. */
-function closeServer(server: ServerType): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const letGo = (): void => ('closeIdleConnections' in server ? server.closeIdleConnections() : undefined);
+    const letGo = (): void => server.closeIdleConnections();
     const timer = setInterval(letGo, 20);
     server.close(() => {
       clearInterval(timer);

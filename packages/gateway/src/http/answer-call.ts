@@ -1,32 +1,32 @@
 import type { AttemptAddress } from '../calling-attempt.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { CallObservation } from '../observe/call-observation.ts';
+import type { ArrivedCall } from './arrived-call.ts';
 import { attemptAddressOf } from './attempt-address.ts';
-import { type CallAnswer, OwnConnection, respond } from './call-answer.ts';
+import type { CallAnswer } from './call-answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ModelApi } from './model-apis.ts';
 import { anthropicRequestIdHeader, requestIdHeader } from './request-id.ts';
-import { requestText } from './request-text.ts';
-import type { GatewayContext, RouteOptions } from './route-options.ts';
+import type { RouteOptions } from './route-options.ts';
 
 /** A model call is let in by the gate, read, and answered; it leaves when it is recorded too. */
-export function answerCall(options: RouteOptions, api: ModelApi): (c: GatewayContext) => Promise<Response> {
-  return async (c) => {
-    const { clock } = options.parts.caller;
-    const observation = new CallObservation({ requestId: c.var.requestId, api: api.name, startTimeMs: clock.now() });
+export function answerCall(options: RouteOptions, api: ModelApi): (arrived: ArrivedCall) => Promise<CallAnswer> {
+  const { clock } = options.parts.caller;
+  return async (arrived) => {
+    const { requestId } = arrived;
+    const observation = new CallObservation({ requestId, api: api.name, startTimeMs: clock.now() });
     const report = options.observer.follow(observation);
     try {
-      const answer = await letIn(options, { c, api, observation, onLeft: report.left });
+      const answer = await letIn(options, { arrived, api, observation, onLeft: report.left });
       report.answered(answer.status);
-      const { requestId } = observation;
       const headers = { [anthropicRequestIdHeader]: requestId, ...answer.headers, [requestIdHeader]: requestId };
-      return respond({ ...answer, headers }, OwnConnection.of(c.env));
+      return { ...answer, headers };
     } catch (error) {
       report.left();
       // Nobody reads this answer; a body that broke off is no fault of the gateway.
-      if (c.req.raw.signal.aborted) {
+      if (arrived.hasGone) {
         report.answered(499);
-        return new Response(null, { status: 499 });
+        return { status: 499, headers: {}, body: '' };
       }
       const known = GatewayError.from(error);
       report.answered(known.httpStatus, known);
@@ -35,21 +35,22 @@ export function answerCall(options: RouteOptions, api: ModelApi): (c: GatewayCon
   };
 }
 
-interface ArrivedCall {
-  readonly c: GatewayContext;
+interface EnteringCall {
+  readonly arrived: ArrivedCall;
   readonly api: ModelApi;
   readonly observation: CallObservation;
   readonly onLeft: () => void;
 }
 
-async function letIn(options: RouteOptions, { c, api, observation, onLeft }: ArrivedCall): Promise<CallAnswer> {
+async function letIn(options: RouteOptions, call: EnteringCall): Promise<CallAnswer> {
   const { parts, gate, calls } = options;
-  const { headers } = c.req.raw;
-  const named = attemptAddressOf({ param: (name) => c.req.param(name), headers, caller: c.var.caller });
-  const attempt = named === null ? null : await storedAddress(options, named);
+  const { arrived, api, observation, onLeft } = call;
+  const { headers } = arrived;
+  const named = attemptAddressOf(arrived);
+  const attempt = named === null || options.aglServer === null ? named : await storedAddress(options.aglServer, named);
   observation.attempt = attempt;
   if (attempt !== null) options.watch.begin();
-  const { signal, end } = calls.begin(attempt, c.req.raw.signal, observation.startTimeMs);
+  const { signal, end } = calls.begin(attempt, arrived, observation.startTimeMs);
   let passGate: () => void = () => undefined;
   const leave = (): void => {
     end();
@@ -62,7 +63,7 @@ async function letIn(options: RouteOptions, { c, api, observation, onLeft }: Arr
       attempt,
       headers,
       forwardedHeaders: forwardedHeaders(headers, { requestId: observation.requestId, names: options.forwardedNames }),
-      text: await requestText(c),
+      text: await arrived.text(),
       signal,
       observation,
       leave,
@@ -74,7 +75,9 @@ async function letIn(options: RouteOptions, { c, api, observation, onLeft }: Arr
 }
 
 /** Controllers of 1.0 call every attempt `0`; the store has ids of its own for them. */
-async function storedAddress({ aglServer }: RouteOptions, named: AttemptAddress): Promise<AttemptAddress> {
-  if (aglServer === null) return named;
+async function storedAddress(
+  aglServer: NonNullable<RouteOptions['aglServer']>,
+  named: AttemptAddress,
+): Promise<AttemptAddress> {
   return { ...named, attemptId: await aglServer.attemptIdOf(named) };
 }

@@ -1,7 +1,8 @@
 import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptAddress } from '../calling-attempt.ts';
 import { GatewayError } from '../gateway-error.ts';
-import type { Caller } from './access.ts';
+import type { ArrivedCall } from './arrived-call.ts';
+import type { HeaderReader } from './header-reader.ts';
 
 /** Base URLs of an attempt, those of Agent Lightning 0.3 and 1.0. Python clients may leave `/v1` out. */
 const attemptRoots: readonly string[] = [
@@ -17,11 +18,7 @@ const rolloutHeader = 'x-rollout-id';
 const attemptHeader = 'x-attempt-id';
 
 /** What is known of where a call went. */
-export interface AddressedCall {
-  readonly param: (name: string) => string | undefined;
-  readonly headers: Headers;
-  readonly caller: Caller;
-}
+export type AddressedCall = Pick<ArrivedCall, 'param' | 'headers' | 'caller'>;
 
 /**
  * The attempt that a call belongs to: by its address, else by its headers, else by the token it carries.
@@ -45,7 +42,7 @@ function byAddress(param: AddressedCall['param']): AttemptAddress | null {
   return { rolloutId, attemptId, mode: modeOf(param('mode')) };
 }
 
-function byHeaders(headers: Headers): AttemptAddress | null {
+function byHeaders(headers: HeaderReader): AttemptAddress | null {
   const rolloutId = headers.get(rolloutHeader);
   const attemptId = headers.get(attemptHeader);
   if (rolloutId === null && attemptId === null) return null;

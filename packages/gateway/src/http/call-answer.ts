@@ -31,17 +31,22 @@ export class OwnConnection {
  * @param outgoing - the connection; null where the gateway does not have the server to itself
  */
 export function respond(answer: CallAnswer, outgoing: ServerResponse | null): Response {
-  const { status, headers, body } = answer;
   if (outgoing === null) {
+    const { status, headers, body } = answer;
     return new Response(typeof body === 'string' ? body : pulledStream(body), { status, headers });
   }
+  sendAnswer(answer, outgoing);
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Answers on a connection of the gateway's own. */
+export function sendAnswer({ status, headers, body }: CallAnswer, outgoing: ServerResponse): void {
   if (typeof body === 'string') {
     outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   } else {
     outgoing.writeHead(status, headers);
     void pour(body, outgoing);
   }
-  return RESPONSE_ALREADY_SENT;
 }
 
 /** Reads the source only as fast as the reader reads. One who goes is told to the source by the call's signal. */

@@ -1,3 +1,5 @@
+import type { HeaderReader } from './header-reader.ts';
+
 /** Headers that say what the caller wants of the model's API. */
 const forwarded: readonly string[] = [
   'accept',
@@ -52,7 +54,7 @@ const answeredPrefixes: readonly string[] = ['anthropic-ratelimit-', 'x-ratelimi
  * meant for the gateway goes further, under whatever name.
  */
 export function forwardedHeaders(
-  headers: Headers,
+  headers: HeaderReader,
   { requestId, names }: { readonly requestId: string; readonly names: readonly string[] },
 ): Readonly<Record<string, string>> {
   const sent: Record<string, string> = { 'x-request-id': requestId };

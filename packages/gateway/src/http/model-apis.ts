@@ -3,7 +3,7 @@ import { completionsApi } from '../completions/completions-api.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import { answerCountTokens } from '../messages/answer-count-tokens.ts';
-import { refuseMessage } from '../messages/message-error.ts';
+import { messageErrorBody } from '../messages/message-error.ts';
 import { messagesApi } from '../messages/messages-api.ts';
 import { answerModelCall, type ClientApi } from '../model-api/answer-model-call.ts';
 import { answerEmbeddings } from '../passed-through/answer-embeddings.ts';
@@ -22,8 +22,8 @@ export interface ModelApi {
   /** Where it answers too. @default nowhere */
   readonly otherPaths?: readonly string[];
   readonly answer: AnswerCall;
-  /** How its clients are told what went wrong. @default in OpenAI's form */
-  readonly refuse?: (error: GatewayError) => Response;
+  /** The body that tells its clients what went wrong. @default in OpenAI's form */
+  readonly refuse?: (error: GatewayError) => string;
 }
 
 /** Every model API of the gateway: those that POST. */
@@ -32,13 +32,13 @@ export const modelApis: readonly ModelApi[] = [
   modelApi({ name: 'completions', native: completionsApi, translation: null }),
   modelApi(responsesApi),
   // Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already.
-  { ...modelApi(messagesApi), otherPaths: ['/v1/messages'], refuse: refuseMessage },
+  { ...modelApi(messagesApi), otherPaths: ['/v1/messages'], refuse: messageErrorBody },
   {
     name: 'count-tokens',
     path: '/messages/count_tokens',
     otherPaths: ['/v1/messages/count_tokens'],
     answer: answerCountTokens,
-    refuse: refuseMessage,
+    refuse: messageErrorBody,
   },
   { name: 'embeddings', path: '/embeddings', answer: answerEmbeddings },
 ];
@@ -48,7 +48,8 @@ function modelApi(api: ClientApi): ModelApi {
 }
 
 /** The answer to a request that failed, in the form of the API that its path names. */
-export function refusal(path: string, error: GatewayError): Response {
+export function refusal(path: string, error: GatewayError): CallAnswer & { readonly body: string } {
   const api = modelApis.find((known) => path.endsWith(known.path));
-  return api?.refuse?.(error) ?? error.toResponse();
+  const headers = { 'content-type': 'application/json', ...error.headers };
+  return { status: error.httpStatus, headers, body: api?.refuse?.(error) ?? error.toBody() };
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../gateway-error.ts';
+import type { UpstreamStream } from '../upstream/upstream-stream.ts';
 import type { CutSource } from './pulled-stream.ts';
 
 /** What a passed stream works with. */
@@ -13,23 +14,23 @@ export interface PassedStreamOptions {
 
 /** Hands a stream on as it is. One that breaks off ends with an error in the API's form. */
 export class PassedStream implements CutSource {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #body: UpstreamStream;
   readonly #options: PassedStreamOptions;
   #isOver = false;
   /** What is still to be said to the reader of a stream that was cut. */
   #parting: string | null = null;
 
-  constructor(body: AsyncIterable<Uint8Array>, options: PassedStreamOptions) {
-    this.#chunks = body[Symbol.asyncIterator]();
+  constructor(body: UpstreamStream, options: PassedStreamOptions) {
+    this.#body = body;
     this.#options = options;
   }
 
   async next(): Promise<string | Uint8Array | null> {
     if (this.#isOver) return this.#takeParting();
     try {
-      const { value, done } = await this.#chunks.next();
+      const bytes = await this.#body.read();
       if (this.#isOver) return this.#takeParting();
-      if (!done) return value;
+      if (bytes !== null) return bytes;
       this.#end();
       return null;
     } catch (error) {

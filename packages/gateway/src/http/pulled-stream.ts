@@ -1,3 +1,4 @@
+import type { CallSignal } from '../call-signal.ts';
 import { GatewayError } from '../gateway-error.ts';
 
 /** Where a stream's bytes come from. */
@@ -15,13 +16,11 @@ export interface CutSource extends StreamSource {
 }
 
 /** Ends a stream with its call: with the caller, who has gone, or with what the gateway has to say. */
-export function endWith(signal: AbortSignal, source: CutSource): void {
-  const end = (): void => {
+export function endWith(signal: CallSignal, source: CutSource): void {
+  signal.onAbort(() => {
     if (signal.reason instanceof GatewayError) source.cut(signal.reason);
     else source.cancelled();
-  };
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end, { once: true });
+  });
 }
 
 /** A stream that reads its source only as fast as its reader reads: nothing piles up in between. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { HeaderReader } from './header-reader.ts';
 
 /** Where the id of a request travels, in requests and answers. */
 export const requestIdHeader = 'x-request-id';
@@ -7,7 +8,7 @@ export const requestIdHeader = 'x-request-id';
 export const anthropicRequestIdHeader = 'request-id';
 
 /** The caller's own id of its request, when it is fit for logs and headers; else a new one. */
-export function requestIdOf(headers: Headers): string {
+export function requestIdOf(headers: HeaderReader): string {
   const given = headers.get(requestIdHeader);
   return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : `req-${randomUUID()}`;
 }

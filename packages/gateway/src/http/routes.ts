@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { CallSignal } from '../call-signal.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
 import { addAdminRoutes } from './admin-routes.ts';
@@ -6,10 +7,12 @@ import { stateToWire } from './admin-wire.ts';
 import { answerCall } from './answer-call.ts';
 import { roots } from './attempt-address.ts';
 import { limitedBody } from './body-limit.ts';
+import { OwnConnection, respond } from './call-answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import { modelApis, refusal } from './model-apis.ts';
 import { requestIdHeader, requestIdOf } from './request-id.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
+import { RoutedCall } from './routed-call.ts';
 
 /** Adds what the gateway answers to an application. */
 export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
@@ -26,7 +29,9 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
   app.use(limitedBody(options.maxBodyBytes));
   const modelCalls = modelApis.flatMap((api) => {
-    const handle = answerCall(options, api);
+    const answer = answerCall(options, api);
+    const handle = async (c: GatewayContext): Promise<Response> =>
+      respond(await answer(new RoutedCall(c)), OwnConnection.of(c.env));
     return [api.path, ...(api.otherPaths ?? [])].map((path) => ({ path, handle }));
   });
   for (const root of roots) {
@@ -39,7 +44,8 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   app.onError((error, c) => {
     const known = GatewayError.from(error);
     if (known.code === 'INTERNAL') log.error({ requestId: c.var.requestId, err: error }, 'a request failed');
-    return refusal(c.req.path, known);
+    const { status, headers, body } = refusal(c.req.path, known);
+    return new Response(body, { status, headers });
   });
 }
 
@@ -57,7 +63,7 @@ async function models(
     headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
     body: null,
     plainBody: null,
-    signal: c.req.raw.signal,
+    signal: CallSignal.following(c.req.raw.signal),
     observation: null,
   });
   return new Response(upstream.withoutSecrets(text ?? ''), { status: answer.status, headers: answer.headers });

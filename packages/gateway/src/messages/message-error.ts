@@ -24,10 +24,7 @@ export function messageErrorEvent(error: GatewayError): string {
   return `event: error\ndata: ${messageError(error.httpStatus, error.text)}\n\n`;
 }
 
-/** The answer to a call that failed, as Anthropic's clients understand it. */
-export function refuseMessage(error: GatewayError): Response {
-  return new Response(messageError(error.httpStatus, error.text), {
-    status: error.httpStatus,
-    headers: { 'content-type': 'application/json', ...error.headers },
-  });
+/** The body of the answer to a call that failed, as Anthropic's clients understand it. */
+export function messageErrorBody(error: GatewayError): string {
+  return messageError(error.httpStatus, error.text);
 }

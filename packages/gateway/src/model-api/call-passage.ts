@@ -9,6 +9,7 @@ import { PassedStream } from '../http/passed-stream.ts';
 import { endWith } from '../http/pulled-stream.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
+import type { UpstreamStream } from '../upstream/upstream-stream.ts';
 import { CapturedStream } from './captured-stream.ts';
 import { streamOfWhole, TranslatedAnswerStream } from './translated-answer-stream.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
@@ -32,14 +33,9 @@ export interface CallPassageOptions {
 /** One call on its way to the upstream and back, recorded where it belongs to an attempt. */
 export class CallPassage {
   readonly #options: CallPassageOptions;
-  /** Ends the request to the upstream. */
-  readonly #upstreamAbort: AbortController = new AbortController();
 
   constructor(options: CallPassageOptions) {
     this.#options = options;
-    const { signal } = options.call;
-    signal.addEventListener('abort', () => this.#upstreamAbort.abort(signal.reason), { once: true });
-    if (signal.aborted) this.#upstreamAbort.abort(signal.reason);
   }
 
   /** Sends the call, and answers it. @throws GatewayError when it is not answered with the model's words */
@@ -58,7 +54,7 @@ export class CallPassage {
         headers: call.forwardedHeaders,
         body: prepared.body,
         plainBody: prepared.plainBody,
-        signal: this.#upstreamAbort.signal,
+        signal: call.signal,
         observation: call.observation,
       });
       return { result };
@@ -70,26 +66,27 @@ export class CallPassage {
   /** Answers the call with what the upstream answered. @throws GatewayError when those are not the model's words */
   async answerWith(result: UpstreamResult): Promise<CallAnswer> {
     try {
-      if (result.text === null) return this.#streamed(result);
-      if (result.answer.status >= 400) return this.#refused(result, result.text);
-      return await this.#whole({ ...result, text: result.text });
+      const { body, status } = result.answer;
+      if (typeof body !== 'string') return this.#streamed(result, body);
+      if (status >= 400) return this.#refused(result, body);
+      return await this.#whole(result, body);
     } catch (error) {
       return this.#unanswered(error);
     }
   }
 
-  async #whole(result: UpstreamResult & { readonly text: string }): Promise<CallAnswer> {
+  async #whole(result: UpstreamResult, text: string): Promise<CallAnswer> {
     const { call, started, prepared, api, translated } = this.#options;
     const { status, headers } = result.answer;
     if (started === null && translated === null) {
       call.leave();
-      return { status, headers, body: result.text };
+      return { status, headers, body: text };
     }
-    const body = parseJsonObject(result.text);
+    const body = parseJsonObject(text);
     if (body === null) throw notJson(result);
     if (translated !== null && isJsonObject(body.error)) throw saidError(result, body.error);
     const visible = api.visible(body, prepared.added);
-    const visibleText = visible === body ? result.text : JSON.stringify(visible);
+    const visibleText = visible === body ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
     const answer = translated === null ? { headers, body: visibleText } : this.#translated(translated.call, body);
     call.leave();
@@ -115,24 +112,24 @@ export class CallPassage {
       ...this.#ended(captured, result),
       response: isRecordedAsSeen ? seen.visible : api.visible(seen.body, allTokens),
       ...(isRecordedAsSeen ? { responseText: seen.visibleText } : {}),
-      firstByteTimeMs: result.headTimeMs,
+      firstByteTimeMs: result.answer.headTimeMs,
       failure: null,
     });
   }
 
-  #streamed(result: UpstreamResult): CallAnswer {
+  #streamed(result: UpstreamResult, body: UpstreamStream): CallAnswer {
     const { started, call, api, translated } = this.#options;
-    const { status, headers, body } = result.answer;
+    const { status, headers } = result.answer;
     const { errorEvent } = api;
     const source =
       started === null && translated === null && errorEvent !== null
-        ? new PassedStream(body, { address: result.upstream.baseUrl, errorEvent, onOver: () => this.#stop() })
-        : this.#capturedStream(result);
+        ? new PassedStream(body, { address: result.upstream.baseUrl, errorEvent, onOver: () => this.#stop(body) })
+        : this.#capturedStream(result, body);
     endWith(call.signal, source);
     return { status, headers: this.#headers(headers), body: source };
   }
 
-  #capturedStream(result: UpstreamResult): CapturedStream {
+  #capturedStream(result: UpstreamResult, body: UpstreamStream): CapturedStream {
     const { parts, call, prepared, started, api, translated } = this.#options;
     const captured = newAnswer(result);
     let firstByteTimeMs: number | null = null;
@@ -143,7 +140,7 @@ export class CallPassage {
       failure,
     });
     return new CapturedStream({
-      body: result.answer.body,
+      body,
       stream:
         translated === null
           ? api.stream(captured, prepared.added)
@@ -160,7 +157,7 @@ export class CallPassage {
         }
       },
       onBroken: (failure, response) => {
-        this.#upstreamAbort.abort();
+        body.cancel();
         if (started !== null) parts.recorder.recordFailed(started, ended(response, failure));
         call.leave();
       },
@@ -183,8 +180,8 @@ export class CallPassage {
     };
   }
 
-  #stop(): void {
-    this.#upstreamAbort.abort();
+  #stop(body: UpstreamStream): void {
+    body.cancel();
     this.#options.call.leave();
   }
 

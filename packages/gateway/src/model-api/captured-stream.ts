@@ -3,12 +3,13 @@ import { GatewayError } from '../gateway-error.ts';
 import { EventStreamReader, type StreamEntry } from '../http/event-stream.ts';
 import { brokenOff } from '../http/passed-stream.ts';
 import type { CutSource } from '../http/pulled-stream.ts';
+import type { UpstreamStream } from '../upstream/upstream-stream.ts';
 import type { AnswerStream } from './answer-stream.ts';
 
 /** What a captured stream works with. */
 export interface CapturedStreamOptions {
   /** The upstream's bytes. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: Pick<UpstreamStream, 'read'>;
   /** What the client gets of them, and what is recorded. */
   readonly stream: AnswerStream;
   /** The upstream's address, for messages. */
@@ -28,7 +29,6 @@ export interface CapturedStreamOptions {
 export class CapturedStream implements CutSource {
   readonly #options: CapturedStreamOptions;
   readonly #stream: AnswerStream;
-  readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #reader: EventStreamReader = new EventStreamReader();
   #isOver = false;
   #hasBegun = false;
@@ -38,7 +38,6 @@ export class CapturedStream implements CutSource {
   constructor(options: CapturedStreamOptions) {
     this.#options = options;
     this.#stream = options.stream;
-    this.#chunks = options.body[Symbol.asyncIterator]();
   }
 
   async next(): Promise<string | null> {
@@ -76,10 +75,10 @@ export class CapturedStream implements CutSource {
 
   async #read(): Promise<Uint8Array | Error | null> {
     try {
-      const { value, done: isDone } = await this.#chunks.next();
+      const bytes = await this.#options.body.read();
       if (!this.#hasBegun) this.#options.onFirstBytes();
       this.#hasBegun = true;
-      return isDone ? null : value;
+      return bytes;
     } catch (error) {
       return error instanceof Error ? error : new TypeError(String(error));
     }

@@ -2,11 +2,12 @@ import type { Clock } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayLog, RetryOptions } from '../gateway-options.ts';
 import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
+import type { UpstreamAnswer } from './answer-handler.ts';
 import { enterUpstream, type UpstreamPlace } from './enter-upstream.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { backoffMs, isRetryableStatus, parseRetryAfterMs } from './retry.ts';
-import type { UpstreamAnswer, UpstreamClient, UpstreamRequest } from './upstream-client.ts';
+import type { UpstreamClient, UpstreamRequest } from './upstream-client.ts';
 import {
   describeFailure,
   isSilence,
@@ -37,8 +38,6 @@ export interface UpstreamResult {
   readonly answer: UpstreamAnswer;
   /** The whole body; null when it is a stream of events, still to be read. */
   readonly text: string | null;
-  /** When the head of the answer came, in Unix milliseconds. */
-  readonly headTimeMs: number;
 }
 
 /** What a try came to when it did not succeed. */
@@ -93,7 +92,9 @@ async function tryInTurn(
       'a try failed',
     );
     // A sleep that is cut short says so in the signals.
-    await caller.clock.sleep(delayMs, AbortSignal.any([request.signal, caller.closing])).catch(() => undefined);
+    await caller.clock
+      .sleep(delayMs, AbortSignal.any([request.signal.abortSignal, caller.closing]))
+      .catch(() => undefined);
     assertWanted(caller, request);
   }
 }
@@ -150,8 +151,8 @@ async function tryOnce(
   try {
     const result = await askedFor(caller, upstream, request);
     // A stream holds its place until it has ended.
-    if (result.text === null) result.answer.body.once('close', leave);
-    else leave();
+    if (typeof result.answer.body === 'string') leave();
+    else result.answer.body.onOver = leave;
     if (!isRetryableStatus(result.answer.status)) return checked(caller, result);
     if (result.answer.status >= 500) caller.health.failed(upstream, `it answered ${result.answer.status}`);
     return { upstream, error: `it answered ${result.answer.status}`, result };
@@ -194,15 +195,13 @@ async function send(
   let outcome: number | 'error' = 'error';
   try {
     const answer = await client.send(upstream, request);
-    const headTimeMs = clock.now();
-    const isStream = answer.status < 300 && answer.headers['content-type']?.startsWith('text/event-stream') === true;
+    const text = typeof answer.body === 'string' ? answer.body : null;
     if (request.observation !== null) {
       request.observation.upstreamRequestId = answer.requestId;
-      request.observation.isStreamed = isStream;
+      request.observation.isStreamed = text === null;
     }
-    const text = isStream ? null : await answer.body.text();
     outcome = answer.status;
-    return { upstream, answer, text, headTimeMs };
+    return { upstream, answer, text };
   } finally {
     metrics.upstreamTried({ upstream: upstream.id, outcome, durationMs: clock.now() - startMs });
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '@agentlightning/core';
+import type { CallSignal } from '../call-signal.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { upstreamsBusy } from './upstream-failure.ts';
 
@@ -8,7 +9,7 @@ export interface EnterOptions {
   readonly timeoutMs: number;
   /** Whose turn it is in the line: the rollout. */
   readonly key: string;
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
 }
 
 /** A place at an upstream. */
@@ -38,7 +39,8 @@ export async function enterUpstream(
 }
 
 async function waitInLine(upstream: RegisteredUpstream, options: EnterOptions): Promise<() => void> {
-  const { clock, timeoutMs, key, signal } = options;
+  const { clock, timeoutMs, key } = options;
+  const signal = options.signal.abortSignal;
   const waiting = new AbortController();
   const done = new AbortController();
   const onAbort = (): void => waiting.abort(signal.reason);

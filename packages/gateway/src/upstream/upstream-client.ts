@@ -1,6 +1,8 @@
-import { Agent, type Dispatcher } from 'undici';
-import { isAnsweredHeader } from '../http/forwarded-headers.ts';
+import type { Clock } from '@agentlightning/core';
+import { Agent } from 'undici';
+import type { CallSignal } from '../call-signal.ts';
 import type { CallObservation } from '../observe/call-observation.ts';
+import { AnswerHandler, type UpstreamAnswer } from './answer-handler.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 
 /** One HTTP request to an upstream. */
@@ -13,19 +15,9 @@ export interface UpstreamRequest {
   /** The body for an upstream that refuses to be asked for token ids; null when the body asks for none. */
   readonly plainBody: (() => string) | null;
   /** Ends the request when the caller has gone, or the gateway ends the call. */
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   /** The call that it is for; null for the gateway's own requests. */
   readonly observation: CallObservation | null;
-}
-
-/** An upstream's answer, its body not yet read. */
-export interface UpstreamAnswer {
-  readonly status: number;
-  /** By lower-case name; only those that the caller may have use for. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The upstream's own id of the request; null when it gave none. */
-  readonly requestId: string | null;
-  readonly body: Dispatcher.ResponseData['body'];
 }
 
 /** Where a request goes. */
@@ -37,13 +29,23 @@ interface Target {
 /** How many addresses are remembered: some have a model's name in them. */
 const maxTargets = 1000;
 
+/** What a client works with. */
+export interface UpstreamClientOptions {
+  /** How long a connection may take, in milliseconds. */
+  readonly connectTimeoutMs: number;
+  /** How long an upstream may be silent, in milliseconds. */
+  readonly silenceTimeoutMs: number;
+  readonly clock: Clock;
+}
+
 /** Sends requests to upstreams over connections that are kept open. */
 export class UpstreamClient {
   readonly #agent: Agent;
+  readonly #clock: Clock;
   readonly #targets: Map<string, Target> = new Map();
 
-  /** How long a connection may take, and how long an upstream may be silent, in milliseconds. */
-  constructor(options: { readonly connectTimeoutMs: number; readonly silenceTimeoutMs: number }) {
+  constructor(options: UpstreamClientOptions) {
+    this.#clock = options.clock;
     this.#agent = new Agent({
       connect: { timeout: options.connectTimeoutMs },
       headersTimeout: options.silenceTimeoutMs,
@@ -52,22 +54,20 @@ export class UpstreamClient {
     });
   }
 
-  /** Resolves with the head of the answer. Rejects with undici's error when there is none. */
-  async send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
-    const { statusCode, headers, body } = await this.#agent.request({
-      ...this.#targetOf(upstream.baseUrl + request.path),
-      method: request.method,
-      headers: { ...request.headers, ...keyHeaders(upstream, request.path), ...upstream.headers },
-      body: request.body,
-      signal: request.signal,
+  /**
+   * Resolves with the answer: whole, or as it begins when it is a stream of events. Rejects with undici's error when
+   * there is none.
+   */
+  send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
+    const { signal, path } = request;
+    const { origin, path: target } = this.#targetOf(upstream.baseUrl + path);
+    const headers = { ...request.headers, ...keyHeaders(upstream, path), ...upstream.headers };
+    return new Promise((resolve, reject) => {
+      const handler = new AnswerHandler({ clock: this.#clock, resolve, reject });
+      signal.onAbort(() => handler.abort(asError(signal.reason)));
+      if (signal.aborted) return;
+      this.#agent.dispatch({ origin, path: target, method: request.method, headers, body: request.body }, handler);
     });
-    const requestId = headers['x-request-id'] ?? headers['request-id'];
-    return {
-      status: statusCode,
-      headers: forwardedHeaders(headers),
-      requestId: typeof requestId === 'string' ? requestId.slice(0, 128) : null,
-      body,
-    };
   }
 
   /** Taking an address apart costs as much as sending a small request. */
@@ -111,11 +111,6 @@ function authorization(upstream: RegisteredUpstream): Record<string, string> {
   return upstream.apiKey ? { authorization: `Bearer ${upstream.apiKey}` } : {};
 }
 
-function forwardedHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  const forwarded: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || !isAnsweredHeader(name)) continue;
-    forwarded[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return forwarded;
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new TypeError(String(reason));
 }

@@ -1,8 +1,8 @@
 import { isJsonObject, parseJsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import { textOf } from '../http/json-access.ts';
+import type { UpstreamAnswer } from './answer-handler.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
-import type { UpstreamAnswer } from './upstream-client.ts';
 
 /** An answer whose body is read, unless it is a stream. */
 interface ReadAnswer {
