@@ -1,7 +1,7 @@
 import { currentRollout, genAiAttributes, newSpanId } from '@agentlightning/core';
 import { modelRequestAttributes } from '@agentlightning/core/adapter';
 import { gatherStream } from './gathered-stream.ts';
-import { requestAttributes } from './open-model-call.ts';
+import { insideModelCalls, requestAttributes } from './open-model-call.ts';
 import { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
 import { operations } from './recorded-operations.ts';
@@ -44,12 +44,12 @@ export function agentLightningModel<TModel extends WrappableModel>(model: TModel
 
 async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Promise<unknown> {
   const context = currentRollout();
-  if (context === null || !operations.isRecording || operations.isInModelCall(context)) return run();
+  if (context === null || !operations.isRecording || insideModelCalls.has(context)) return run();
   const request = requestOf(prompt);
   const attributes = modelRequestAttributes(request);
   const claimed = operations.unplaced.claim(attributes[genAiAttributes.inputMessages]);
   // A call that the AI SDK does not tell of is an operation by itself.
-  const call = claimed ?? operations.beginModelCall(new Operation(operations.steps, newSpanId()), { request });
+  const call = claimed ?? new Operation(operations.steps, newSpanId()).beginModelCall({ request });
   // The request says more than events do, such as the schemas of tools.
   operations.steps.annotate(call.id, requestAttributes(call, attributes));
   const { operation } = call;
@@ -61,7 +61,7 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
       tap.ended();
       end();
     };
-    if (!gatherStream(result, { ...tap, ended })) {
+    if (!gatherStream(result, () => ({ ...tap, ended }))) {
       operation.answerModelCall((result ?? {}) as SdkAnswer);
       end();
     }

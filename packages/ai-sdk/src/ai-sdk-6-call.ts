@@ -32,10 +32,10 @@ export class AiSdk6Call {
   startStep(event: SdkStepStart): void {
     if (this.#operation === undefined) return;
     this.#tools = fieldsOf(event.tools);
-    this.#operation.beginStep(event.stepNumber);
+    this.#operation.beginStep();
     const request = requestOf(event);
-    const { operations } = this.#options;
-    operations.unplaced.add(operations.beginModelCall(this.#operation, { request, maxRetries: this.#maxRetries }));
+    const call = this.#operation.beginModelCall({ request, maxRetries: this.#maxRetries });
+    this.#options.operations.unplaced.add(call);
   }
 
   startTool(event: SdkToolEvent): void {

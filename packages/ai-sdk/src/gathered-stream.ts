@@ -8,11 +8,11 @@ import { hasFields, readThrough, type StreamTap } from '@agentlightning/core/ada
  * @param result - what `doStream`, or `doGenerate`, gave; without a stream it is left as it is
  * @returns whether it has a stream
  */
-export function gatherStream(result: unknown, tap: StreamTap<unknown>): boolean {
+export function gatherStream(result: unknown, tap: () => StreamTap<unknown>): boolean {
   if (!hasFields(result) || !('stream' in result)) return false;
   const { stream } = result;
   // What is frozen, or read already, is recorded by the framework's events alone.
   const isOurs = stream instanceof ReadableStream && !stream.locked && !Object.isFrozen(result);
-  if (isOurs) Reflect.set(result, 'stream', readThrough(stream, tap));
+  if (isOurs) Reflect.set(result, 'stream', readThrough(stream, tap()));
   return true;
 }

@@ -66,8 +66,8 @@ export function instrumentAiSdk(options: InstrumentAiSdkOptions = {}): () => voi
 const instrument = sharedInstrumentation<InstrumentAiSdkOptions>('ai-sdk', (options, undos) => {
   assertSupportedVersion(installedVersion('ai', import.meta.url));
   const { agentName = ({ functionId }) => functionId, redirect = true, shouldRedirect, stringModels } = options;
-  const telemetry = new AiSdkTelemetry({ operations, naming: agentName, isRedirecting: redirect });
-  undos.push(addIntegration(globalThis, telemetry), followChannel({ operations, telemetry }), letModelsRecord());
+  const recording = { operations, naming: agentName, isRedirecting: redirect };
+  undos.push(addIntegration(globalThis, new AiSdkTelemetry(recording)), followChannel(recording), letModelsRecord());
   if (!redirect) return;
   undos.push(redirectGlobalFetch({ shouldRedirect, place: () => operations.unplaced.place() }));
   if (stringModels !== undefined) undos.push(provideStringModels(stringModels));

@@ -1,4 +1,10 @@
-import { type Attributes, type AttributeValue, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
+import {
+  type Attributes,
+  type AttributeValue,
+  genAiAttributes,
+  modelCallAttributes,
+  type RolloutContext,
+} from '@agentlightning/core';
 import {
   type AgentStepEnd,
   type AgentSteps,
@@ -23,6 +29,9 @@ export interface ModelCallOwner {
   /** Looks at the call's answer as it passes by. */
   streamTap(call: OpenModelCall): StreamTap<unknown>;
 }
+
+/** The contexts that requests of recorded model calls are made in. */
+export const insideModelCalls: WeakSet<RolloutContext> = new WeakSet();
 
 /** A model call that is under way. */
 export interface OpenModelCall {

@@ -1,4 +1,10 @@
-import { type Attributes, exceptionAttributes, genAiAttributes, type JsonObject } from '@agentlightning/core';
+import {
+  type Attributes,
+  exceptionAttributes,
+  genAiAttributes,
+  type JsonObject,
+  type RolloutContext,
+} from '@agentlightning/core';
 import {
   type AgentStep,
   type AgentStepEnd,
@@ -10,9 +16,11 @@ import {
   type StreamTap,
 } from '@agentlightning/core/adapter';
 import { GatheredAnswer } from './gathered-answer.ts';
+import { gatherStream } from './gathered-stream.ts';
 import {
   answerAttributes,
   brokenOffAttributes,
+  insideModelCalls,
   type ModelCallOwner,
   type OpenModelCall,
   requestAttributes,
@@ -45,6 +53,9 @@ export class Operation implements ModelCallOwner {
   #stepId: string;
   #modelCall: OpenModelCall | null = null;
   #modelCalls = 0;
+  #steps = 0;
+  /** Whether the model has answered in the step that is under way. */
+  #isAnswered = false;
   /** What is under way in it, in the order of their beginnings. */
   readonly #open: Set<string> = new Set();
 
@@ -60,14 +71,28 @@ export class Operation implements ModelCallOwner {
     return this.#modelCall;
   }
 
-  beginStep(stepNumber = 0): void {
-    this.#stepId = `${this.id}/step/${stepNumber}`;
-    this.#start({ id: this.#stepId, parentId: this.id, kind: 'step', name: `step ${stepNumber + 1}` });
+  /**
+   * The model call that a request is made for where nobody tells of steps: the one that it is sent again for, or the
+   * next. Every answer ends a step.
+   */
+  callToSend(start: () => ModelCallStart): OpenModelCall {
+    const open = this.#modelCall;
+    if (open?.isClaimed === false) return open;
+    if (this.#stepId === this.id || this.#isAnswered) this.beginStep();
+    return this.beginModelCall(start());
   }
 
-  endStep(end: AgentStepEnd = {}): void {
-    this.#endModelCall(end);
-    if (this.#stepId !== this.id) this.#end(this.#stepId, end);
+  /** Goes on to the next step. */
+  beginStep(): void {
+    this.endStep();
+    this.#isAnswered = false;
+    this.#stepId = `${this.id}/step/${this.#steps++}`;
+    this.#start({ id: this.#stepId, parentId: this.id, kind: 'step', name: `step ${this.#steps}` });
+  }
+
+  endStep(): void {
+    this.#endModelCall();
+    if (this.#stepId !== this.id) this.#end(this.#stepId, {});
     this.#stepId = this.id;
   }
 
@@ -98,7 +123,7 @@ export class Operation implements ModelCallOwner {
       failures: 0,
     };
     this.#modelCall = call;
-    this.#start({
+    const inside = this.#start({
       id: call.id,
       parentId: this.#stepId,
       kind: 'model-call',
@@ -107,6 +132,7 @@ export class Operation implements ModelCallOwner {
       // Whoever knows how the call ended has cleared this away; otherwise it broke off.
       gathered: () => (this.#modelCall === call ? brokenOffAttributes(call) : {}),
     });
+    if (inside !== null) insideModelCalls.add(inside);
     return call;
   }
 
@@ -114,6 +140,7 @@ export class Operation implements ModelCallOwner {
   answerModelCall(answer: SdkAnswer): void {
     const call = this.#modelCall;
     if (call === null) return;
+    this.#isAnswered = true;
     this.#modelCall = null;
     this.#end(call.id, { attributes: answerAttributes(call, answer), ...endOf(call.answer.error) });
   }
@@ -132,12 +159,18 @@ export class Operation implements ModelCallOwner {
 
   /** Sends a request of a model call, in the call's place in the trace. */
   async request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult> {
+    call.isClaimed = true;
     try {
       return await this.steps.within(call.id, send);
     } catch (error) {
       this.requestFailed(call, error);
       throw error;
     }
+  }
+
+  /** Takes what a provider gave for a request: the answer, or a stream that it will come in. */
+  takeResult(call: OpenModelCall, result: unknown): void {
+    if (!gatherStream(result, () => this.streamTap(call))) this.answerModelCall(fieldsOf(result) as SdkAnswer);
   }
 
   /** What follows from how the stream of a model call is read. */
@@ -193,9 +226,9 @@ export class Operation implements ModelCallOwner {
     this.#end(embedCallId, { attributes: modelAnswerAttributes(answerOf({ usage })) });
   }
 
-  #start(step: AgentStep): void {
+  #start(step: AgentStep): RolloutContext | null {
     this.#open.add(step.id);
-    this.steps.start(step);
+    return this.steps.start(step);
   }
 
   #end(id: string, end: AgentStepEnd): void {

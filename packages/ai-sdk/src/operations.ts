@@ -1,7 +1,6 @@
-import type { Attributes, RolloutContext } from '@agentlightning/core';
+import type { Attributes } from '@agentlightning/core';
 import type { AgentSteps } from '@agentlightning/core/adapter';
-import type { OpenModelCall } from './open-model-call.ts';
-import { type ModelCallStart, Operation } from './operation.ts';
+import { Operation } from './operation.ts';
 import { UnplacedCalls } from './unplaced-calls.ts';
 
 /** How an operation begins. */
@@ -25,8 +24,6 @@ export class Operations {
   isRecording = false;
   /** Those that are under way. */
   readonly open: Map<string, Operation> = new Map();
-  /** The contexts that requests of recorded model calls are made in. */
-  readonly #insideCalls: WeakSet<RolloutContext> = new WeakSet();
 
   constructor(steps: AgentSteps) {
     this.steps = steps;
@@ -45,21 +42,9 @@ export class Operations {
       return {};
     };
     const kind = agentName === null ? 'step' : 'agent';
-    this.steps.start({ id, parentId: null, kind, name: agentName ?? name, gathered });
-    if (this.steps.has(id)) this.open.set(id, new Operation(this.steps, id));
-    return this.open.get(id);
-  }
-
-  /** Begins a model call of an operation, whose request is made in the call's own context. */
-  beginModelCall(operation: Operation, start: ModelCallStart): OpenModelCall {
-    const call = operation.beginModelCall(start);
-    const inside = this.steps.rolloutOf(call.id);
-    if (inside !== null) this.#insideCalls.add(inside);
-    return call;
-  }
-
-  /** Whether what happens in this context is the request of a model call that is recorded already. */
-  isInModelCall(context: RolloutContext): boolean {
-    return this.#insideCalls.has(context);
+    if (this.steps.start({ id, parentId: null, kind, name: agentName ?? name, gathered }) === null) return undefined;
+    const operation = new Operation(this.steps, id);
+    this.open.set(id, operation);
+    return operation;
   }
 }

@@ -91,8 +91,13 @@ export interface SdkFailure extends SdkEvent {
   readonly reason?: unknown;
 }
 
-/** What the telemetry's wrappers are given. */
+/** What the telemetry's wrapper of tools is given. */
 export interface SdkExecution<TResult> extends SdkEvent {
   readonly toolCallId?: string | undefined;
+  readonly execute: () => PromiseLike<TResult>;
+}
+
+/** What the telemetry's wrapper of requests is given. */
+export interface SdkModelExecution<TResult> extends SdkStepStart {
   readonly execute: () => PromiseLike<TResult>;
 }

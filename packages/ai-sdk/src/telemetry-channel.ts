@@ -1,12 +1,10 @@
 import type { TracingChannel } from 'node:diagnostics_channel';
 import { currentRollout, type RolloutContext } from '@agentlightning/core';
 import { rolloutStorage } from '@agentlightning/core/adapter';
-import { gatherStream } from './gathered-stream.ts';
 import type { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
-import type { Operations } from './operations.ts';
-import type { SdkAnswer, SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';
-import type { AiSdkTelemetry } from './telemetry.ts';
+import type { SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';
+import { beginOperation, startOf, type TelemetryOptions } from './telemetry-options.ts';
 
 const channelName = 'ai:telemetry';
 
@@ -18,33 +16,25 @@ interface ChannelMessage {
   readonly error?: unknown;
 }
 
-/** What {@link followChannel} needs. */
-export interface TelemetryChannelOptions {
-  readonly operations: Operations;
-  readonly telemetry: AiSdkTelemetry;
-}
-
 /**
  * Follows version 7's diagnostics channel, for calls that name integrations of their own in the place of the global ones.
  * Calls that the integration is told of are left to it. Does nothing where there are no such channels.
  *
  * @returns stops following
  */
-export function followChannel(options: TelemetryChannelOptions): () => void {
+export function followChannel(options: TelemetryOptions): () => void {
   const diagnostics = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel');
   const channel = diagnostics?.tracingChannel(channelName);
   return channel === undefined ? () => {} : new ChannelFollower(options).follow(channel);
 }
 
 class ChannelFollower {
-  readonly #operations: Operations;
-  readonly #telemetry: AiSdkTelemetry;
+  readonly #options: TelemetryOptions;
   /** Operations that have begun, and that the integration may not be told of. */
   readonly #beginnings: Map<string, SdkStart> = new Map();
 
-  constructor({ operations, telemetry }: TelemetryChannelOptions) {
-    this.#operations = operations;
-    this.#telemetry = telemetry;
+  constructor(options: TelemetryOptions) {
+    this.#options = options;
   }
 
   follow(channel: TracingChannel<unknown, object>): () => void {
@@ -73,11 +63,10 @@ class ChannelFollower {
 
   #beginInside({ type, event }: ChannelMessage, operation: Operation): RolloutContext | null {
     const { steps } = operation;
-    if (type === 'step') this.#telemetry.onStepStart(event);
     if (type === 'languageModelCall') {
-      // Requests that are sent again are those of the same call.
-      if (operation.modelCall === null) this.#telemetry.onLanguageModelCallStart(event);
-      return steps.rolloutOf(operation.modelCall?.id ?? '');
+      const call = operation.callToSend(() => startOf(event));
+      call.isClaimed = true;
+      return steps.rolloutOf(call.id);
     }
     if (type !== 'executeTool' || event.toolCall === undefined) return null;
     return steps.rolloutOf(operation.beginTool({ ...event, toolCall: event.toolCall }));
@@ -86,10 +75,9 @@ class ChannelFollower {
   #end({ type, event, result, error }: ChannelMessage): void {
     const { callId = '' } = event;
     this.#beginnings.delete(callId);
-    const operation = this.#operations.get(callId);
+    const operation = this.#options.operations.get(callId);
     if (operation?.isFollowed !== true) return;
-    if (type === 'step') operation.endStep(endOf(error));
-    else if (type === 'languageModelCall') endRequest(operation, result, error);
+    if (type === 'languageModelCall') endRequest(operation, result, error);
     else if (type === 'executeTool' && event.toolCall !== undefined) {
       const { output } = (result ?? {}) as { output?: SdkToolEvent['toolOutput'] };
       operation.endTool(event.toolCall.toolCallId, output ?? { error });
@@ -100,12 +88,11 @@ class ChannelFollower {
   #followedOperation(id: string): Operation | undefined {
     const beginning = this.#beginnings.get(id);
     this.#beginnings.delete(id);
-    if (beginning !== undefined && this.#operations.get(id) === undefined) {
-      this.#telemetry.onStart(beginning);
-      const operation = this.#operations.get(id);
+    if (beginning !== undefined && this.#options.operations.get(id) === undefined) {
+      const operation = beginOperation(this.#options, id, beginning);
       if (operation !== undefined) operation.isFollowed = true;
     }
-    const operation = this.#operations.get(id);
+    const operation = this.#options.operations.get(id);
     return operation?.isFollowed === true ? operation : undefined;
   }
 }
@@ -118,5 +105,5 @@ function endRequest(operation: Operation, result: unknown, error: unknown): void
   const call = operation.modelCall;
   if (call === null) return;
   if (error !== undefined) operation.requestFailed(call, error);
-  else if (!gatherStream(result, operation.streamTap(call))) operation.answerModelCall((result ?? {}) as SdkAnswer);
+  else operation.takeResult(call, result);
 }

@@ -1,10 +1,10 @@
 import { currentRollout } from '@agentlightning/core';
 import { warnOnce } from '@agentlightning/core/adapter';
 import { type AgentNaming, agentNameOf } from './agent-naming.ts';
-import type { Operation } from './operation.ts';
+import type { ModelCallStart, Operation } from './operation.ts';
 import type { Operations } from './operations.ts';
-import type { SdkStart } from './sdk-events.ts';
-import { modelIdOf } from './sdk-messages.ts';
+import type { SdkStart, SdkStepStart } from './sdk-events.ts';
+import { modelIdOf, requestOf } from './sdk-messages.ts';
 
 /** What the events of the AI SDK are recorded with. */
 export interface TelemetryOptions {
@@ -27,4 +27,10 @@ export function beginOperation(options: TelemetryOptions, id: string, event: Sdk
     );
   }
   return options.operations.begin({ id, name, agentName });
+}
+
+/** How a model call begins that version 7 tells of. */
+export function startOf(event: SdkStepStart): ModelCallStart {
+  const { recordInputs, recordOutputs } = event;
+  return { request: requestOf(event, event.promptMessages), recordInputs, recordOutputs };
 }

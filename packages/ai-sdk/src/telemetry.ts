@@ -1,87 +1,94 @@
+import { currentRollout } from '@agentlightning/core';
 import { AiSdk6Call } from './ai-sdk-6-call.ts';
-import { gatherStream } from './gathered-stream.ts';
-import type { OpenModelCall } from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
 import type {
   SdkAnswerEvent,
   SdkEmbedEvent,
   SdkExecution,
   SdkFailure,
+  SdkModelExecution,
   SdkStart,
   SdkStepStart,
   SdkToolEvent,
 } from './sdk-events.ts';
-import { requestOf } from './sdk-messages.ts';
-import { beginOperation, type TelemetryOptions } from './telemetry-options.ts';
+import { beginOperation, startOf, type TelemetryOptions } from './telemetry-options.ts';
 
 type Told<TEvent> = (event: TEvent) => void;
 
 /**
  * A telemetry integration for both majors of the AI SDK.
  *
- * Version 7 links its events by `callId`. Version 6 does not; but it reads the callbacks anew for each operation, so that
- * getters can hand out callbacks that belong to one operation.
+ * Version 7 links its events by `callId`. Version 6 does not; but both read the callbacks anew for each operation, so that
+ * getters can hand out callbacks that belong to one operation, and none outside of rollouts. Every callback that is there
+ * costs the agent more in the framework than here: version 7 is given those alone that nothing else stands for.
  */
 export class AiSdkTelemetry {
   readonly #options: TelemetryOptions;
-  #newest: AiSdk6Call;
-  /** Whether the callbacks are being asked for by version 7. */
+  /** The operation that version 6 asks for callbacks for; null outside of rollouts, and in version 7. */
+  #newest: AiSdk6Call | null = null;
+  /** Whether version 7 is about to ask for `onStart`. */
   #isVersion7 = false;
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
-    this.#newest = new AiSdk6Call(options);
   }
 
-  get onStart(): Told<SdkStart> {
+  get onStart(): Told<SdkStart> | undefined {
+    const isVersion7 = this.#isVersion7;
+    this.#isVersion7 = false;
+    this.#newest = null;
+    if (currentRollout() === null) return undefined;
+    if (isVersion7) return this.#begin;
     const call = new AiSdk6Call(this.#options);
     this.#newest = call;
-    // Version 6 asks for this one first.
-    this.#isVersion7 = false;
-    return (event) => {
-      if (event.callId === undefined) call.start(event);
-      else beginOperation(this.#options, event.callId, event);
-    };
-  }
-
-  get onStepStart(): Told<SdkStepStart> {
-    const call = this.#newest;
-    return (event) => {
-      if (event.callId === undefined) call.startStep(event);
-      else this.#operations.get(event.callId)?.beginStep(event.stepNumber);
-    };
+    return (event) => call.start(event);
   }
 
   /** Version 6 only. */
-  get onToolCallStart(): Told<SdkToolEvent> {
+  get onStepStart(): Told<SdkStepStart> | undefined {
     const call = this.#newest;
-    return (event) => call.startTool(event);
+    return call === null ? undefined : (event) => call.startStep(event);
   }
 
   /** Version 6 only. */
-  get onToolCallFinish(): Told<SdkToolEvent> {
+  get onToolCallStart(): Told<SdkToolEvent> | undefined {
     const call = this.#newest;
-    return (event) => call.endTool(event);
+    return call === null ? undefined : (event) => call.startTool(event);
   }
 
-  /** Version 6 only; version 7 asks for it right after its successor, and would make an event for it. */
+  /** Version 6 only. */
+  get onToolCallFinish(): Told<SdkToolEvent> | undefined {
+    const call = this.#newest;
+    return call === null ? undefined : (event) => call.endTool(event);
+  }
+
+  /** Version 7, which asks for it right before its predecessor's name, needs neither. */
+  get onStepEnd(): undefined {
+    this.#newest = null;
+    return undefined;
+  }
+
+  /** Version 6 only. */
   get onStepFinish(): Told<SdkAnswerEvent> | undefined {
     const call = this.#newest;
-    return this.#isVersion7 ? undefined : (event) => call.endStep(event);
+    return call === null ? undefined : (event) => call.endStep(event);
   }
 
   /** Version 6 only. */
-  get onFinish(): Told<SdkAnswerEvent> {
+  get onFinish(): Told<SdkAnswerEvent> | undefined {
     const call = this.#newest;
-    return () => call.end();
+    return call === null ? undefined : () => call.end();
   }
 
-  onLanguageModelCallStart(event: SdkStepStart): void {
-    this.#askModel(event);
-  }
-
-  onLanguageModelCallEnd(event: SdkAnswerEvent): void {
-    this.#operations.get(event.callId)?.answerModelCall(event);
+  /**
+   * Runs a request of a model in its place in the trace, and gathers what it is answered. Retries come here one by one.
+   * Version 7 only, which asks for it before `onStart`.
+   */
+  get executeLanguageModelCall():
+    | (<TResult>(execution: SdkModelExecution<TResult>) => PromiseLike<TResult>)
+    | undefined {
+    this.#isVersion7 = true;
+    return currentRollout() === null ? undefined : this.#callModel;
   }
 
   onToolExecutionStart(event: SdkToolEvent): void {
@@ -92,24 +99,14 @@ export class AiSdkTelemetry {
     this.#operations.get(callId)?.endTool(toolCall.toolCallId, toolOutput ?? {});
   }
 
-  /** Version 7 only. */
-  get onStepEnd(): Told<SdkAnswerEvent> {
-    this.#isVersion7 = true;
-    return ({ callId }) => this.#operations.get(callId)?.endStep();
-  }
-
-  onStepError({ callId, error }: SdkFailure): void {
-    this.#operations.get(callId)?.endStep(endOf(error));
-  }
-
   /** `generateObject` and `streamObject`: one step, and nobody tells when the request is made. */
   onObjectStepStart(event: SdkStepStart): void {
-    const call = this.#askModel(event);
-    if (call !== null) this.#operations.unplaced.add(call);
+    const operation = this.#operations.get(event.callId);
+    if (operation !== undefined) this.#operations.unplaced.add(operation.beginModelCall(startOf(event)));
   }
 
   onObjectStepEnd(event: SdkAnswerEvent): void {
-    this.onLanguageModelCallEnd(event);
+    this.#operations.get(event.callId)?.answerModelCall(event);
   }
 
   onEmbedStart(event: SdkEmbedEvent): void {
@@ -121,8 +118,8 @@ export class AiSdkTelemetry {
   }
 
   /** With the error of an object that does not fit its schema, if there is one. */
-  onEnd({ callId, error }: SdkFailure): void {
-    this.#operations.get(callId)?.end(endOf(error));
+  get onEnd(): Told<SdkFailure> | undefined {
+    return currentRollout() === null ? undefined : this.#end;
   }
 
   onAbort({ callId, reason }: SdkFailure): void {
@@ -130,20 +127,11 @@ export class AiSdkTelemetry {
   }
 
   onError(event: SdkFailure): void {
-    this.onEnd(event);
-  }
-
-  /** Runs a request of a model in its place in the trace, and gathers what it streams. Retries come here one by one. */
-  async executeLanguageModelCall<TResult>({ callId, execute }: SdkExecution<TResult>): Promise<TResult> {
-    const call = this.#operations.get(callId)?.modelCall ?? null;
-    if (call === null) return execute();
-    const result = await call.operation.request(call, execute);
-    gatherStream(result, call.operation.streamTap(call));
-    return result;
+    this.#end(event);
   }
 
   /** Runs a tool in its place in the trace, so that agents in it are part of it. */
-  async executeTool<TResult>({ callId, toolCallId = '', execute }: SdkExecution<TResult>): Promise<TResult> {
+  executeTool<TResult>({ callId, toolCallId = '', execute }: SdkExecution<TResult>): PromiseLike<TResult> {
     const operation = this.#operations.get(callId);
     return operation === undefined ? execute() : operation.steps.within(operation.toolStepId(toolCallId), execute);
   }
@@ -152,14 +140,20 @@ export class AiSdkTelemetry {
     return this.#options.operations;
   }
 
-  #askModel(event: SdkStepStart): OpenModelCall | null {
+  readonly #begin: Told<SdkStart> = (event) => {
+    beginOperation(this.#options, event.callId ?? '', event);
+  };
+
+  readonly #end: Told<SdkFailure> = ({ callId, error }) => {
+    this.#operations.get(callId)?.end(endOf(error));
+  };
+
+  readonly #callModel = async <TResult>(event: SdkModelExecution<TResult>): Promise<TResult> => {
     const operation = this.#operations.get(event.callId);
-    if (operation === undefined) return null;
-    const request = requestOf(event, event.promptMessages);
-    return this.#operations.beginModelCall(operation, {
-      request,
-      recordInputs: event.recordInputs,
-      recordOutputs: event.recordOutputs,
-    });
-  }
+    if (operation === undefined) return event.execute();
+    const call = operation.callToSend(() => startOf(event));
+    const result = await operation.request(call, event.execute);
+    operation.takeResult(call, result);
+    return result;
+  };
 }

@@ -126,6 +126,24 @@ describe('telemetry integrations of the user', () => {
     expect(JSON.stringify(spans)).not.toContain('secret');
   });
 
+  test('what an answer cost is recorded where its words are not', async () => {
+    await using model = await ScriptedModel.start([answer('secret')]);
+    undo = instrumentAiSdk();
+    const telemetry = { recordOutputs: false };
+    const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi', telemetry }));
+    const [call] = ofKind(spans, 'model-call');
+    expect(call?.attributes['gen_ai.usage.output_tokens']).toBe('secret'.length + 1);
+    expect(call?.attributes['gen_ai.response.id']).toEqual(expect.any(String));
+    expect(JSON.stringify(spans)).not.toContain('secret');
+  });
+
+  test('outside of rollouts the framework finds nobody to tell', () => {
+    undo = instrumentAiSdk();
+    const [integration] = Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS') as [Telemetry];
+    const { onStart, onEnd, executeLanguageModelCall } = integration;
+    expect([onStart, onEnd, executeLanguageModelCall]).toEqual([undefined, undefined, undefined]);
+  });
+
   test('those of version 6 are told as before', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
     const told: string[] = [];

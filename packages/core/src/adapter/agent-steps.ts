@@ -56,14 +56,19 @@ export class AgentSteps {
     return this.#open.size;
   }
 
-  /** Begins a step. One whose id is under way already is left alone. */
-  start(step: AgentStep): void {
+  /**
+   * Begins a step. One whose id is under way already is left alone.
+   *
+   * @returns what is made inside belongs to this; null when the step is not recorded
+   */
+  start(step: AgentStep): RolloutContext | null {
     const around = this.#around(step.parentId);
-    if (around === null || this.#open.has(step.id)) return;
+    if (around === null || this.#open.has(step.id)) return null;
     const inAgent = withAgentOf(step, around);
     const span = step.isHidden === true ? this.#hide(step.id, around) : this.#record(step, around, inAgent);
     const inside = step.isHidden === true ? inAgent : { ...inAgent, parentSpanId: span.spanId };
     this.#open.set(step.id, { span, inside });
+    return inside;
   }
 
   /** Sets attributes of a step that is under way. */
