@@ -5,10 +5,12 @@ import { startProcess } from './cpu-runtime-process.ts';
 
 describeRuntimeConformance({
   name: 'the embedded runtime',
-  start: async ({ directory, apiKey, resultTtlMs }) => {
+  start: async ({ directory, apiKey, resultTtlMs, sessionTtlMs, abandonedModelTtlMs }) => {
     const keyFile = path.join(directory, 'key');
     await writeFile(keyFile, apiKey);
     const flags = ['--dir', directory, '--key-file', keyFile, '--base-model', 'tiny-random'];
+    if (sessionTtlMs !== undefined) flags.push('--session-ttl-ms', String(sessionTtlMs));
+    if (abandonedModelTtlMs !== undefined) flags.push('--abandoned-model-ttl-ms', String(abandonedModelTtlMs));
     if (resultTtlMs !== undefined) flags.push('--result-ttl-ms', String(resultTtlMs));
     const { address, end } = await startProcess(flags);
     return { address, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };

@@ -12,6 +12,11 @@ export interface RuntimeLimits {
   readonly heartbeatIntervalMs: number;
   /** After how long without a sign of life a session ends, in milliseconds. @default 300000 */
   readonly sessionTtlMs: number;
+  /**
+   * For how long a model stays in memory whose session has lapsed or was closed, in milliseconds. Then it is unloaded;
+   * its checkpoints stay. 0: as long as the server. @default 3600000
+   */
+  readonly abandonedModelTtlMs: number;
   /** How long the result of a finished operation is kept, in milliseconds. @default 3600000 */
   readonly resultTtlMs: number;
 }
@@ -24,6 +29,7 @@ export const defaultRuntimeLimits: RuntimeLimits = {
   reorderWindow: 64,
   heartbeatIntervalMs: 10_000,
   sessionTtlMs: 300_000,
+  abandonedModelTtlMs: 3_600_000,
   resultTtlMs: 3_600_000,
 };
 

@@ -11,6 +11,8 @@ const flagOptions = {
   'base-model': { type: 'string', multiple: true, default: [] as string[] },
   'key-file': { type: 'string' },
   'result-ttl-ms': { type: 'string' },
+  'session-ttl-ms': { type: 'string' },
+  'abandoned-model-ttl-ms': { type: 'string' },
 } satisfies ParseArgsOptionsConfig;
 
 const knownFlags = `Known flags: ${Object.keys(flagOptions)
@@ -26,6 +28,8 @@ const knownFlags = `Known flags: ${Object.keys(flagOptions)
  * - `--base-model`: offers this base model; may come several times, all are offered when absent
  * - `--key-file`: a file with the key that gRPC clients must send; on the command line everybody could read it
  * - `--result-ttl-ms`: how long results of operations are kept, in milliseconds; an hour when absent
+ * - `--session-ttl-ms`: after how long of silence a client's session lapses, in milliseconds; 5 minutes when absent
+ * - `--abandoned-model-ttl-ms`: how long models are kept whose session has ended, in milliseconds; an hour when absent
  *
  * @throws AgentLightningError CONFIG when a flag is unknown or its value cannot be used
  */
@@ -33,15 +37,29 @@ export function readProcessFlags(args: readonly string[]): CpuRuntimeOptions {
   const flags = parseFlags(args);
   const names = flags['base-model'];
   const keyFile = flags['key-file'];
-  const resultTtlMs = flags['result-ttl-ms'];
   return {
     checkpointDir: flags.dir,
     port: portNumber('--port', flags.port),
     inferencePort: portNumber('--inference-port', flags['inference-port']),
     ...(names.length > 0 ? { baseModels: names.map(baseModelOf) } : {}),
     ...(keyFile === undefined ? {} : { apiKey: readKey(keyFile) }),
-    ...(resultTtlMs === undefined ? {} : { resultTtlMs: positiveNumber('--result-ttl-ms', resultTtlMs) }),
+    ...limitsOf(flags),
   };
+}
+
+/** Which flag sets which time, in milliseconds. */
+const timeFlags = {
+  'result-ttl-ms': 'resultTtlMs',
+  'session-ttl-ms': 'sessionTtlMs',
+  'abandoned-model-ttl-ms': 'abandonedModelTtlMs',
+} as const;
+
+function limitsOf(flags: ProcessFlags): Pick<CpuRuntimeOptions, (typeof timeFlags)[keyof typeof timeFlags]> {
+  const given = Object.entries(timeFlags).flatMap(([flag, limit]) => {
+    const text = flags[flag as keyof typeof timeFlags];
+    return text === undefined ? [] : [[limit, positiveNumber(`--${flag}`, text)]];
+  });
+  return Object.fromEntries(given);
 }
 
 interface ProcessFlags {
@@ -51,6 +69,8 @@ interface ProcessFlags {
   readonly 'base-model': readonly string[];
   readonly 'key-file'?: string | undefined;
   readonly 'result-ttl-ms'?: string | undefined;
+  readonly 'session-ttl-ms'?: string | undefined;
+  readonly 'abandoned-model-ttl-ms'?: string | undefined;
 }
 
 function parseFlags(args: readonly string[]): ProcessFlags {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
-import { serveRuntime } from '@agentlightning/runtime';
+import { type RuntimeLimits, serveRuntime } from '@agentlightning/runtime';
 import { getRequestListener } from '@hono/node-server';
 import { type BaseModel, baseModels } from '../base-models.ts';
 import { CpuRuntimeEngine } from './cpu-runtime-engine.ts';
@@ -21,6 +21,10 @@ export interface CpuRuntimeOptions {
   readonly apiKey?: string;
   /** How long results of operations are kept, in milliseconds. @default 3600000 */
   readonly resultTtlMs?: number;
+  /** After how long of silence a client's session lapses, in milliseconds. @default 300000 */
+  readonly sessionTtlMs?: number;
+  /** How long models are kept whose session has lapsed or was closed, in milliseconds; 0 for ever. @default 3600000 */
+  readonly abandonedModelTtlMs?: number;
   /** The base models that clients may choose from. @default all of this package */
   readonly baseModels?: readonly BaseModel[];
   /** @default systemClock */
@@ -72,20 +76,30 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
     onClose: () => stop(server),
   });
   try {
-    const { apiKey, port = 0, resultTtlMs } = options;
+    const { apiKey, port = 0 } = options;
     const { address, close } = await serveRuntime({
       engine,
       port,
       host,
       clock,
       ...(apiKey !== undefined && { apiKey }),
-      ...(resultTtlMs !== undefined && { limits: { resultTtlMs } }),
+      limits: limitsOf(options),
     });
     return { address, inferenceUrl, close };
   } catch (error) {
     await stop(server);
     throw error;
   }
+}
+
+/** The limits that are given; what is not there keeps its default. */
+function limitsOf(options: CpuRuntimeOptions): Partial<RuntimeLimits> {
+  const { resultTtlMs, sessionTtlMs, abandonedModelTtlMs } = options;
+  return {
+    ...(resultTtlMs !== undefined && { resultTtlMs }),
+    ...(sessionTtlMs !== undefined && { sessionTtlMs }),
+    ...(abandonedModelTtlMs !== undefined && { abandonedModelTtlMs }),
+  };
 }
 
 function listen(server: Server, port: number): Promise<number> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock, LoraConfig } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
@@ -8,19 +8,10 @@ import { RuntimeError } from '../runtime-error.ts';
 import { ChangeLog } from './change-log.ts';
 import type { EngineModel } from './engine.ts';
 import { GradientLedger } from './gradient-ledger.ts';
+import { differenceOf, type ModelRequest } from './model-request.ts';
 import { type OperationProgress, OperationRecord, type OperationWork } from './operation-record.ts';
 import { placeInLine } from './place-in-line.ts';
 import type { TurnTaking } from './turn-taking.ts';
-
-/** Which model is to be made or found. */
-export interface ModelRequest {
-  readonly modelId: string;
-  readonly baseModel: string;
-  readonly seed: number;
-  /** With every default filled in. Absent: all weights are trained. */
-  readonly lora?: Required<LoraConfig>;
-  readonly hasValueHead: boolean;
-}
 
 /** What a model is made of, and what it shares with the other models of the server. */
 export interface HostedModelOptions extends ModelRequest {
@@ -53,6 +44,8 @@ export class HostedModel {
   /** Why nothing runs any more; null while the model lives. */
   #endReason: RuntimeError | null = null;
   #owner = '';
+  /** Until when a session is known to have owned the model, in Unix milliseconds. */
+  #ownedUntilMs: number;
   #nextSeq = 0;
   #nextToRun = 0;
   #isRunning = false;
@@ -63,6 +56,7 @@ export class HostedModel {
   constructor(options: HostedModelOptions) {
     this.modelId = options.modelId;
     this.#options = options;
+    this.#ownedUntilMs = options.clock.now();
   }
 
   get baseModel(): string {
@@ -75,14 +69,7 @@ export class HostedModel {
 
   /** What of a request is not as this model was made; undefined when it is the same. */
   differenceTo(request: ModelRequest): string | undefined {
-    const { baseModel, seed, lora, hasValueHead } = this.#options;
-    const own = { baseModel, seed, lora, hasValueHead };
-    const keys = ['baseModel', 'seed', 'lora', 'hasValueHead'] as const;
-    const differing = keys.filter((key) => JSON.stringify(own[key]) !== JSON.stringify(request[key]));
-    const text = (value: unknown): string => JSON.stringify(value) ?? 'none';
-    return differing.length === 0
-      ? undefined
-      : differing.map((key) => `${key} ${text(own[key])}, not ${text(request[key])}`).join(', ');
+    return differenceOf(this.#options, request);
   }
 
   /** The first sequence number that has not been accepted. */
@@ -93,6 +80,16 @@ export class HostedModel {
   /** True when the model could not be made, so that its id is free again. */
   get hasFailedToStart(): boolean {
     return this.#records.get(0)?.state === OperationState.FAILED;
+  }
+
+  /**
+   * For how long no session has owned the model, in milliseconds; negative while one does.
+   * @param livesUntilMs - until when a session lives, undefined when it has ended
+   */
+  abandonedForMs(livesUntilMs: (sessionId: string) => number | undefined): number {
+    const nowMs = this.#now();
+    this.#ownedUntilMs = Math.max(this.#ownedUntilMs, livesUntilMs(this.#owner) ?? 0);
+    return nowMs - this.#ownedUntilMs;
   }
 
   /** Gives the model to a session. What an earlier one sent beyond a gap is cancelled and its numbers are free. */

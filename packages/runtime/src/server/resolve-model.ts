@@ -3,8 +3,8 @@ import type { LoraConfig as LoraMessage } from '../gen/agentlightning/runtime/v1
 import type { CreateModelRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import type { EngineCapabilities } from './engine.ts';
 import { assertFeature } from './features.ts';
-import type { ModelRequest } from './hosted-model.ts';
 import { assertName, invalid } from './invalid.ts';
+import type { ModelRequest } from './model-request.ts';
 
 type Base = EngineCapabilities['models'][number];
 

@@ -3,9 +3,10 @@ import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { RuntimeLimits } from '../runtime-limits.ts';
 import type { EngineCapabilities, EngineModel, RuntimeEngine } from './engine.ts';
-import { HostedModel, type ModelRequest } from './hosted-model.ts';
+import { HostedModel } from './hosted-model.ts';
 import { InflightBudget } from './inflight-budget.ts';
 import { MetricLog } from './metric-log.ts';
+import type { ModelRequest } from './model-request.ts';
 import type { OperationRecord } from './operation-record.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { TurnTaking } from './turn-taking.ts';
@@ -65,7 +66,8 @@ export class RuntimeHost {
     throw new RuntimeError({
       reason: ErrorReason.NOT_FOUND,
       message: `Model "${modelId}" not found`,
-      remedy: 'Make it with CreateModel; a restarted runtime has its checkpoints, but no models.',
+      remedy:
+        'Make it with CreateModel and resume from its last checkpoint with LoadCheckpoint: a runtime that was restarted, or whose model nobody owned for long, has the checkpoints only.',
     });
   }
 
@@ -107,12 +109,26 @@ export class RuntimeHost {
     return model.operation(0);
   }
 
-  /** Cancels what waits, lets what runs finish, and frees the model. Its id is free when this resolves. */
-  async unloadModel(model: HostedModel): Promise<void> {
+  /** Unloads the models that no session has owned for as long as the limits say. */
+  async unloadAbandoned(): Promise<void> {
+    const { abandonedModelTtlMs } = this.limits;
+    for (const model of [...this.#models.values()]) {
+      const abandonedForMs = model.abandonedForMs((sessionId) => this.sessions.livesUntilMs(sessionId));
+      if (abandonedForMs < abandonedModelTtlMs) continue;
+      await this.unloadModel(model, `, because its session ended ${Math.round(abandonedForMs)} ms ago`);
+    }
+  }
+
+  /**
+   * Cancels what waits, lets what runs finish, and frees the model. Its id is free when this resolves.
+   * @param because - why, for those who still ask for it; follows "was unloaded"
+   */
+  async unloadModel(model: HostedModel, because = ''): Promise<void> {
     await model.end(
       new RuntimeError({
         reason: ErrorReason.NOT_FOUND,
-        message: `Model "${model.modelId}" was unloaded`,
+        message: `Model "${model.modelId}" was unloaded${because}`,
+        remedy: 'Make it again with CreateModel and resume from its last checkpoint with LoadCheckpoint.',
       }),
     );
     // Who asked twice waits for the same end, and frees once.

@@ -20,6 +20,7 @@ import { RuntimeHost } from './runtime-host.ts';
 import { runtimeHandlers } from './runtime-service.ts';
 import { assertGuarded, type ServerTls, serverCredentials } from './server-credentials.ts';
 import { trainingHandlers } from './training-service.ts';
+import { unloadAbandonedModels } from './unload-abandoned-models.ts';
 
 /** How to serve an engine. */
 export interface ServeRuntimeOptions {
@@ -85,6 +86,7 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
     server.addService(binding.definition, binding.implementation);
   }
   const boundPort = await listen(server, { hostName, port, tls });
+  void unloadAbandonedModels(host, options.clock ?? systemClock, stopping.signal);
   let closing: Promise<void> | undefined;
   return {
     address: `${bracketed(hostName)}:${boundPort}`,

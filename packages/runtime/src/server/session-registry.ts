@@ -50,6 +50,12 @@ export class SessionRegistry {
     session.lastSeenMs = this.#clock.now();
   }
 
+  /** Until when a session lives if nothing more is heard of it, in Unix milliseconds; undefined when it has ended. */
+  livesUntilMs(id: string): number | undefined {
+    const session = this.#sessions.get(id);
+    return session === undefined ? undefined : session.lastSeenMs + this.#ttlMs;
+  }
+
   /** Ends a session, if it is there. */
   close(id: string): void {
     this.#sessions.delete(id);

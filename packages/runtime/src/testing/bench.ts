@@ -8,7 +8,7 @@ import type { RuntimeConnection } from '../client/grpc-runtime.ts';
 import type { RuntimeModel } from '../client/runtime-model.ts';
 import { openRawClient, type RawClient } from './raw-client.ts';
 import { openRawModel, type RawModel } from './raw-model.ts';
-import type { RuntimeConformanceOptions, RuntimeUnderTest, StartRuntimeOptions } from './runtime-under-test.ts';
+import type { LimitWishes, RuntimeConformanceOptions, RuntimeUnderTest } from './runtime-under-test.ts';
 import { WireProxy } from './wire-proxy.ts';
 
 const apiKey = 'conformance-key';
@@ -133,10 +133,7 @@ export class Bench {
   }
 
   /** A runtime of a test's own, to be killed. Give a directory to start on an earlier one's. */
-  async startAnother(
-    directory: string,
-    wishes: Pick<StartRuntimeOptions, 'resultTtlMs'> = {},
-  ): Promise<RuntimeUnderTest> {
+  async startAnother(directory: string, wishes: LimitWishes = {}): Promise<RuntimeUnderTest> {
     const runtime = await this.#options.start({ directory, apiKey, ...wishes });
     onTestFinished(() => runtime.stop());
     return runtime;

@@ -1,5 +1,6 @@
 import { describe, vi } from 'vitest';
 import { Bench } from './bench.ts';
+import { describeAbandonment } from './cases/abandonment.ts';
 import { describeCheckpoints } from './cases/checkpoints.ts';
 import { describeDeath } from './cases/death.ts';
 import { describeExports } from './cases/exports.ts';
@@ -41,6 +42,7 @@ export function describeRuntimeConformance(options: RuntimeConformanceOptions): 
     const bench = new Bench(options);
     describeSessions(bench);
     describeModels(bench);
+    describeAbandonment(bench);
     describeSequence(bench);
     describeUploads(bench);
     describeValidation(bench);

@@ -11,7 +11,17 @@ export interface StartRuntimeOptions {
    * it, and is not tested for it: its capabilities say so. @default as it likes
    */
   readonly resultTtlMs?: number;
+  /** After how long of silence a session should lapse, in milliseconds; as with `resultTtlMs`. @default as it likes */
+  readonly sessionTtlMs?: number;
+  /**
+   * How long it should keep models whose session has ended, in milliseconds; as with `resultTtlMs`.
+   * @default as it likes
+   */
+  readonly abandonedModelTtlMs?: number;
 }
+
+/** What of a runtime's limits the suite may ask for. */
+export type LimitWishes = Omit<StartRuntimeOptions, 'directory' | 'apiKey'>;
 
 /** A runtime that the suite has started. */
 export interface RuntimeUnderTest {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { serveRuntime } from '../../src/index.ts';
+import { type RuntimeLimits, serveRuntime } from '../../src/index.ts';
 import { BagEngine } from './bag-engine.ts';
 
 // A test runtime as a process of its own, so that it can be killed: prints its address when it listens.
@@ -7,11 +7,11 @@ const { values } = parseArgs({
   options: {
     directory: { type: 'string', default: '.' },
     key: { type: 'string', default: '' },
-    ttl: { type: 'string' },
+    limits: { type: 'string', default: '{}' },
   },
 });
 const engine = await BagEngine.open(values.directory);
-const limits = values.ttl === undefined ? {} : { resultTtlMs: Number(values.ttl) };
+const limits: Partial<RuntimeLimits> = JSON.parse(values.limits);
 const server = await serveRuntime({ engine, apiKey: values.key, limits });
 process.stdout.write(`${server.address}\n`);
 process.once('SIGTERM', () => void server.close());

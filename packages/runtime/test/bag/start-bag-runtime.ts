@@ -8,11 +8,11 @@ import type { RuntimeUnderTest, StartRuntimeOptions } from '../../src/testing/in
 export async function startBagRuntime({
   directory,
   apiKey,
-  resultTtlMs,
+  ...limits
 }: StartRuntimeOptions): Promise<RuntimeUnderTest> {
   const main = fileURLToPath(new URL('./main.ts', import.meta.url));
   const args = ['--conditions=@agentlightning/source', main, '--directory', directory, '--key', apiKey];
-  if (resultTtlMs !== undefined) args.push('--ttl', String(resultTtlMs));
+  args.push('--limits', JSON.stringify(limits));
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });

@@ -874,7 +874,8 @@ export const TrainingService: GenService<{
     output: typeof GetModelResponseSchema;
   },
   /**
-   * Cancels what waits, lets what runs finish, and frees the model. Checkpoints stay.
+   * Cancels what waits, lets what runs finish, and frees the model. Checkpoints stay. Happens by itself to a
+   * model that no session has owned for the capabilities' `abandoned_model_ttl_ms`.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.UnloadModel
    */
