@@ -7,4 +7,5 @@ export default libraryConfig([
   'src/contracts/index.ts',
   'src/protocol/index.ts',
   'src/adapter/index.ts',
+  'src/settings/index.ts',
 ]);

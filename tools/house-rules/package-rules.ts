@@ -18,8 +18,8 @@ interface Manifest {
 
 /**
  * What may be reached from outside a package. `./protocol` is for who builds a store server or client, and
- * `./store-client` for who runs rollouts, not for agents; `./contracts` needs vitest, and `./testing` does not; `./main`
- * is a program to start, not to import.
+ * `./store-client` for who runs rollouts, `./settings` for who checks what people configure, all not for agents;
+ * `./contracts` needs vitest, and `./testing` does not; `./main` is a program to start, not to import.
  */
 const publicEntries = new Set([
   '.',
@@ -28,6 +28,7 @@ const publicEntries = new Set([
   './protocol',
   './adapter',
   './store-client',
+  './settings',
   './register',
   './main',
   './package.json',
@@ -88,7 +89,7 @@ const indexesOnlyList: HouseRule = {
   findProblems: () =>
     listPackageFolders()
       .flatMap((folder) =>
-        ['', 'testing/', 'contracts/', 'protocol/', 'adapter/', 'store-client/'].map(
+        ['', 'testing/', 'contracts/', 'protocol/', 'adapter/', 'store-client/', 'settings/'].map(
           (entry) => `${folder}/src/${entry}index.ts`,
         ),
       )

@@ -1,10 +1,11 @@
-import { AgentLightningError, type Algorithm, type PromptSearch } from '@agentlightning/core';
+import type { Algorithm, PromptSearch } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { apo } from './prompt-search/apo.ts';
 import type { ApoOptions } from './prompt-search/apo-options.ts';
 import { gepa } from './prompt-search/gepa.ts';
 import type { GepaOptions } from './prompt-search/gepa-options.ts';
 import { algorithmTypes, createAlgorithm } from './registry.ts';
+import { unknownRecipe } from './unknown-recipe.ts';
 
 /** A search for better prompts by name, with its options. */
 export type PromptSearchOptions = ({ readonly type: 'apo' } & ApoOptions) | ({ readonly type: 'gepa' } & GepaOptions);
@@ -47,10 +48,7 @@ export function createRecipe(options: RecipeType | RecipeOptions | PromptSearch)
   // Whatever it is, the search refuses what is not its own.
   if (isPromptSearchType(type)) return searches[type](rest as never);
   if (recipeTypes.includes(type)) return createAlgorithm(given as AlgorithmOptions);
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `algorithm: type must be one of ${recipeTypes.join(', ')}, not ${JSON.stringify(type)}`,
-  });
+  throw unknownRecipe(type, recipeTypes);
 }
 
 function isPromptSearch(options: unknown): options is PromptSearch {

@@ -26,19 +26,33 @@ describe('wrong options are refused with the name and the value', () => {
   };
 
   test.each([
-    [undefined, /type must be one of grpo, .*, not undefined/],
-    ['grpo', /type must be one of grpo, .*, not undefined/],
-    [{ type: 'gpro' }, /type must be one of grpo, .*, not "gpro"/],
-    [{ type: 'toString' }, /type must be one of grpo, .*, not "toString"/],
-    [{ type: 'grpo', learningrate: 1 }, /no option "learningrate"; there are .*learningRate/],
+    [undefined, /algorithm: type must be a name, not undefined/],
+    ['grpo', /algorithm: type must be a name, not undefined/],
+    [{ type: 'gpro' }, /none of the name "gpro"; did you mean "grpo"\?/],
+    [{ type: 'toString' }, /algorithm: there is none of the name "toString"$/],
+    [{ type: 'grpo', learningrate: 1 }, /grpo: there is no option "learningrate"; did you mean "learningRate"\?/],
     [{ type: 'grpo', groupSize: 1 }, /groupSize: must be >=2: the advantage grpo compares/],
-    [{ type: 'grpo', learningRate: -1 }, /learningRate: .*>0, not -1/],
-    [{ type: 'grpo', optimizer: { beta1: 1 } }, /optimizer\.beta1: .*<1, not 1/],
+    [{ type: 'grpo', learningRate: -1 }, /learningRate: must be more than 0, not -1/],
+    [{ type: 'grpo', optimizer: { beta1: 1 } }, /optimizer\.beta1: must be less than 1, not 1/],
     [{ type: 'grpo', loss: 'cispo', dualClip: 3 }, /dualClip: the loss cispo does not have it/],
     [{ type: 'grpo', loss: 'importance_sampling', clipLow: 0.1 }, /clipLow: the loss importance_sampling does not/],
-    [{ type: 'grpo', dualClip: 0.5 }, /dualClip: .*>1, not 0.5/],
+    [{ type: 'grpo', dualClip: 0.5 }, /dualClip: must be 0 or more than 1, not 0.5/],
     [{ type: 'grpo', advantage: { type: 'unknown' } }, /advantage: must be .*dr-grpo.*, not {"type":"unknown"}/],
-    [{ type: 'grpo', creditAssignment: { type: 'per-turn', discount: 2 } }, /creditAssignment\.discount: .*<=1, not 2/],
+    [{ type: 'grpo', advantage: { type: 'dr-gpro' } }, /not {"type":"dr-gpro"}; did you mean "dr-grpo"\?/],
+    [
+      { type: 'grpo', creditAssignment: { type: 'per-turn', discont: 1 } },
+      /no option "creditAssignment\.discont"; did you mean "discount"\?/,
+    ],
+    [{ type: 'grpo', optimizer: { beta: 1 } }, /no option "optimizer\.beta"; did you mean "beta1"\?/],
+    [
+      { type: 'grpo', level: 'transitions' },
+      /level: must be one of .*, not "transitions"; did you mean "transition"\?/,
+    ],
+    [{ type: 'grpo', groupSize: '8' }, /groupSize: must be a (whole )?number, not "8"/],
+    [
+      { type: 'grpo', creditAssignment: { type: 'per-turn', discount: 2 } },
+      /creditAssignment\.discount: must be at most 1, not 2/,
+    ],
     [{ type: 'grpo', learningRateSchedule: { type: 'step' } }, /learningRateSchedule/],
   ])('%j', (options, message) => {
     expect(messageOf(options)).toMatch(message);

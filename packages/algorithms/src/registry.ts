@@ -1,5 +1,4 @@
 import type { Algorithm } from '@agentlightning/core';
-import { AgentLightningError } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { cispo } from './recipes/cispo.ts';
 import { custom } from './recipes/custom.ts';
@@ -13,6 +12,7 @@ import { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
 import { rejectionSampling } from './recipes/rejection-sampling.ts';
 import { rloo } from './recipes/rloo.ts';
 import { sft } from './recipes/sft.ts';
+import { unknownRecipe } from './unknown-recipe.ts';
 
 /** Every algorithm there is: a new one is a file and a line here. Each checks its options, and says what is wrong. */
 const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> = {
@@ -68,10 +68,7 @@ function madeOf(options: unknown): Algorithm {
   const { type, ...rest } = given;
   // Whatever it is, the recipe refuses what is not its own.
   if (isAlgorithmType(type)) return registry[type](rest as never);
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `algorithm: type must be one of ${algorithmTypes.join(', ')}, not ${JSON.stringify(type)}`,
-  });
+  throw unknownRecipe(type, algorithmTypes);
 }
 
 function isAlgorithmType(name: unknown): name is AlgorithmType {

@@ -1,5 +1,5 @@
 import { AgentLightningError, type JudgedPrompts } from '@agentlightning/core';
-import { nearestName } from '../config/nearest-name.ts';
+import { didYouMean } from '@agentlightning/core/settings';
 import { promptDiff } from '../prompt-search/prompt-diff.ts';
 import { versionRecord } from '../prompt-search/prompts-file.ts';
 import { readSearchState, type SearchRunState } from '../prompt-search/search-run-state.ts';
@@ -57,10 +57,9 @@ function versionOf({ versions, best }: SearchRunState, name: string): JudgedProm
   const found = versions.find(({ version }) => version === wanted);
   if (found !== undefined) return found;
   const known = versions.map(({ version }) => version);
-  const nearest = nearestName(name, known);
   throw new AgentLightningError({
     code: 'NOT_FOUND',
-    message: `there is no version "${name}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`,
+    message: `there is no version "${name}"${didYouMean(name, known)}`,
     remedy: `Take one of ${known.join(', ')}, or best.`,
   });
 }

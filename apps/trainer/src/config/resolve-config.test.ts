@@ -45,6 +45,10 @@ test('names an unknown key and the nearest known one', () => {
   expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temprature: 1 } }, '/'))).toContain(
     '"sampling.temprature"; did you mean "temperature"?',
   );
+  const policies = { writer: { agent: ['writer'] } };
+  expect(messageOf(() => resolveConfig({ ...minimal, policies }, '/'))).toContain(
+    'no option "policies.writer.agent"; did you mean "agents"?',
+  );
   const runtime = { type: 'grpc', address: 'gpu:50051', adress: '' };
   expect(messageOf(() => resolveConfig({ ...minimal, runtime }, '/'))).toContain('"runtime.adress"; did you mean');
 });
@@ -65,8 +69,15 @@ test('names an unknown key of the algorithm', () => {
 });
 
 test('refuses values out of range and says which', () => {
-  expect(messageOf(() => resolveConfig({ ...minimal, tasksPerStep: 0 }, '/'))).toContain('tasksPerStep');
-  expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temperature: 0 } }, '/'))).toContain('temperature');
+  expect(messageOf(() => resolveConfig({ ...minimal, tasksPerStep: 0 }, '/'))).toContain(
+    'tasksPerStep: must be at least 1, not 0',
+  );
+  expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temperature: 0 } }, '/'))).toContain(
+    'sampling.temperature: must be more than 0, not 0',
+  );
+  expect(messageOf(() => resolveConfig({ ...minimal, gatewayUrl: 'here' }, '/'))).toContain(
+    'gatewayUrl: must be a URL, such as http://localhost:8000/v1, not "here"',
+  );
   expect(messageOf(() => resolveConfig({ ...minimal, agent: 'agent.ts' }, '/'))).toContain('agent: must be a function');
   expect(messageOf(() => resolveConfig({ ...minimal, tasks: { train: [], test: [] } }, '/'))).toContain('tasks.train');
 });

@@ -1,12 +1,14 @@
 import path from 'node:path';
 import { createRecipe, type PromptSearchOptions } from '@agentlightning/algorithms';
 import { AgentLightningError, type JsonObject, type PromptSearch, type PromptSet } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { configError, type KnownKeys } from './config-error.ts';
 import type { PromptConfig } from './prompt-search-config.ts';
-import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
+import { type ResolvedEvaluation, runtimeSchema } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
+import { samplingSchema } from './sampling-schema.ts';
 import { secretFromEnvironment } from './secret-from-environment.ts';
+import { type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
 
@@ -30,8 +32,8 @@ export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxC
 /** The configuration of a search for prompts, with every default filled in and every path absolute. */
 export interface ResolvedPromptSearch {
   readonly kind: 'prompt-search';
-  /** What a training is told alike; its algorithm, steps and runtime mean nothing here. */
-  readonly shared: ResolvedConfig;
+  /** What a training is told alike. */
+  readonly shared: SharedSettings;
   readonly search: PromptSearch;
   /** How it was configured, for the record. */
   readonly algorithm: JsonObject;
@@ -44,6 +46,8 @@ export interface ResolvedPromptSearch {
   readonly prompts: PromptSet;
   readonly optimizer: ResolvedOptimizer;
   readonly runtime: ResolvedEndpoint | RuntimeConfig;
+  readonly sampling: SamplingConfig;
+  readonly evaluation: ResolvedEvaluation;
   readonly failedReward: number | null;
   readonly missingReward: number | null;
   /** Null for the default one, which the run's id is part of. */
@@ -52,21 +56,9 @@ export interface ResolvedPromptSearch {
 
 const count = z.int().min(1);
 
-const tasksSchema = z.strictObject({
-  train: taskSourceSchema,
-  validation: taskSourceSchema,
-  test: taskSourceSchema.optional(),
-});
-
-const samplingSchema = z.strictObject({
-  temperature: z.number().min(0).max(10).optional(),
-  topP: z.number().gt(0).max(1).optional(),
-  maxTokens: count.optional(),
-});
-
 const evaluationSchema = z.strictObject({
-  tasks: count.optional(),
-  rolloutsPerTask: count.optional(),
+  tasks: count.default(128),
+  rolloutsPerTask: count.default(1),
   sampling: samplingSchema.optional(),
 });
 
@@ -95,21 +87,21 @@ const endpointSchema = z.strictObject({
   maxConcurrent: count.optional(),
 });
 
-/** What is checked where trainings are: the agent, the store and so on. */
-const shared = ['name', 'agent', 'taskSchema', 'store', 'tokenSecret', 'gatewayUrl', 'concurrency'] as const;
-const sharedRest = ['rolloutTimeoutMs', 'maxAttempts', 'dataDir', 'seed'] as const;
-const sharedKeys: readonly string[] = [...shared, ...sharedRest];
-
 const searchSchema = z.strictObject({
+  ...sharedShape,
   algorithm: z.unknown(),
-  tasks: tasksSchema,
+  tasks: z.strictObject({
+    train: taskSourceSchema,
+    validation: taskSourceSchema,
+    test: taskSourceSchema.optional(),
+  }),
   prompts: z.union([z.array(promptSchema), z.record(z.string(), promptSchema)], {
     error: 'must be a list of what `definePrompt` makes, or { <name>: { template, variables } }',
   }),
   optimizer: optimizerSchema,
-  runtime: z.looseObject({ type: z.string() }).optional(),
+  runtime: z.discriminatedUnion('type', [endpointSchema, runtimeSchema]).optional(),
   sampling: samplingSchema.default({}),
-  evaluation: evaluationSchema.default({}),
+  evaluation: evaluationSchema.prefault({}),
   failedReward: z.number().nullable().default(0),
   missingReward: z.number().nullable().default(null),
   promptsFile: z.string().min(1).optional(),
@@ -120,34 +112,22 @@ const searchSchema = z.strictObject({
  *
  * @param value - what the configuration file exports
  * @param folder - the folder that relative paths start from
- * @throws AgentLightningError CONFIG that names every wrong key, and the nearest right one
+ * @throws AgentLightningError CONFIG that says what is wrong with every option, and of an unknown one, which was meant
  */
 export function resolvePromptSearch(
   value: Readonly<Record<string, unknown>>,
   folder: string,
   environment: NodeJS.ProcessEnv,
 ): ResolvedPromptSearch {
+  // An option that is undefined is one that is not given.
   const entries = Object.entries(value).filter(([, given]) => given !== undefined);
-  const own = entries.filter(([key]) => !sharedKeys.includes(key));
-  const result = searchSchema.safeParse(Object.fromEntries(own));
-  if (!result.success) throw configError(result.error.issues, knownKeys, trainingHint);
-  const { tasks, prompts, optimizer, runtime, sampling, evaluation, promptsFile, ...rewards } = result.data;
+  const given = parseSettings(searchSchema, Object.fromEntries(entries), { hintOf: trainingHint });
+  const { tasks, prompts, optimizer, runtime, sampling, evaluation, promptsFile } = given;
   const search = searchOf(value['algorithm']);
-  const measuring = { ...evaluation, sampling: evaluation.sampling ?? sampling };
-  const model = runtimeOf(runtime, environment);
-  const base = resolveConfig(
-    {
-      ...Object.fromEntries(entries.filter(([key]) => sharedKeys.includes(key))),
-      tasks: { train: tasks.train, test: tasks.test ?? tasks.validation },
-      evaluation: measuring,
-      ...(model.type === 'endpoint' ? {} : { runtime }),
-    },
-    folder,
-  );
   const { apiKeyEnv, ...asked } = optimizer;
   return {
     kind: 'prompt-search',
-    shared: { ...base, sampling: sampling as SamplingConfig },
+    shared: sharedSettings(given, folder),
     search,
     algorithm: algorithmRecord(value['algorithm'], search),
     tasks: {
@@ -157,9 +137,11 @@ export function resolvePromptSearch(
     },
     prompts: resolvePrompts(prompts),
     optimizer: { ...asked, apiKey: keyOf(apiKeyEnv, 'optimizer', environment) },
-    runtime: model,
-    failedReward: rewards.failedReward,
-    missingReward: rewards.missingReward,
+    runtime: runtimeOf(runtime, environment),
+    sampling,
+    evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
+    failedReward: given.failedReward,
+    missingReward: given.missingReward,
     promptsFile: promptsFile === undefined ? null : path.resolve(folder, promptsFile),
   };
 }
@@ -178,25 +160,14 @@ function algorithmRecord(algorithm: unknown, search: PromptSearch): JsonObject {
 }
 
 function runtimeOf(
-  runtime: Readonly<Record<string, unknown>> | undefined,
+  runtime: z.output<typeof searchSchema>['runtime'],
   environment: NodeJS.ProcessEnv,
 ): ResolvedEndpoint | RuntimeConfig {
   if (runtime === undefined) return { type: 'embedded' };
-  // The others are checked with what trainings have.
-  if (runtime['type'] !== 'endpoint') return runtime as RuntimeConfig;
-  const result = endpointSchema.safeParse(runtime);
-  if (!result.success) {
-    const issues = result.error.issues.map((issue) => ({ ...issue, path: ['runtime', ...issue.path] }));
-    throw configError(issues, knownKeys);
-  }
-  const { type, baseUrl, model, apiKeyEnv, maxConcurrent } = result.data;
-  return {
-    type,
-    baseUrl,
-    model,
-    maxConcurrent: maxConcurrent ?? null,
-    apiKey: keyOf(apiKeyEnv, 'runtime', environment),
-  };
+  if (runtime.type !== 'endpoint') return runtime as RuntimeConfig;
+  const { type, baseUrl, model, apiKeyEnv, maxConcurrent } = runtime;
+  const apiKey = keyOf(apiKeyEnv, 'runtime', environment);
+  return { type, baseUrl, model, maxConcurrent: maxConcurrent ?? null, apiKey };
 }
 
 function keyOf(name: string | undefined, of: string, environment: NodeJS.ProcessEnv): string | null {
@@ -204,16 +175,6 @@ function keyOf(name: string | undefined, of: string, environment: NodeJS.Process
   const request = { name, namedBy: `the settings of ${of}`, example: `${name}=… agl train …` };
   return secretFromEnvironment(environment, request);
 }
-
-const knownKeys: KnownKeys = {
-  '': [...Object.keys(searchSchema.shape), ...sharedKeys],
-  tasks: Object.keys(tasksSchema.shape),
-  sampling: Object.keys(samplingSchema.shape),
-  evaluation: Object.keys(evaluationSchema.shape),
-  'evaluation.sampling': Object.keys(samplingSchema.shape),
-  optimizer: Object.keys(optimizerSchema.shape),
-  runtime: Object.keys(endpointSchema.shape),
-};
 
 /** Keys that only the training of a model has. */
 function trainingHint(key: string): string | null {

@@ -5,7 +5,7 @@ import {
   promptVariables,
   strayBrace,
 } from '@agentlightning/core';
-import { nearestName } from './nearest-name.ts';
+import { didYouMean } from '@agentlightning/core/settings';
 import type { PromptConfig } from './prompt-search-config.ts';
 
 /**
@@ -65,10 +65,8 @@ function assertVariables(name: string, written: readonly string[], declared: rea
   const unknown = written.find((variable) => !declared.includes(variable));
   const unused = declared.find((variable) => !written.includes(variable));
   if (unknown !== undefined) {
-    const nearest = nearestName(unknown, declared);
-    const hint = nearest === null ? '' : `; did you mean {${nearest}}?`;
     throw promptError(
-      `prompts.${name}: the template has the variable {${unknown}}, which variables does not name${hint}`,
+      `prompts.${name}: the template has the variable {${unknown}}, which variables does not name${didYouMean(unknown, declared)}`,
       'Name every variable of the template, or leave `variables` out.',
     );
   }

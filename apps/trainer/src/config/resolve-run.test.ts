@@ -37,7 +37,9 @@ test('a search for prompts is known by what its algorithm is, and gets its defau
     runtime: { type: 'endpoint', ...endpoint, apiKey: null, maxConcurrent: null },
     failedReward: 0,
     missingReward: null,
-    shared: { storeUrl: 'sqlite:/there/.agl/agl.db', concurrency: 32, sampling: {} },
+    shared: { storeUrl: 'sqlite:/there/.agl/agl.db', concurrency: 32 },
+    sampling: {},
+    evaluation: { tasks: 128, rolloutsPerTask: 1, sampling: {} },
   });
   expect(isPromptSearch(resolveRun({ ...training, algorithm: 'dapo' }, '/there'))).toBe(false);
 });
@@ -53,15 +55,15 @@ describe('what is wrong is said with what would be right', () => {
   test.each<[string, object, RegExp]>([
     ['an unknown algorithm', { algorithm: 'gapa' }, /none of the name "gapa"; did you mean "gepa"\?/],
     ['an unknown option', { algorithm: { type: 'apo', rouns: 2 } }, /algorithm apo: there is no option "rouns"/],
-    ['an unknown key', { optimiser: {} }, /unknown key "optimiser"; did you mean "optimizer"\?/],
+    ['an unknown key', { optimiser: {} }, /no option "optimiser"; did you mean "optimizer"\?/],
     [
       'an unknown key within',
       { optimizer: { ...endpoint, baseURL: 'x' } },
-      /"optimizer\.baseURL"; did you mean "baseUrl"\?/,
+      /no option "optimizer\.baseURL"; did you mean "baseUrl"\?/,
     ],
-    ['a key of trainings', { steps: 3 }, /unknown key "steps": a search is bounded by its budget/],
+    ['a key of trainings', { steps: 3 }, /no option "steps": a search is bounded by its budget/],
     ['another key of trainings', { checkpointEvery: 3 }, /"checkpointEvery": it is of training a model/],
-    ['no validation tasks', { tasks: { train: 'x' } }, /tasks\.validation: must be the path/],
+    ['no validation tasks', { tasks: { train: 'x' } }, /tasks\.validation: is missing; it must be the path/],
     ['no optimiser', { optimizer: undefined }, /optimizer: /],
     [
       'a key instead of its variable',
@@ -83,7 +85,7 @@ describe('what is wrong is said with what would be right', () => {
     [
       'a variable that is not declared',
       { prompts: { a: { template: '{qestion}', variables: ['question'] } } },
-      /variable \{qestion\}.*did you mean \{question\}\?/,
+      /variable \{qestion\}.*did you mean "question"\?/,
     ],
     [
       'a variable that is not used',
@@ -101,7 +103,7 @@ const training = { agent: async () => 1, tasks: { train: [{}], test: [{}] } };
 
 test('a training is told what only a search has, and that an endpoint cannot be trained', () => {
   const resolve = (changes: object): unknown => resolveRun({ ...training, ...changes }, '/there');
-  expect(() => resolve({ prompts: [] })).toThrow(/unknown key "prompts": it is of a search.*'apo' or 'gepa'/);
+  expect(() => resolve({ prompts: [] })).toThrow(/no option "prompts": it is of a search.*'apo' or 'gepa'/);
   const runtime = { type: 'endpoint', ...endpoint };
   expect(() => resolve({ runtime })).toThrow(/model behind an endpoint cannot be trained/);
   expect(() => resolve({ algorithm: { type: 'gpro' } })).toThrow(/did you mean "grpo"\?/);

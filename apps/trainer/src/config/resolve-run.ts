@@ -1,7 +1,6 @@
-import { createRecipe, type RecipeOptions, recipeTypes } from '@agentlightning/algorithms';
+import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import { environmentVariables } from './environment.ts';
-import { nearestName } from './nearest-name.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { type ResolvedPromptSearch, resolvePromptSearch } from './resolve-prompt-search.ts';
 
@@ -23,7 +22,6 @@ export function isPromptSearch(run: ResolvedRun): run is ResolvedPromptSearch {
 export function resolveRun(value: unknown, folder: string): ResolvedRun {
   const given: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
   const algorithm = withType(given['algorithm']);
-  assertKnown(algorithm);
   if (algorithm !== undefined && createRecipe(algorithm as RecipeOptions).kind === 'prompt-search') {
     return resolvePromptSearch(given, folder, environmentVariables());
   }
@@ -34,20 +32,6 @@ export function resolveRun(value: unknown, folder: string): ResolvedRun {
 /** A name alone takes the defaults. */
 function withType(algorithm: unknown): unknown {
   return typeof algorithm === 'string' ? { type: algorithm } : algorithm;
-}
-
-function assertKnown(algorithm: unknown): void {
-  const type = typeof algorithm === 'object' && algorithm !== null && 'type' in algorithm ? algorithm.type : undefined;
-  if (typeof type !== 'string') return;
-  const known: readonly string[] = recipeTypes;
-  if (known.includes(type)) return;
-  const nearest = nearestName(type, known);
-  const hint = nearest === null ? '' : `; did you mean "${nearest}"?`;
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `algorithm: there is none of the name "${type}"${hint}`,
-    remedy: `Take one of ${known.join(', ')}.`,
-  });
 }
 
 function assertTrainable(runtime: unknown): void {

@@ -1,6 +1,6 @@
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import { runRollouts } from '@agentlightning/runner';
-import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { SharedSettings } from '../config/shared-settings.ts';
 import type { TrainingListener } from '../training-event.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { TrainingListener } from '../training-event.ts';
  * @returns stops it, giving back what runs
  */
 export function startRunner(options: {
-  readonly config: ResolvedConfig;
+  readonly config: Pick<SharedSettings, 'agent' | 'concurrency' | 'attemptTokens'>;
   readonly store: Store;
   readonly run: Run;
   readonly emit: TrainingListener;

@@ -53,8 +53,8 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
     algorithm: JSON.stringify(options),
     prompts: promptsDigest(config.prompts),
     'runtime.model': config.runtime.model ?? 'the first one',
-    'evaluation.tasks': config.shared.evaluation.tasks,
-    'evaluation.rolloutsPerTask': config.shared.evaluation.rolloutsPerTask,
+    'evaluation.tasks': config.evaluation.tasks,
+    'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'tasks.train': fingerprint(tasks.train),
     'tasks.validation': fingerprint(tasks.validation),
     'tasks.test': fingerprint(tasks.test),
@@ -63,22 +63,19 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
 
 /** What the store keeps of a configuration: all but functions, schemas and keys. */
 function configForTheRecord(config: ResolvedPromptSearch): JsonObject {
-  const { algorithm, prompts, optimizer, runtime, tasks, failedReward, missingReward, shared } = config;
-  const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, sampling, evaluation, seed } = shared;
-  const settings = {
-    name,
-    storeUrl,
-    gatewayUrl,
-    concurrency,
-    rolloutTimeoutMs,
-    maxAttempts,
-    sampling,
-    evaluation,
-    seed,
-  };
+  const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation, failedReward, missingReward } = config;
+  const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, seed } = config.shared;
   return JSON.parse(
     JSON.stringify({
-      ...settings,
+      name,
+      storeUrl,
+      gatewayUrl,
+      concurrency,
+      rolloutTimeoutMs,
+      maxAttempts,
+      sampling,
+      evaluation,
+      seed,
       algorithm,
       prompts,
       failedReward,

@@ -28,8 +28,8 @@ export async function measureOnTest(session: SearchSession, { phase, judged }: M
     occasion: phase,
     promptsDigest: promptsDigest(prompts),
     split: 'test',
-    tasks: tasks.test.slice(0, config.shared.evaluation.tasks).map((input, index) => ({ index, input })),
-    rolloutsPerTask: config.shared.evaluation.rolloutsPerTask,
+    tasks: tasks.test.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),
+    rolloutsPerTask: config.evaluation.rolloutsPerTask,
     resourcesId: await resources.forRollouts(prompts),
     settings: config.shared,
   });

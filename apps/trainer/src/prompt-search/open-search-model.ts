@@ -29,7 +29,8 @@ export interface SearchModelOptions {
 /** Opens the configured model, which nothing trains, and a gateway in front of it. */
 export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
   const { config, store, onOpen } = options;
-  const { attemptTokens, gatewayUrl, sampling, evaluation } = config.shared;
+  const { sampling, evaluation } = config;
+  const { attemptTokens, gatewayUrl } = config.shared;
   const upstream = await openUpstream(options);
   const gateway =
     gatewayUrl === null

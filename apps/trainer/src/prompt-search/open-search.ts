@@ -62,7 +62,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     steps: 0,
     firstStep: 1,
     trainTasks: tasks.train.length,
-    heldOutTasks: Math.min(tasks.test.length, config.shared.evaluation.tasks),
+    heldOutTasks: Math.min(tasks.test.length, config.evaluation.tasks),
     algorithm: config.search.name,
     model: model.name,
     device: config.runtime.type === 'endpoint' ? 'endpoint' : 'cpu',

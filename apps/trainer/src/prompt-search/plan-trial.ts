@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EnqueueRolloutRequest, JsonValue, RolloutMode } from '@agentlightning/core';
-import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { SharedSettings } from '../config/shared-settings.ts';
 
 /** Rollouts that are wanted with one set of prompts. */
 export interface TrialPlan {
@@ -14,7 +14,7 @@ export interface TrialPlan {
   readonly tasks: readonly { readonly index: number; readonly input: JsonValue }[];
   readonly rolloutsPerTask: number;
   readonly resourcesId: string;
-  readonly settings: Pick<ResolvedConfig, 'rolloutTimeoutMs' | 'maxAttempts'>;
+  readonly settings: Pick<SharedSettings, 'rolloutTimeoutMs' | 'maxAttempts'>;
 }
 
 const modes: Readonly<Record<TrialPlan['split'], RolloutMode>> = { train: 'train', validation: 'val', test: 'test' };

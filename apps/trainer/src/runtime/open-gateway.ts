@@ -1,6 +1,6 @@
 import type { InferenceEndpoint, Store } from '@agentlightning/core';
 import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
-import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
 
 /** A gateway that agents can call. */
@@ -54,7 +54,9 @@ export function seededSampling({
   sampling,
   evaluation,
   seed,
-}: Pick<ResolvedConfig, 'sampling' | 'evaluation' | 'seed'>): NonNullable<GatewayOptions['sampling']> {
+}: Pick<ResolvedConfig, 'sampling' | 'seed'> & { readonly evaluation: ResolvedEvaluation }): NonNullable<
+  GatewayOptions['sampling']
+> {
   const measured = { ...evaluation.sampling, seed };
   return { train: { ...sampling, seed }, val: measured, test: measured };
 }

@@ -1,4 +1,5 @@
 import type { AdvantageEstimator, CreditAssignment, ValidationIssue } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';
 import { type GaeOptions, gaeOptionsSchema, isGae } from '../advantage/gae-options.ts';
@@ -7,7 +8,6 @@ import {
   creditAssignmentOptionsSchema,
 } from '../credit-assignment/credit-assignment-options.ts';
 import { hasMethod } from '../has-method.ts';
-import { parseOptions } from '../parse-options.ts';
 import { type SamplerCorrection, samplerCorrectionSchema } from '../sampler-correction.ts';
 import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { type LossOptions, lossIssues, lossNames } from './loss-options.ts';
@@ -68,7 +68,10 @@ const optionsObject = z.strictObject({
   clipLow: coefficient,
   clipHigh: coefficient,
   droBeta: coefficient,
-  dualClip: z.union([z.literal(0), z.number().gt(1)]).exactOptional(),
+  dualClip: z
+    .number()
+    .refine((clip) => clip === 0 || clip > 1, { error: 'must be 0 or more than 1' })
+    .exactOptional(),
   entropyCoefficient: coefficient,
   klCoefficient: coefficient,
   klEstimator: z.enum(['k1', 'k2', 'k3']).exactOptional(),
@@ -76,9 +79,6 @@ const optionsObject = z.strictObject({
   valueCoefficient: coefficient,
   valueClip: coefficient,
 });
-
-/** The names of the options. */
-const optionNames: readonly string[] = Object.keys(optionsObject.shape);
 
 /**
  * Checks options that came from outside, such as a configuration file, and fills in a recipe's own defaults.
@@ -96,7 +96,7 @@ export function parsePolicyGradientOptions(
     for (const { path, message } of contradictions({ ...defaults, ...value }))
       issues.push({ code: 'custom', input: value, path: [path], message });
   });
-  return { ...defaults, ...parseOptions(schema, options, { what: `algorithm ${recipe}`, keys: optionNames }) };
+  return { ...defaults, ...parseSettings(schema, options, { what: `algorithm ${recipe}` }) };
 }
 
 /** Settings that are right each by itself and make no sense together. */

@@ -1,5 +1,5 @@
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { parseOptions } from '../parse-options.ts';
 import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import type { PairOptions } from './preference-pairs.ts';
 
@@ -24,5 +24,5 @@ const optionsObject = z.strictObject({
  */
 export function parsePreferenceOptions(options: unknown): PreferenceOptions {
   const schema: z.ZodType<PreferenceOptions> = optionsObject;
-  return parseOptions(schema, options, { what: 'algorithm dpo', keys: Object.keys(optionsObject.shape) });
+  return parseSettings(schema, options, { what: 'algorithm dpo' });
 }

@@ -1,6 +1,6 @@
 import type { PromptSearchBudget } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { parseOptions } from '../parse-options.ts';
 
 /** How automatic prompt optimisation searches. Everything is optional. */
 export interface ApoOptions {
@@ -54,7 +54,7 @@ const optionsObject = z.strictObject({
  */
 export function parseApoOptions(options: unknown): ApoSettings {
   const schema: z.ZodType<ApoOptions> = optionsObject;
-  const given = parseOptions(schema, options, { what: 'algorithm apo', keys: Object.keys(optionsObject.shape) });
+  const given = parseSettings(schema, options, { what: 'algorithm apo' });
   return {
     rounds: 3,
     beamWidth: 4,

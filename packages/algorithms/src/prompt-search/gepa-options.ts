@@ -1,6 +1,6 @@
 import type { PromptSearchBudget } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { parseOptions } from '../parse-options.ts';
 
 /** How reflective prompt evolution searches. Everything is optional. */
 export interface GepaOptions {
@@ -48,7 +48,7 @@ const optionsObject = z.strictObject({
  */
 export function parseGepaOptions(options: unknown): GepaSettings {
   const schema: z.ZodType<GepaOptions> = optionsObject;
-  const given = parseOptions(schema, options, { what: 'algorithm gepa', keys: Object.keys(optionsObject.shape) });
+  const given = parseSettings(schema, options, { what: 'algorithm gepa' });
   return {
     maxRollouts: 500,
     maxOptimizerCalls: null,

@@ -34,7 +34,7 @@ test('a recipe of one’s own is told whose calls it learns from', () => {
 describe('what is no algorithm is refused', () => {
   const without = (name: keyof Algorithm): unknown => ({ ...silent, [name]: undefined });
   test.each([
-    [undefined, /algorithm: must be an object with name, groupSize and a method `planStep`/],
+    [undefined, /algorithm: .*must be an object with name, groupSize and a method `planStep`/],
     ['grpo', /must be an object .*, not "grpo"/],
     [without('planStep'), /must be an object/],
     [without('name'), /it has no name/],

@@ -1,8 +1,8 @@
 import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { hasMethod } from '../has-method.ts';
-import { parseOptions } from '../parse-options.ts';
 
 /** What an algorithm of your own is told of the run. */
 export interface CustomChoice {
@@ -44,8 +44,7 @@ const optionsSchema: z.ZodType<CustomOptions> = z.strictObject({
  * ```
  */
 export function custom(options: CustomOptions): Algorithm {
-  const keys = ['algorithm', 'models'];
-  const { algorithm: given, ...choice } = parseOptions(optionsSchema, options, { what: 'algorithm custom', keys });
+  const { algorithm: given, ...choice } = parseSettings(optionsSchema, options, { what: 'algorithm custom' });
   if (typeof given !== 'function' && choice.models !== undefined) {
     throw new AgentLightningError({
       code: 'CONFIG',

@@ -1,5 +1,5 @@
+import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { parseOptions } from '../parse-options.ts';
 import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 
 /** How a recipe learns by imitation. Everything is optional; each recipe says which defaults are its own. */
@@ -27,6 +27,5 @@ export function parseSupervisedOptions(
   options: unknown,
 ): SupervisedOptions {
   const schema: z.ZodType<SupervisedOptions> = optionsObject;
-  const keys = Object.keys(optionsObject.shape);
-  return { ...defaults, ...parseOptions(schema, options, { what: `algorithm ${recipe}`, keys }) };
+  return { ...defaults, ...parseSettings(schema, options, { what: `algorithm ${recipe}` }) };
 }

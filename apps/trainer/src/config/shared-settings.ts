@@ -1,0 +1,81 @@
+import path from 'node:path';
+import type { AttemptTokens } from '@agentlightning/core/protocol';
+import type { Agent } from '@agentlightning/runner';
+import { z } from 'zod';
+import { attemptTokensOf } from './attempt-tokens.ts';
+
+/** What trainings and searches for prompts are told alike, with every default filled in and every path absolute. */
+export interface SharedSettings {
+  readonly name: string;
+  readonly agent: Agent<unknown>;
+  readonly taskSchema: z.ZodType | null;
+  readonly storeUrl: string;
+  readonly storeApiKey: string | null;
+  readonly attemptTokens: AttemptTokens | null;
+  readonly gatewayUrl: string | null;
+  readonly concurrency: number;
+  readonly rolloutTimeoutMs: number;
+  readonly maxAttempts: number;
+  readonly dataDir: string;
+  readonly seed: number;
+}
+
+const count = z.int().min(1);
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+
+/** What a configuration says of them, checked; what depends on where it is has no default yet. */
+export interface GivenSharedSettings
+  extends Pick<SharedSettings, 'agent' | 'concurrency' | 'rolloutTimeoutMs' | 'maxAttempts' | 'dataDir' | 'seed'> {
+  readonly name?: string | undefined;
+  readonly taskSchema?: z.ZodType | undefined;
+  readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
+  readonly tokenSecret?: string | undefined;
+  readonly gatewayUrl?: string | undefined;
+}
+
+/** What is checked of them, for the schema of a configuration. */
+export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.ZodType<GivenSharedSettings[TName]> } = {
+  name: z.string().min(1).optional(),
+  agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
+  taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
+  store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
+  tokenSecret: z.string().optional(),
+  gatewayUrl: z.url().optional(),
+  concurrency: count.max(4096).default(32),
+  rolloutTimeoutMs: count.default(60_000),
+  maxAttempts: count.default(1),
+  dataDir: z.string().min(1).default('.agl'),
+  seed: z.int().min(0).max(0xffffffff).default(0),
+};
+
+/**
+ * Fills in what depends on where the configuration is.
+ *
+ * @param given - what a schema with {@link sharedShape} let through
+ * @param folder - the folder that relative paths start from
+ */
+export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
+  const { name, agent, taskSchema, store, tokenSecret, gatewayUrl } = given;
+  const { concurrency, rolloutTimeoutMs, maxAttempts, seed } = given;
+  const dataDir = path.resolve(folder, given.dataDir);
+  return {
+    name: name ?? path.basename(folder),
+    agent,
+    taskSchema: taskSchema ?? null,
+    storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),
+    storeApiKey: store?.apiKey ?? null,
+    attemptTokens: attemptTokensOf(tokenSecret),
+    gatewayUrl: gatewayUrl ?? null,
+    concurrency,
+    rolloutTimeoutMs,
+    maxAttempts,
+    dataDir,
+    seed,
+  };
+}
+
+function storeAddress(url: string, folder: string): string {
+  const file = /^sqlite:(?!:memory:)(.+)$/.exec(url)?.[1];
+  return file === undefined ? url : `sqlite:${path.resolve(folder, file)}`;
+}

@@ -1,0 +1,2 @@
+export { didYouMean } from './nearest-name.ts';
+export { parseSettings, type SettingsDescription } from './parse-settings.ts';

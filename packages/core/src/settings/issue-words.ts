@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+
+/** What zod's issues are in our words: what the value must be. A schema that says so itself is heard first. */
+export function issueWords(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kinds[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return `must ${boundWords(issue, Number(issue.minimum), issue.inclusive === false ? 'more than' : 'at least')}`;
+    case 'too_big':
+      return `must ${boundWords(issue, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most')}`;
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return issue.format === 'url' ? 'must be a URL, such as http://localhost:8000/v1' : undefined;
+    case 'invalid_value':
+      return `must be ${choiceWords(issue.values)}`;
+    case 'invalid_union':
+      return unionWords(issue);
+    default:
+      return undefined;
+  }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+};
+
+function boundWords({ origin }: { readonly origin?: string }, bound: number, relation: string): string {
+  if (origin === 'string')
+    return bound === 1 && relation === 'at least' ? 'not be empty' : `have ${relation} ${bound} characters`;
+  if (origin === 'array' || origin === 'set') return `have ${relation} ${bound} ${bound === 1 ? 'entry' : 'entries'}`;
+  return `be ${relation} ${bound}`;
+}
+
+function choiceWords(values: readonly unknown[]): string {
+  const texts = values.map((value) => (typeof value === 'string' ? `"${value}"` : String(value)));
+  return texts.length === 1 ? `${texts[0]}` : `one of ${texts.join(', ')}`;
+}
+
+/** Either what its forms are told apart by, or what each of them says. */
+function unionWords({
+  options,
+  errors = [],
+}: {
+  readonly options?: unknown;
+  readonly errors?: readonly (readonly z.core.$ZodIssue[])[];
+}): string | undefined {
+  if (Array.isArray(options)) return `must be ${choiceWords(options)}`;
+  const forms = errors.map((issues) => issues.find(({ path }) => path.length === 0)?.message);
+  const words = forms.filter((form) => form?.startsWith('must ') === true);
+  return words.length > 0 && words.length === forms.length ? [...new Set(words)].join(' or ') : undefined;
+}
