@@ -46,7 +46,7 @@ test('an unknown key of the configuration is named with the nearest one', async 
   writeFileSync(path.join(folder, 'agl.config.ts'), 'export default { agent: () => 1, taskz: {} };');
   const { code, stderr } = await fail('train');
   expect(code).toBe(2);
-  expect(stderr).toMatch(/unknown key "taskz"; did you mean "tasks"/);
+  expect(stderr).toMatch(/there is no option "taskz"; did you mean "tasks"/);
 });
 
 test('a bad line of a task file is named by file and line', async () => {
