@@ -61,6 +61,22 @@ test('does without another thread where it cannot run', async () => {
   expect(open.count()).toBe(10);
 });
 
+test('closes well while its thread fails to start', async () => {
+  await using open = await openLogged();
+  const program = pathToFileURL('/nowhere/sqlite-checkpoint-worker.js');
+  const checkpointer = new SqliteCheckpointer({
+    path: open.path,
+    synchronous: 'NORMAL',
+    pagesPerCheckpoint: 1,
+    program,
+  });
+  open.insert(10);
+  checkpointer.committed(10_000);
+  // In the same turn: the thread has not failed yet.
+  await expect(checkpointer.close()).resolves.toBeUndefined();
+  expect(open.count()).toBe(10);
+});
+
 /** A database with a log that nobody moves into its file. */
 async function openLogged() {
   const folder = await temporaryFolder();

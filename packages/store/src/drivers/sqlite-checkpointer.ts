@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 /** What the thread works with. */
@@ -91,12 +90,13 @@ export class SqliteCheckpointer {
     return isAllMoved;
   }
 
-  /** Ends the thread, when it has done what it is at. */
+  /** Ends the thread, when it has done what it is at; one that could not start has ended by itself. */
   async close(): Promise<void> {
     this.#isUsable = false;
     const worker = this.#worker;
     if (worker === null) return;
-    const ended = once(worker, 'exit');
+    // Not by `once` of node:events, which rejects when the thread fails: one that is gone has ended, however it did.
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     worker.ref();
     worker.postMessage('close' satisfies CheckpointRequest);
     await ended;
