@@ -25,10 +25,20 @@ function messageLine(message: JsonValue): string {
     const called = asObject(asObject(call)?.['function'] ?? null);
     return `→ ${String(called?.['name'] ?? '?')}(${String(called?.['arguments'] ?? '')})`;
   });
-  const content = fields['content'];
-  const text =
-    typeof content === 'string' ? content : content === null || content === undefined ? '' : JSON.stringify(content);
-  return `${role} ${[text, ...calls].filter((part) => part !== '').join(' ')}`.trimEnd();
+  return `${role} ${[contentText(fields['content']), ...calls].filter((part) => part !== '').join(' ')}`.trimEnd();
+}
+
+/** What is said: text as it is, also in parts as LangChain writes a system message; of anything else only what it is. */
+function contentText(content: JsonValue | undefined): string {
+  if (Array.isArray(content)) return content.map(partText).join('\n');
+  return content === null || content === undefined ? '' : String(content);
+}
+
+function partText(part: JsonValue): string {
+  const fields = asObject(part);
+  if (fields === null) return String(part);
+  const text = fields['text'] ?? fields['refusal'];
+  return typeof text === 'string' ? text : `[${String(fields['type'] ?? 'something')}]`;
 }
 
 function asObject(value: JsonValue | undefined): JsonObject | null {
