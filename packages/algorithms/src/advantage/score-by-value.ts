@@ -7,11 +7,11 @@ import type { ScoredTrajectories } from './score-trajectories.ts';
 import { type TokenStatistics, tokenStatistics } from './token-statistics.ts';
 import { whiteningEpsilon } from './whiten-by-tokens.ts';
 
-/** Trajectories with an advantage for each token. */
+/** The trajectories of a step with their advantages, and with what was found of single tokens on the way. */
 export interface ValuedTrajectories extends ScoredTrajectories {
-  /** Of each row: advantages, the returns for the value head to learn, and what it said. */
+  /** By row; with a value head: advantages, the returns for it to learn, and what it said. */
   readonly columns: ReadonlyMap<TrajectoryRow, RowColumns>;
-  /** `value/mean`, `value/target_mean`, `value/explained_variance`, and `advantage/std` before whitening, over tokens. */
+  /** With a value head: `value/mean`, `value/target_mean`, `value/explained_variance`, and `advantage/std` before whitening. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 

@@ -1,36 +1,21 @@
-import type {
-  AdvantageEstimator,
-  CreditAssignment,
-  ScoringPolicy,
-  Trajectory,
-  TrajectoryRow,
-} from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment, ScoringPolicy, Trajectory } from '@agentlightning/core';
 import { advantageEstimator } from '../advantage/advantage-options.ts';
 import { type GaeOptions, isGae } from '../advantage/gae-options.ts';
-import { scoreByValue } from '../advantage/score-by-value.ts';
-import { type ScoredTrajectories, scoreTrajectories } from '../advantage/score-trajectories.ts';
+import { scoreByValue, type ValuedTrajectories } from '../advantage/score-by-value.ts';
+import { scoreTrajectories } from '../advantage/score-trajectories.ts';
 import { creditAssignment } from '../credit-assignment/credit-assignment-options.ts';
 import type { KlPenalty } from '../kl-estimate.ts';
-import type { RowColumns } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import { klPenaltyOf } from './kl-penalty.ts';
 import { overlongPenaltyOf } from './overlong-penalty.ts';
 import { penalisedCredit } from './penalised-credit.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
-/** What a judge says of a step's trajectories. */
-export interface Judgement extends ScoredTrajectories {
-  /** What it found of single tokens, by row. */
-  readonly columns: ReadonlyMap<TrajectoryRow, RowColumns>;
-  /** What it found besides, for the record. */
-  readonly metrics: Readonly<Record<string, number>>;
-}
-
 /** Tells how much better than expected each turn was. */
 export interface Judge {
   /** Whom it must ask first. */
   readonly asks: readonly ScoringPolicy[];
-  judge(trajectories: readonly Trajectory[], scores: ScoresByRow): Judgement;
+  judge(trajectories: readonly Trajectory[], scores: ScoresByRow): ValuedTrajectories;
 }
 
 /** Where the KL term is: its coefficient in the loss, or the term in the reward. */

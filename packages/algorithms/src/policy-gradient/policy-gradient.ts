@@ -8,6 +8,7 @@ import type {
   TrajectoryRow,
 } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
+import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
@@ -15,7 +16,7 @@ import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { mergedColumns, type RowColumns } from '../training-batch/training-datum.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
-import { type Judge, type Judgement, judgeOf, klOf } from './judge.ts';
+import { type Judge, judgeOf, klOf } from './judge.ts';
 import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
 import { leaveOutStale } from './leave-out-stale.ts';
 import { lossSpec } from './loss-options.ts';
@@ -111,7 +112,7 @@ class PolicyGradientPlan {
   }
 
   /** What the judge found of single tokens, and what is to be corrected of them. */
-  #columns({ columns }: Judgement, scores: ScoresByRow): (row: TrajectoryRow) => RowColumns {
+  #columns({ columns }: ValuedTrajectories, scores: ScoresByRow): (row: TrajectoryRow) => RowColumns {
     const { samplerCorrection } = this.#settings;
     if (samplerCorrection === undefined) return (row) => columns.get(row) ?? {};
     const corrected = correctedColumns(scores, samplerCorrection);
