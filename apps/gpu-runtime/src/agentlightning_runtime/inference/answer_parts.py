@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from agentlightning_runtime.inference.loop_waker import waker_of_this_loop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,13 +53,21 @@ def finite(logprob: float) -> float:
 
 
 class Progress:
-    """Wakes an event loop when the sampling thread has more."""
+    """Wakes an event loop when the sampling thread has more.
 
-    def __init__(self, generations: Sequence[Generation]) -> None:
-        self._loop = asyncio.get_running_loop()
+    Args:
+        generations: what is waited for.
+        only_ends: not for every token, but only when a response is over.
+    """
+
+    def __init__(self, generations: Sequence[Generation], *, only_ends: bool = False) -> None:
+        self._waker = waker_of_this_loop()
         self._more = asyncio.Event()
         for generation in generations:
-            generation.on_progress = self._wake
+            if only_ends:
+                generation.on_end = self._wake
+            else:
+                generation.on_progress = self._wake
 
     async def wait(self) -> None:
         """Returns when something came since the last call."""
@@ -66,9 +75,7 @@ class Progress:
         self._more.clear()
 
     def _wake(self) -> None:
-        # The loop may have closed since: then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._more.set)
+        self._waker.wake(self._more)
 
 
 async def whole(generations: Sequence[Generation]) -> None:
@@ -77,7 +84,7 @@ async def whole(generations: Sequence[Generation]) -> None:
     Raises:
         ApiError: the first that a response ended with.
     """
-    progress = Progress(generations)
+    progress = Progress(generations, only_ends=True)
     while not all(generation.is_over for generation in generations):
         await progress.wait()
     raise_failures(generations)

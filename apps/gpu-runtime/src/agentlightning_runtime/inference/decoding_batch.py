@@ -16,6 +16,10 @@ from agentlightning_runtime.inference.served_weights import ServedWeights
 _PREFILL_TOKENS = 16_384
 """Most tokens, padding included, of prompts that are read at a time."""
 
+_WORTH_MOVING = 0.75
+"""Rows that have ended, and columns that nobody has any more, stay until this share of what there is would be left:
+to leave them out moves all keys and values, which takes as long as some steps."""
+
 
 class DecodingBatch:
     """A running batch: responses join after their prompt was read, and leave with their last token.
@@ -37,12 +41,12 @@ class DecodingBatch:
     @property
     def size(self) -> int:
         """How many responses are running."""
-        return len(self._rows)
+        return len(self.generations)
 
     @property
     def generations(self) -> list[Generation]:
         """The responses that are running."""
-        return list(self._rows)
+        return [row for row in self._rows if not row.is_over]
 
     def join(self, newcomers: list[Generation]) -> None:
         """Reads prompts, draws the first token of each response, and takes them into the batch.
@@ -67,7 +71,10 @@ class DecodingBatch:
         tokens = torch.tensor([[row.choices[-1].token] for row in self._rows], device=self._device)
         lengths = [self._length(row) for row in self._rows]
         logits = self._forward(tokens, lengths, self._cache)
-        self._choose(logits, self._rows)
+        running = [index for index, row in enumerate(self._rows) if not row.is_over]
+        if len(running) < len(self._rows):
+            logits = logits[torch.tensor(running, device=self._device)]
+        self._choose(logits, [self._rows[index] for index in running])
         self._drop_ended()
 
     def _prefill(self, prompts: list[tuple[int, ...]], generations: list[Generation]) -> None:
@@ -87,7 +94,9 @@ class DecodingBatch:
         staying = [index for index, generation in enumerate(generations) if not generation.is_over]
         if not staying:
             return
-        cache.select([rows[index] for index in staying], 0)
+        kept = [rows[index] for index in staying]
+        if kept != list(range(len(prompts))):
+            cache.select(kept, 0)
         self._take_in([generations[index] for index in staying], cache)
 
     def _take_in(self, generations: list[Generation], cache: BatchCache) -> None:
@@ -127,15 +136,16 @@ class DecodingBatch:
         for row in self._rows:
             row.fail_if_cancelled()
         staying = [index for index, row in enumerate(self._rows) if not row.is_over]
-        if len(staying) == len(self._rows):
-            return
-        self._rows = [self._rows[index] for index in staying]
-        if not self._rows or self._cache is None:
-            self._cache = None
+        if not staying or self._cache is None:
+            self._rows, self._cache = [], None
             return
         # The last token was drawn, but not read yet: the cache is one column shorter than the sequence.
-        longest = max(self._length(row) for row in self._rows) - 1
-        self._cache.select(staying, self._cache.get_seq_length() - longest)
+        longest = max(self._length(self._rows[index]) for index in staying) - 1
+        columns = self._cache.get_seq_length()
+        if len(staying) > _WORTH_MOVING * len(self._rows) and longest > _WORTH_MOVING * columns:
+            return
+        self._rows = [self._rows[index] for index in staying]
+        self._cache.select(staying, columns - longest)
 
     @staticmethod
     def _length(row: Generation) -> int:

@@ -42,6 +42,7 @@ class Generation:
 
     Attributes:
         on_progress: called by the sampling thread after every token and at the end; it must not block.
+        on_end: called by the sampling thread at the end alone; it must not block.
         choices: every sampled token with its log-probability, the closing one included.
         stop: the stop text that ended it, if one did; it is still in the tokens.
     """
@@ -49,6 +50,7 @@ class Generation:
     request: GenerationRequest
     weights: ServedWeights
     on_progress: Callable[[], None] | None = None
+    on_end: Callable[[], None] | None = None
     choices: list[TokenChoice] = field(default_factory=list)
     cached_tokens: int = 0
     finish_reason: FinishReason | None = None
@@ -118,3 +120,5 @@ class Generation:
     def _announce(self) -> None:
         if self.on_progress is not None:
             self.on_progress()
+        if self.on_end is not None and self.is_over:
+            self.on_end()

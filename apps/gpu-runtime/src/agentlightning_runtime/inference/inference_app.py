@@ -7,8 +7,8 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -35,7 +35,15 @@ _log = logging.getLogger(__name__)
 POLICY_VERSION_HEADER = "x-agl-policy-version"
 """The header that tells which policy version answered."""
 
+_T = TypeVar("_T")
+
 _Answer = ChatAnswer | CompletionAnswer
+
+_SHORT_BODY_BYTES = 8 * 1024
+"""A request of this size is read faster than it is handed to another thread; a longer one holds up others."""
+
+_SHORT_ANSWER_TOKENS = 512
+"""The same of an answer, alternatives of its tokens counted."""
 
 
 class InferenceApp:
@@ -79,10 +87,14 @@ class InferenceApp:
         return JSONResponse({"object": "list", "data": data})
 
     async def _chat(self, request: Request) -> Response:
-        asked = ChatRequest.read(await body_of(request))
+        body = await body_of(request)
+        asked = ChatRequest.read(body)
         model = self._model(asked.model)
         tools = asked.offered_tools()
-        prompt = await asyncio.to_thread(model.chat_prompt, asked.conversation(), tools, asked.chat_template_kwargs)
+        prompt = await _done(
+            lambda: model.chat_prompt(asked.conversation(), tools, asked.chat_template_kwargs),
+            is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
+        )
         requests = model.generation_requests(
             asked, prompt, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs or 0
         )
@@ -92,9 +104,13 @@ class InferenceApp:
         return await self._answered(request, answer, is_streamed=asked.stream is True)
 
     async def _complete(self, request: Request) -> Response:
-        asked = CompletionRequest.read(await body_of(request))
+        body = await body_of(request)
+        asked = CompletionRequest.read(body)
         model = self._model(asked.model)
-        prompt = await asyncio.to_thread(model.plain_prompt, asked.single_prompt())
+        prompt = await _done(
+            lambda: model.plain_prompt(asked.single_prompt()),
+            is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
+        )
         requests = model.generation_requests(
             # OpenAI's default of this API.
             asked,
@@ -112,17 +128,13 @@ class InferenceApp:
             headers["cache-control"] = "no-cache"
             return StreamingResponse(_events(answer), media_type="text/event-stream", headers=headers)
         gone = asyncio.create_task(hang_up(request))
-        waiting = asyncio.create_task(whole(answer.generations))
+        gone.add_done_callback(lambda _: _cancel(answer.generations))
         try:
-            await asyncio.wait({gone, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done():
-                return Response(status_code=499)
-            await waiting
+            # Who hangs up has the responses end with an error, which then nobody reads.
+            await whole(answer.generations)
         finally:
             gone.cancel()
-            waiting.cancel()
-            _cancel(answer.generations)
-        return JSONResponse(await asyncio.to_thread(answer.body), headers=headers)
+        return JSONResponse(await _done(answer.body, is_short=_is_short(answer.generations)), headers=headers)
 
     def _model(self, name: str) -> TextModel:
         model = self._models.get(name)
@@ -147,9 +159,18 @@ async def _events(answer: _Answer) -> AsyncIterator[str]:
         _cancel(answer.generations)
 
 
-def _cancel(generations: Any) -> None:
-    each: list[Generation] = list(generations)
-    for generation in each:
+def _is_short(generations: Sequence[Generation]) -> bool:
+    entries = sum(len(each.choices) * (1 + each.request.rule.top_logprobs) for each in generations)
+    return entries <= _SHORT_ANSWER_TOKENS
+
+
+async def _done(work: Callable[[], _T], *, is_short: bool) -> _T:
+    """What work gives: done at once when it is short, else by another thread."""
+    return work() if is_short else await asyncio.to_thread(work)
+
+
+def _cancel(generations: Sequence[Generation]) -> None:
+    for generation in generations:
         if not generation.is_over:
             generation.cancel("The client hung up")
 

@@ -60,8 +60,8 @@ class BatchLayer(CacheLayerMixin):
     def select(self, rows: Tensor, first_column: int) -> None:
         """Keeps these rows, and the columns from this one on. A row may be kept several times."""
         keys, values = self._buffers()
-        self.keys = keys[rows, :, first_column:].contiguous()
-        self.values = values[rows, :, first_column:].contiguous()
+        self.keys = keys[:, :, first_column:].index_select(0, rows)
+        self.values = values[:, :, first_column:].index_select(0, rows)
         self._length -= first_column
 
     def join(self, other: BatchLayer) -> None:
@@ -88,8 +88,11 @@ class BatchCache(Cache):
 
     def select(self, rows: list[int], first_column: int) -> None:
         """Keeps these rows, and the columns from this one on."""
+        places: dict[torch.device, Tensor] = {}
         for layer in self._used():
-            layer.select(torch.tensor(rows, dtype=torch.long, device=layer.device), first_column)
+            if layer.device not in places:
+                places[layer.device] = torch.tensor(rows, dtype=torch.long, device=layer.device)
+            layer.select(places[layer.device], first_column)
 
     def join(self, other: BatchCache) -> None:
         """Takes the rows of another cache in behind its own."""

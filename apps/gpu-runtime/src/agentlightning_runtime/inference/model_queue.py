@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -12,10 +13,16 @@ import torch
 from agentlightning_runtime.inference.api_error import ApiError, failed, out_of_memory
 from agentlightning_runtime.inference.decoding_batch import DecodingBatch
 from agentlightning_runtime.inference.generation import Generation
+from agentlightning_runtime.inference.loop_waker import gathered_wakes
 from agentlightning_runtime.inference.model_shape import ModelShape
 from agentlightning_runtime.inference.served_weights import ServedWeights
 
 _log = logging.getLogger(__name__)
+
+_SETTLED_AFTER_S = 0.001
+_LONGEST_WAIT_S = 0.005
+"""Requests come in swarms. While they do, they wait for each other this long at most: prompts that are read together
+take little more time than one, and every reading holds up those that are being answered."""
 
 
 class ModelQueue:
@@ -29,6 +36,26 @@ class ModelQueue:
         self._active: list[Generation] = []
         self._batches: list[tuple[ServedWeights, DecodingBatch]] = []
         self._max_running = max_running
+        self._first_came_s = 0.0
+        self._last_came_s = 0.0
+
+    def add(self, generations: list[Generation]) -> None:
+        """Takes in responses that are asked for."""
+        now = time.monotonic()
+        if not self.waiting:
+            self._first_came_s = now
+        self._last_came_s = now
+        self.waiting.extend(generations)
+
+    def idle_s(self) -> float:
+        """How long there is nothing to do yet, in seconds."""
+        return 0.0 if self._active else self._unsettled_s()
+
+    def _unsettled_s(self) -> float:
+        if not self.waiting:
+            return 0.0
+        settled = min(self._last_came_s + _SETTLED_AFTER_S, self._first_came_s + _LONGEST_WAIT_S)
+        return settled - time.monotonic()
 
     @property
     def in_flight(self) -> int:
@@ -42,6 +69,10 @@ class ModelQueue:
 
     def turn(self, lock: threading.Condition) -> None:
         """Takes in what waits, and draws a token for every response. On the sampler's thread, without the lock."""
+        with gathered_wakes():
+            self._turn(lock)
+
+    def _turn(self, lock: threading.Condition) -> None:
         with lock:
             newcomers = self._admit()
         by_weights: dict[int, list[Generation]] = {}
@@ -60,6 +91,8 @@ class ModelQueue:
             lock.notify_all()
 
     def _admit(self) -> list[Generation]:
+        if self._unsettled_s() > 0:
+            return []
         newcomers: list[Generation] = []
         staying: deque[Generation] = deque()
         while self.waiting:

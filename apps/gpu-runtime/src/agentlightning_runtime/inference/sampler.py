@@ -114,7 +114,7 @@ class Sampler:
             if waiting > 0 and waiting + len(requests) > self._limits.max_waiting:
                 raise queue_full(waiting)
             generations = [Generation(request, model.weights) for request in requests]
-            model.waiting.extend(generations)
+            model.add(generations)
             self._lock.notify_all()
             return generations
 
@@ -145,6 +145,10 @@ class Sampler:
             self._leaving = [model for model in self._leaving if model.in_flight > 0]
             if self._is_closed and not busy:
                 return False
+            idle_s = min(model.idle_s() for model in busy)
+            if idle_s > 0:
+                self._lock.wait(idle_s)
+                return True
         for model in busy:
             model.turn(self._lock)
         return True

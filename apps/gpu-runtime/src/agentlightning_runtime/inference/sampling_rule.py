@@ -52,14 +52,15 @@ def choose_tokens(logits: Tensor, rules: list[SamplingRule], uniforms: list[floa
         if rule.temperature > 0 and (rule.top_p < 1 or rule.top_k > 0):
             logprobs[row] = _nucleus(logprobs[row], rule)
     tokens = _draw(logprobs, uniforms)
-    greedy = torch.tensor([rule.temperature == 0 for rule in rules], device=logits.device)
-    if bool(greedy.any()):
+    if any(rule.temperature == 0 for rule in rules):
+        greedy = torch.tensor([rule.temperature == 0 for rule in rules], device=logits.device)
         tokens = torch.where(greedy, logprobs.argmax(dim=-1), tokens)
     chosen = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
-    tops = [_likeliest(logprobs[row], rule.top_logprobs) for row, rule in enumerate(rules)]
+    # One wait for the device instead of two; float64 holds token ids exactly.
+    drawn: list[list[float]] = torch.stack((tokens.double(), chosen.double()), dim=1).tolist()
     return [
-        TokenChoice(token, logprob, top)
-        for token, logprob, top in zip(tokens.tolist(), chosen.tolist(), tops, strict=True)
+        TokenChoice(int(token), logprob, _likeliest(logprobs[row], rule.top_logprobs) if rule.top_logprobs else ())
+        for row, (rule, (token, logprob)) in enumerate(zip(rules, drawn, strict=True))
     ]
 
 
@@ -88,8 +89,6 @@ def _nucleus(logprobs: Tensor, rule: SamplingRule) -> Tensor:
 
 
 def _likeliest(logprobs: Tensor, count: int) -> tuple[tuple[int, float], ...]:
-    if count == 0:
-        return ()
     values, tokens = logprobs.topk(min(count, logprobs.shape[0]))
     pairs = zip(tokens.tolist(), values.tolist(), strict=True)
     return tuple((token, value) for token, value in pairs if value > float("-inf"))

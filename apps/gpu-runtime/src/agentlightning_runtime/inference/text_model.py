@@ -45,6 +45,11 @@ class TextModel:
         self.end_tokens: frozenset[int] = frozenset(ends)
 
     @property
+    def is_encoding(self) -> bool:
+        """Whether a prompt is being turned into tokens, so that the next one has to wait."""
+        return self._encoding.locked()
+
+    @property
     def tool_format(self) -> ToolFormat:
         """How the model writes tool calls."""
         return format_of("" if self._template is None else self._template.source)

@@ -1,0 +1,70 @@
+"""Wakes those who wait on an event loop from another thread.
+
+Calling a loop is a system call, during which the calling thread loses the interpreter to the loop that it woke. A
+sampling step has news for many who wait: it calls once, when it is through with all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Generator
+from weakref import WeakKeyDictionary
+
+
+class LoopWaker:
+    """Sets events of one event loop from any thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._due: deque[asyncio.Event] = deque()
+
+    def wake(self, event: asyncio.Event) -> None:
+        """Sets an event soon; within `gathered_wakes` at its end."""
+        self._due.append(event)
+        if _GATHERING.wakers is None:
+            self.call()
+        else:
+            _GATHERING.wakers.add(self)
+
+    def call(self) -> None:
+        """Has the loop set what is due. When it has closed nothing happens: then nobody waits."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._set_all)
+
+    def _set_all(self) -> None:
+        while self._due:
+            self._due.popleft().set()
+
+
+class _Gathering(threading.local):
+    wakers: set[LoopWaker] | None = None
+
+
+_GATHERING = _Gathering()
+
+
+@contextlib.contextmanager
+def gathered_wakes() -> Generator[None]:
+    """Within it, this thread's wakes are put off; at its end each loop is called once."""
+    wakers = _GATHERING.wakers = set()
+    try:
+        yield
+    finally:
+        _GATHERING.wakers = None
+        for waker in wakers:
+            waker.call()
+
+
+_WAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopWaker] = WeakKeyDictionary()
+
+
+def waker_of_this_loop() -> LoopWaker:
+    """The one of the running event loop."""
+    loop = asyncio.get_running_loop()
+    waker = _WAKERS.get(loop)
+    if waker is None:
+        waker = _WAKERS[loop] = LoopWaker(loop)
+    return waker
