@@ -7,31 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.engine.a_batch import a_loss, no_progress
+from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch, Datum, TrainedSpan
+from agentlightning_runtime.engine.batch import AdamParameters, Batch, Datum
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import create_engine
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
+
+    from agentlightning_runtime.engine.batch import Datum
 
 _TEMPERATURES = (0.5, 1.0, 1.6)
-
-
-def _datum(answer: Any, choice: Any, temperature: float) -> Datum:
-    prompt, response = answer.prompt_token_ids, choice.token_ids
-    logprobs = [entry.logprob for entry in choice.logprobs.content]
-    ones = np.ones(len(response), dtype=np.float32)
-    return Datum(
-        token_ids=np.array([*prompt, *response], dtype=np.int32),
-        trained=[TrainedSpan(len(prompt), len(prompt) + len(response))],
-        sampling_logprobs=np.array(logprobs, dtype=np.float32),
-        advantages=ones * (1 if choice.index % 2 == 0 else -1),
-        weights=np.full_like(ones, 0.01),
-        temperature=temperature,
-    )
 
 
 @pytest.mark.parametrize("source", ["random:llama-tiny", "random:qwen2-tiny"])
@@ -50,7 +38,7 @@ def test_sampler_and_trainer_agree_before_and_after_steps(
             for temperature in _TEMPERATURES:
                 answer = ask_model(endpoint.base_url, temperature=temperature, n=4, seed=version, max_tokens=24)
                 assert answer.policy_version == version
-                data.extend(_datum(answer, choice, temperature) for choice in answer.choices)
+                data.extend(sampled_datum(answer, choice, temperature) for choice in answer.choices)
             found = model.forward(Batch(data), use_reference=False, progress=no_progress).logprobs
             for mine, datum in zip(found, data, strict=True):
                 np.testing.assert_allclose(mine, datum.sampling_logprobs, rtol=0, atol=1e-4)

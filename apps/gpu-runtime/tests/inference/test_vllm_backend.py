@@ -1,7 +1,8 @@
-"""vLLM behind the same interface; the server is scripted, no real one was at hand."""
+"""vLLM behind the same interface, with a scripted server; `test_real_vllm.py` asks a real one."""
 
 from __future__ import annotations
 
+import json
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from tests.engine.a_batch import a_batch, a_loss, no_progress
 from tests.inference.scripted_vllm import ScriptedVllm
 
 from agentlightning_runtime.engine.batch import AdamParameters, Batch
+from agentlightning_runtime.engine.errors import EngineError
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm_process import VllmModel, vllm_command
+from agentlightning_runtime.inference.vllm_process import VllmModel, VllmProcess, vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -172,3 +174,16 @@ def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> N
     assert "--max-model-len 4096" in line
     assert extra == {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
     assert vllm_command(VllmModel("m", 0, None, "hermes"), 1)[1] == {"VLLM_SERVER_DEV_MODE": "1"}
+
+
+def test_the_users_arguments_replace_ours() -> None:
+    command, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, ["--gpu-memory-utilization", "0.8"])
+    assert command.count("--gpu-memory-utilization") == 1
+    assert command[-1] == "0.8"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU reads a tied head anew")
+def test_a_tied_head_is_refused_where_vllm_would_keep_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"tie_word_embeddings": True}))
+    with pytest.raises(EngineError, match="does not read the output head anew"):
+        VllmProcess(VllmModel(str(tmp_path), 0, None, "hermes"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from agentlightning_runtime.cli.usage_error import UsageError
@@ -66,13 +67,14 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tls-client-authority", type=Path, metavar="FILE", help="clients need a certificate signed by this one, PEM"
     )
-    group.add_argument(
-        "--result-ttl-ms",
-        type=_positive,
-        default=ServiceLimits().result_ttl_ms,
-        metavar="N",
-        help="how long results of operations are kept, in milliseconds [%(default)s]",
-    )
+    limits = ServiceLimits()
+    for flag, default, what in (
+        ("--result-ttl-ms", limits.result_ttl_ms, "how long results of operations are kept"),
+        ("--session-ttl-ms", limits.session_ttl_ms, "after how long of silence a client's session lapses"),
+        ("--abandoned-model-ttl-ms", limits.abandoned_model_ttl_ms, "how long models without a session are kept"),
+    ):
+        help_text = f"{what}, in milliseconds [%(default)s]"
+        group.add_argument(flag, type=_positive, default=default, metavar="N", help=help_text)
     group = parser.add_argument_group("sampling over HTTP")
     group.add_argument("--inference-host", default="127.0.0.1", help="address to listen on [%(default)s]")
     group.add_argument(
@@ -92,6 +94,13 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "builtin", "vllm"),
         default="auto",
         help="what samples; auto is vLLM on a GPU where it is installed [%(default)s]",
+    )
+    group.add_argument(
+        "--vllm-arguments",
+        type=shlex.split,
+        default=[],
+        metavar="'...'",
+        help="further arguments for vLLM's server, written with =: --vllm-arguments='--gpu-memory-utilization 0.3'",
     )
 
 
@@ -114,6 +123,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_public_url=flags.inference_url,
         inference_api_key=inference_key(flags),
         inference_engine=flags.inference_engine,
+        vllm_arguments=tuple(flags.vllm_arguments),
     )
 
 
@@ -128,7 +138,11 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
         port=flags.port,
         api_key=_key(flags.api_key_file, KEY_VARIABLE),
         tls=_tls(flags),
-        limits=ServiceLimits(result_ttl_ms=flags.result_ttl_ms),
+        limits=ServiceLimits(
+            result_ttl_ms=flags.result_ttl_ms,
+            session_ttl_ms=flags.session_ttl_ms,
+            abandoned_model_ttl_ms=flags.abandoned_model_ttl_ms,
+        ),
     )
 
 

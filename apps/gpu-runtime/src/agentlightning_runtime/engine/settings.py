@@ -27,6 +27,7 @@ class EngineSettings:
         inference_public_url: What clients are told instead of where it listens, such as `https://gpu.example/v1`.
         inference_api_key: Key that callers of the endpoint must send; empty: none.
         inference_engine: What samples; `auto` is vLLM on a GPU where it is installed, else this package's own sampler.
+        vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
     """
 
     base_models: Mapping[str, str]
@@ -41,6 +42,7 @@ class EngineSettings:
     inference_public_url: str = ""
     inference_api_key: str = ""
     inference_engine: Literal["auto", "builtin", "vllm"] = "auto"
+    vllm_arguments: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,9 +10,11 @@ import torch
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm_process import has_vllm
+from agentlightning_runtime.inference.vllm_process import VllmProcess, has_vllm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentlightning_runtime.engine.settings import EngineSettings
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
@@ -30,11 +33,13 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
     )
 
 
-def _kind_of(settings: EngineSettings) -> type[BuiltinBackend | VllmBackend]:
+def _kind_of(settings: EngineSettings) -> Callable[..., BuiltinBackend | VllmBackend]:
     if settings.inference_engine == "vllm" and not has_vllm():
         message = "vLLM is to sample, and is not installed"
         remedy = "Install agentlightning-runtime[vllm], or start with --inference-engine builtin"
         raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
     wants_gpu = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
     is_fit = has_vllm() and wants_gpu and settings.inference_engine == "auto"
-    return VllmBackend if settings.inference_engine == "vllm" or is_fit else BuiltinBackend
+    if settings.inference_engine == "vllm" or is_fit:
+        return partial(VllmBackend, start=partial(VllmProcess, arguments=settings.vllm_arguments))
+    return BuiltinBackend

@@ -1,7 +1,4 @@
-"""Serves with vLLM: for GPUs. The built-in sampler does the same where vLLM is not installed.
-
-It was tried against a scripted server that refuses what vLLM refuses, never yet against vLLM itself.
-"""
+"""Serves with vLLM: for GPUs. The built-in sampler does the same where vLLM is not installed."""
 
 from __future__ import annotations
 

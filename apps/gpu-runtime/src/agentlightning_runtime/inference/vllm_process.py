@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -9,9 +10,11 @@ import sys
 import time
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import httpx
+import torch
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 _START_TIMEOUT_S = 900
 """Loading a large model and capturing its graphs takes minutes."""
+_SHARE_OF_MEMORY = 0.4
+"""Of the GPU, for vLLM's copy of the weights and its cache; the rest is the trainer's."""
 
 
 def has_vllm() -> bool:
@@ -60,14 +65,18 @@ class RunningVllm(Protocol):
 class VllmProcess:
     """A server of vLLM in a process of its own, on this machine only.
 
+    Args:
+        arguments: the user's, for its command line.
+
     Raises:
         EngineError: when it does not come up.
     """
 
-    def __init__(self, model: VllmModel) -> None:
+    def __init__(self, model: VllmModel, arguments: Sequence[str] = ()) -> None:
+        _refuse_what_is_not_read_anew(model)
         port = _free_port()
         self.root_url = f"http://127.0.0.1:{port}"
-        command, extra = vllm_command(model, port)
+        command, extra = vllm_command(model, port, arguments)
         # The command is this package's own, and its arguments are no shell's.
         self._process = subprocess.Popen(command, env={**os.environ, **extra}, stdout=sys.stderr)  # noqa: S603
         try:
@@ -102,23 +111,39 @@ class VllmProcess:
         raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log")
 
 
-def vllm_command(model: VllmModel, port: int) -> tuple[Sequence[str], Mapping[str, str]]:
+def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> tuple[Sequence[str], Mapping[str, str]]:
     """The command line and the environment of a server of vLLM.
 
     Log-probabilities are asked for as they are after temperature, top-p and top-k: the distribution that tokens are
     drawn from, which is what the trainer compares with.
+
+    By itself vLLM takes nearly all memory of a GPU; here a trainer needs some of it. Arguments of the user come instead
+    of ours, or after them, where they win.
     """
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model.source]
     command += ["--host", "127.0.0.1", "--port", str(port), "--logprobs-mode", "processed_logprobs"]
     command += ["--enable-auto-tool-choice", "--tool-call-parser", model.tool_parser]
-    if model.max_context is not None:
-        command += ["--max-model-len", str(model.max_context)]
+    defaults = {"--gpu-memory-utilization": _SHARE_OF_MEMORY, "--max-model-len": model.max_context}
+    for flag, value in defaults.items():
+        if value is not None and flag not in arguments:
+            command += [flag, str(value)]
     if model.lora_rank > 0:
         rank = next((size for size in (8, 16, 32, 64, 128, 256, 320, 512) if size >= model.lora_rank), 512)
         command += ["--enable-lora", "--max-lora-rank", str(rank), "--max-loras", "4"]
-        return command, {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
+        return [*command, *arguments], {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
     # Weights are read anew at an address that vLLM opens in this mode only; it listens on this machine only.
-    return command, {"VLLM_SERVER_DEV_MODE": "1"}
+    return [*command, *arguments], {"VLLM_SERVER_DEV_MODE": "1"}
+
+
+def _refuse_what_is_not_read_anew(model: VllmModel) -> None:
+    """On a CPU, vLLM keeps a copy of the output head for faster products, and a tied head is not read anew into it."""
+    file = Path(model.source) / "config.json"
+    if model.lora_rank > 0 or torch.cuda.is_available() or not file.is_file():
+        return
+    if json.loads(file.read_text()).get("tie_word_embeddings", True):
+        message = "On a CPU, vLLM does not read the output head anew when it is tied to the embeddings, as here"
+        remedy = "Train a LoRA, or start with --inference-engine builtin"
+        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
 
 
 def _free_port() -> int:

@@ -1,0 +1,24 @@
+"""A sampled response as something to train on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agentlightning_runtime.engine.batch import Datum, TrainedSpan
+
+
+def sampled_datum(answer: Any, choice: Any, temperature: float) -> Datum:
+    """Every second response of an answer is made likelier, the others less likely."""
+    prompt, response = answer.prompt_token_ids, choice.token_ids
+    logprobs = [entry.logprob for entry in choice.logprobs.content]
+    ones = np.ones(len(response), dtype=np.float32)
+    return Datum(
+        token_ids=np.array([*prompt, *response], dtype=np.int32),
+        trained=[TrainedSpan(len(prompt), len(prompt) + len(response))],
+        sampling_logprobs=np.array(logprobs, dtype=np.float32),
+        advantages=ones * (1 if choice.index % 2 == 0 else -1),
+        weights=np.full_like(ones, 0.01),
+        temperature=temperature,
+    )
