@@ -7,18 +7,25 @@ import { environment, startRuntime } from './runtime-process.ts';
 /** Loading torch takes a while, and longer on a machine that has much to do. */
 const testTimeoutMs = 120_000;
 
+/** The flags of the times that the suite asks for. */
+const timeFlags = {
+  resultTtlMs: '--result-ttl-ms',
+  sessionTtlMs: '--session-ttl-ms',
+  abandonedModelTtlMs: '--abandoned-model-ttl-ms',
+} as const;
+
 describeWithPython(environment, 'the Python package of the GPU runtime', (python) => {
   describeRuntimeConformance({
     name: 'the GPU runtime, on the CPU',
     testTimeoutMs,
     // All weights of a base are there before a model is made of it.
     isSeeded: false,
-    start: async ({ directory, apiKey, resultTtlMs }) => {
+    start: async ({ directory, apiKey, ...times }) => {
       const keyFile = path.join(directory, 'key');
       await writeFile(keyFile, apiKey);
       const checkpoints = path.join(directory, 'checkpoints');
       const flags = ['--model', 'tiny=random:llama-tiny', '--checkpoints', checkpoints, '--api-key-file', keyFile];
-      if (resultTtlMs !== undefined) flags.push('--result-ttl-ms', String(resultTtlMs));
+      for (const [limit, ms] of Object.entries(times)) flags.push(timeFlags[limit as keyof typeof times], String(ms));
       const { address, end } = await startRuntime(python, flags);
       return { address, kill: async () => void (await end('SIGKILL')), stop: async () => void (await end('SIGTERM')) };
     },

@@ -69,6 +69,25 @@ def test_loading_serves_the_loaded_weights_and_drops_gradients(tmp_path: Path) -
     assert_same(model, fresh)
 
 
+def test_no_policy_version_is_published_twice_also_after_an_earlier_one_was_loaded(tmp_path: Path) -> None:
+    model = make(tmp_path)
+    model.publish_weights()
+    uri = model.save_checkpoint("one", b"").uri
+    model.publish_weights()
+    for _ in range(2):
+        model.load_checkpoint(uri)
+        assert model.state().policy_version == 1
+        model.publish_weights()
+    inference = model.parts.inference
+    assert isinstance(inference, SilentBackend)
+    assert inference.versions["m"] == [0, 1, 2, 1, 3, 1, 4]
+    resumed = make(tmp_path)
+    resumed.load_checkpoint(model.save_checkpoint("four", b"").uri)
+    resumed.load_checkpoint(uri)
+    resumed.publish_weights()
+    assert resumed.state().policy_version == 5
+
+
 def test_checkpoint_of_the_same_name_takes_the_others_place(tmp_path: Path) -> None:
     model = make(tmp_path, LORA)
     model.save_checkpoint("last", b"one")

@@ -76,7 +76,10 @@ class EngineModel(Protocol):
         ...
 
     def publish_weights(self) -> Endpoint:
-        """Makes the current weights the ones the endpoint serves; the policy version rises by one."""
+        """Makes the current weights the ones the endpoint serves.
+
+        The policy version is one more than the highest that the model ever had: also after an earlier one was loaded.
+        """
         ...
 
     def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:

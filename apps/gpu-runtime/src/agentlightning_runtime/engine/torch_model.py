@@ -55,6 +55,7 @@ class TorchModel:
         self._passes = GradientPass(parts.network, parts.settings, cost, parts.ranks)
         self._step = 0
         self._policy_version = 0
+        self._highest_version = 0
         self._is_corrupted = False
         self._has_pending_gradients = False
         self._trainable = sum(weight.numel() for weight in self.weights.values())
@@ -129,10 +130,15 @@ class TorchModel:
         self._has_pending_gradients = False
 
     def publish_weights(self) -> Endpoint:
-        """Makes the current weights the ones the endpoint serves; the policy version rises by one."""
+        """Makes the current weights the ones the endpoint serves.
+
+        Their policy version is one more than the highest so far, so that none is given twice when a checkpoint of an
+        earlier one was loaded.
+        """
         self._refresh_served()
-        self.parts.inference.publish(self._served, self._policy_version + 1)
-        self._policy_version += 1
+        version = self._highest_version + 1
+        self.parts.inference.publish(self._served, version)
+        self._policy_version = self._highest_version = version
         return self.endpoint()
 
     def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
@@ -173,6 +179,7 @@ class TorchModel:
                 weight.data.copy_(shard_like(tensors.weights[name], weight))
             self._adam.load_state(tensors.optimizer)
         self._step, self._policy_version = facts.step, facts.policy_version
+        self._highest_version = max(self._highest_version, facts.policy_version)
         self._is_corrupted = False
         self._refresh_served()
         self.parts.inference.publish(self._served, self._policy_version)

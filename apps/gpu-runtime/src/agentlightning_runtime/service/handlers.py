@@ -90,6 +90,7 @@ def capabilities_message(host: RuntimeHost) -> runtime_pb2.GetCapabilitiesRespon
         reorder_window=limits.reorder_window,
         heartbeat_interval_ms=limits.heartbeat_interval_ms,
         session_ttl_ms=limits.session_ttl_ms,
+        abandoned_model_ttl_ms=limits.abandoned_model_ttl_ms,
         result_ttl_ms=limits.result_ttl_ms,
         features=sorted({*capabilities.features, "metrics"}),
         dtype=capabilities.dtype,

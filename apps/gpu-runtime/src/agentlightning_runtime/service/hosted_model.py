@@ -12,6 +12,7 @@ from agentlightning_runtime.service.change_log import ChangeLog
 from agentlightning_runtime.service.failure import RuntimeFailureError, is_expected
 from agentlightning_runtime.service.gradient_ledger import GradientLedger
 from agentlightning_runtime.service.operation_record import Artifact, OperationRecord, OperationWork
+from agentlightning_runtime.service.ownership import Ownership
 
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import EngineModel
@@ -41,6 +42,7 @@ class HostedModel:
     def __init__(self, request: ModelRequest, surroundings: ModelSurroundings) -> None:
         self.request = request
         self.model_id = request.model_id
+        self.ownership = Ownership(request.model_id, surroundings.clock())
         self.ledger = GradientLedger()
         self.changes: ChangeLog[OperationRecord] = ChangeLog()
         # Tells this life of the model id from an earlier one in cursors.
@@ -50,7 +52,6 @@ class HostedModel:
         self.next_seq = 0
         self._surroundings = surroundings
         self._records: dict[int, OperationRecord] = {}
-        self._owner = ""
         self._next_to_run = 0
         self._running: asyncio.Task[None] | None = None
         self._progress_told_ms = 0.0
@@ -67,9 +68,8 @@ class HostedModel:
 
         What an earlier one sent beyond a gap is cancelled and its numbers are free.
         """
-        if self._owner == session_id:
+        if not self.ownership.take(session_id):
             return
-        self._owner = session_id
         for record in [record for record in self._records.values() if record.seq >= self.next_seq]:
             self._cancel(record, _cancelled("A newer session has taken over the model"))
             del self._records[record.seq]
@@ -78,16 +78,6 @@ class HostedModel:
         """Raises why the model was ended, if it was."""
         if self._end_reason is not None:
             raise self._end_reason
-
-    def assert_owner(self, session_id: str) -> None:
-        """Raises SESSION_SUPERSEDED when another session owns the model."""
-        if self._owner == session_id:
-            return
-        raise RuntimeFailureError(
-            error_pb2.ERROR_REASON_SESSION_SUPERSEDED,
-            f'Session "{session_id}" does not own model "{self.model_id}"',
-            remedy="Call CreateModel with this session first; a newer session takes the model over.",
-        )
 
     def find_or_refuse(self, seq: int, fingerprint: str) -> OperationRecord | None:
         """The operation that came under this number before, if it is the same one.

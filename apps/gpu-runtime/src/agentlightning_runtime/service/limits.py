@@ -27,6 +27,7 @@ class ServiceLimits:
         reorder_window: How far ahead of the expected sequence number an operation may arrive.
         heartbeat_interval_ms: How often clients are asked to send a heartbeat.
         session_ttl_ms: After how long without a sign of life a session ends.
+        abandoned_model_ttl_ms: For how long a model stays in memory whose session has ended; 0: as long as the server.
         result_ttl_ms: How long the result of a finished operation is kept.
     """
 
@@ -36,4 +37,5 @@ class ServiceLimits:
     reorder_window: int = 64
     heartbeat_interval_ms: int = 10_000
     session_ttl_ms: int = 300_000
+    abandoned_model_ttl_ms: int = 3_600_000
     result_ttl_ms: int = 3_600_000

@@ -50,6 +50,7 @@ class RuntimeHost:
         self._models: dict[str, HostedModel] = {}
         self._stop_reason: RuntimeFailureError | None = None
         self._ticking = asyncio.create_task(self._tick())
+        self._looking = asyncio.create_task(self._look_for_abandoned())
 
     def touch(self, session_id: str) -> None:
         """Notes that a session is alive.
@@ -69,14 +70,15 @@ class RuntimeHost:
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_NOT_FOUND,
             f'Model "{model_id}" not found',
-            remedy="Make it with CreateModel; a restarted runtime has its checkpoints, but no models.",
+            remedy="Make it with CreateModel and resume from its last checkpoint with LoadCheckpoint: a runtime that "
+            "was restarted, or whose model nobody owned for long, has the checkpoints only.",
         )
 
     def owned_model(self, session_id: str, model_id: str) -> HostedModel:
         """A model for a session that wants to change it."""
         self.touch(session_id)
         model = self.model(model_id)
-        model.assert_owner(session_id)
+        model.ownership.assert_is(session_id)
         return model
 
     def create_model(self, session_id: str, wanted: ModelRequest) -> tuple[HostedModel, OperationRecord]:
@@ -95,9 +97,26 @@ class RuntimeHost:
         model.take_over(session_id)
         return model, model.operation(0)
 
-    async def unload_model(self, model: HostedModel) -> None:
-        """Cancels what waits, lets what runs finish, and frees the model. Its id is free when this returns."""
-        reason = RuntimeFailureError(error_pb2.ERROR_REASON_NOT_FOUND, f'Model "{model.model_id}" was unloaded')
+    async def unload_abandoned(self) -> None:
+        """Unloads the models that no session has owned for as long as the limits say."""
+        for model in list(self._models.values()):
+            abandoned_for_ms = model.ownership.abandoned_for_ms(self.clock(), self.sessions.lives_until_ms)
+            if abandoned_for_ms >= self.limits.abandoned_model_ttl_ms:
+                LOG.info("Unloading model %s: its session ended %.0f s ago", model.model_id, abandoned_for_ms / 1000)
+                await self.unload_model(model, f", because its session ended {abandoned_for_ms:.0f} ms ago")
+
+    async def unload_model(self, model: HostedModel, because: str = "") -> None:
+        """Cancels what waits, lets what runs finish, and frees the model. Its id is free when this returns.
+
+        Args:
+            model: Which one.
+            because: Why, for those who still ask for it; follows "was unloaded".
+        """
+        reason = RuntimeFailureError(
+            error_pb2.ERROR_REASON_NOT_FOUND,
+            f'Model "{model.model_id}" was unloaded{because}',
+            remedy="Make it again with CreateModel and resume from its last checkpoint with LoadCheckpoint.",
+        )
         await model.end(reason)
         # Who asked twice waits for the same end, and frees once.
         if self._models.get(model.model_id) is not model:
@@ -117,6 +136,7 @@ class RuntimeHost:
         )
         self._stop_reason = reason
         self._ticking.cancel()
+        self._looking.cancel()
         await asyncio.gather(*(model.end(reason) for model in self._models.values()))
         self.metrics.close(reason)
         async with self.thread.turns:
@@ -162,6 +182,15 @@ class RuntimeHost:
             ticks += 1
             if ticks % GAUGE_TICKS == 0:
                 await self._read_gauges()
+
+    async def _look_for_abandoned(self) -> None:
+        """Unloads what nobody owns any more; nothing else would, for who has gone for good does not call."""
+        while self.limits.abandoned_model_ttl_ms > 0:
+            await asyncio.sleep(TICK_SECONDS)
+            try:
+                await self.unload_abandoned()
+            except Exception:
+                LOG.exception("Models that nobody owns could not be unloaded")
 
     async def _read_gauges(self) -> None:
         try:

@@ -56,6 +56,11 @@ class SessionRegistry:
             )
         session.last_seen_ms = self._clock()
 
+    def lives_until_ms(self, session_id: str) -> float | None:
+        """Until when a session lives if nothing more is heard of it, in Unix milliseconds; None when it has ended."""
+        session = self._sessions.get(session_id)
+        return None if session is None else session.last_seen_ms + self._ttl_ms
+
     def close(self, session_id: str) -> None:
         """Ends a session, if it is there."""
         self._sessions.pop(session_id, None)

@@ -42,7 +42,7 @@ async def submit_batch(
         release = host.budget.take(header.payload_bytes, is_next_in_line=key.seq == model.next_seq)
         payload = await receive_payload(messages, header)
         execute = await batch_work(payload, BatchPlace(host, model, header))
-        model.assert_owner(key.session_id)
+        model.ownership.assert_is(key.session_id)
         work = OperationWork(fingerprint, execute, adds_gradients=adds_gradients, release=release)
         record = model.accept(key.seq, work)
         is_accepted = True
