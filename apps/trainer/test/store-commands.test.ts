@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore } from '@agentlightning/store';
@@ -66,7 +66,12 @@ test('a store is backed up, and restored only by force', async () => {
     code: 2,
     stderr: expect.stringContaining('--force'),
   });
-  expect(await aglJson('store', 'delete', '--run', 'run-1')).toEqual({ runs: 1, rollouts: 2, attempts: 1, spans: 0 });
+  expect(await aglJson('store', 'delete', '--run', 'run-1')).toMatchObject({
+    runs: 1,
+    rollouts: 2,
+    attempts: 1,
+    spans: 0,
+  });
   expect(await agl('store', 'restore', 'copy.db')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--force'),
@@ -115,6 +120,32 @@ test('what is old is pruned, and room is given back', async () => {
     bytes_before: expect.any(Number),
     bytes_after: expect.any(Number),
   });
+});
+
+test.each([
+  ['delete', '--run', 'run-1'],
+  ['prune', '--keep-runs', '0'],
+])('the checkpoints of a run go with it, and no others: agl store %s', async (...args) => {
+  const store = await openStore(path.join(folder, '.agl/agl.db'));
+  const root = path.join(folder, '.agl/checkpoints');
+  const saved = ['run-1/step-1', 'run-1-critic/step-1', 'run-10/step-1', 'run-1-other/step-1'];
+  for (const uri of saved) {
+    mkdirSync(path.dirname(path.join(root, uri)), { recursive: true });
+    writeFileSync(path.join(root, `${uri}.safetensors`), 'weights');
+  }
+  await store.deleteRun('run-1');
+  await store.createRun({ runId: 'run-1', name: 'first', config: { runtime: { type: 'embedded' } } });
+  const uris = {
+    writer: 'run-1/step-1',
+    critic: 'run-1-critic/step-1',
+    odd: '../run-10/step-1',
+    else: 'run-10/step-1',
+  };
+  const state = { dataDir: path.join(folder, '.agl'), checkpoints: [{ step: 1, uris }] };
+  await store.updateRun('run-1', { status: 'finished', state });
+  await store.close();
+  expect(await aglJson('store', ...args)).toMatchObject({ runs: 1, checkpoint_bytes: 14 });
+  expect(readdirSync(root).toSorted()).toEqual(['run-1-other', 'run-10']);
 });
 
 test('only what is finished is deleted, unless forced, and something must be named', async () => {

@@ -14,6 +14,7 @@ import { trainWith } from '../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../training-event.ts';
 import { exitCodes } from './exit-code.ts';
 import { resumeCommand } from './resume-command.ts';
+import { roomHint } from './room-hint.ts';
 
 /** The flags of `agl train`. */
 export interface TrainFlags {
@@ -65,10 +66,12 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
       ...(flags.run === undefined ? {} : { runId: flags.run }),
     });
     report.close();
-    if (!isJson)
-      process.stdout.write(
-        summaryText(summary, await loadExamples(isPromptSearch(config) ? config.shared : config, summary), command),
-      );
+    if (!isJson) {
+      const settings = isPromptSearch(config) ? config.shared : config;
+      process.stdout.write(summaryText(summary, await loadExamples(settings, summary), command));
+      const hint = await roomHint(settings.storeUrl, command);
+      if (hint !== null) process.stdout.write(`${hint}\n`);
+    }
     return summary.isImproved ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     report.close();

@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AgentLightningError, type DeletionCounts, NotFoundError, type Store } from '@agentlightning/core';
+import { AgentLightningError, NotFoundError, type Store } from '@agentlightning/core';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { byteText } from './byte-text.ts';
 import { openExistingStore } from './open-existing-store.ts';
@@ -18,20 +18,6 @@ export interface RunFlags {
 export interface ExportFlags extends RunFlags {
   readonly out?: string;
   readonly force?: boolean;
-}
-
-/** The flags of `agl store delete`. */
-export interface DeleteFlags extends RunFlags {
-  readonly run?: readonly string[];
-  readonly rollout?: readonly string[];
-  readonly force?: boolean;
-}
-
-/** The flags of `agl store prune`. */
-export interface PruneFlags extends RunFlags {
-  readonly olderThan?: number;
-  readonly keepRuns?: number;
-  readonly dryRun?: boolean;
 }
 
 /** Writes a run into a file, which takes its name only when it is whole. */
@@ -74,48 +60,8 @@ export async function importRunFromFile(file: string, flags: RunFlags): Promise<
   });
 }
 
-/** Deletes runs and rollouts. */
-export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
-  const { run: runIds = [], rollout: rolloutIds = [], force = false } = flags;
-  if (runIds.length === 0 && rolloutIds.length === 0) {
-    throw new AgentLightningError({
-      code: 'CONFIG',
-      message: 'nothing was named to delete',
-      remedy: 'Name runs with --run or rollouts with --rollout; `agl runs` and `agl rollouts` list them.',
-    });
-  }
-  const deleted = await withStore(await openExistingStore(flags.store), async (store) => {
-    const counts: DeletionCounts[] = [];
-    for (const runId of runIds) counts.push(await store.deleteRun(runId, { force }));
-    if (rolloutIds.length > 0) counts.push(await store.deleteRollouts(rolloutIds));
-    return counts;
-  });
-  writeDeletion(flags, deleted);
-}
-
-/** Deletes what is old, or says how much that is. */
-export async function pruneStore(flags: PruneFlags): Promise<void> {
-  const { olderThan, keepRuns, dryRun = false } = flags;
-  const policy = {
-    ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
-    ...(keepRuns === undefined ? {} : { keepRuns }),
-  };
-  const store = await openExistingStore(flags.store);
-  const deleted = await withStore(store, (opened) =>
-    dryRun ? opened.previewRetention(policy) : opened.applyRetention(policy),
-  );
-  writeDeletion(flags, [deleted], dryRun ? 'Would delete' : 'Deleted');
-}
-
-function writeDeletion(flags: RunFlags, parts: readonly DeletionCounts[], deleted = 'Deleted'): void {
-  const sum = (field: keyof DeletionCounts): number => parts.reduce((total, part) => total + part[field], 0);
-  const record = { runs: sum('runs'), rollouts: sum('rollouts'), attempts: sum('attempts'), spans: sum('spans') };
-  const { runs, rollouts, attempts, spans } = record;
-  const text = `${deleted} ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans.`;
-  writeOutcome(flags, { record, text });
-}
-
-async function withStore<TResult>(store: Store, work: (store: Store) => Promise<TResult>): Promise<TResult> {
+/** Closes the store when the work is done. */
+export async function withStore<TResult>(store: Store, work: (store: Store) => Promise<TResult>): Promise<TResult> {
   try {
     return await work(store);
   } finally {

@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { durationMs } from './duration-flag.ts';
 import { wholeNumber } from './number-flag.ts';
+import type { DeleteFlags, PruneFlags } from './store-deletion-actions.ts';
 import { examples } from './store-file-commands.ts';
 import { storeHelp } from './store-option.ts';
-import type { DeleteFlags, ExportFlags, PruneFlags, RunFlags } from './store-run-actions.ts';
+import type { ExportFlags, RunFlags } from './store-run-actions.ts';
 
 const jsonHelp = 'the outcome as one JSON object, for programs';
 
@@ -38,7 +39,7 @@ export function addStoreRunCommands(store: Command): void {
     });
   store
     .command('delete')
-    .description('Delete runs with everything they hold, or single rollouts.')
+    .description('Delete runs with everything they hold, checkpoints in the data folder too, or single rollouts.')
     .option('--run <ids...>', 'runs that are over')
     .option('--rollout <ids...>', 'rollouts that are finished')
     .option('--force', 'also runs that are under way or have unfinished rollouts')
@@ -46,12 +47,14 @@ export function addStoreRunCommands(store: Command): void {
     .option('--json', jsonHelp)
     .addHelpText('after', examples('agl store delete --run run-1a2b3c4d run-5e6f7a8b'))
     .action(async (flags: DeleteFlags) => {
-      const { deleteFromStore } = await import('./store-run-actions.ts');
+      const { deleteFromStore } = await import('./store-deletion-actions.ts');
       await deleteFromStore(flags);
     });
   store
     .command('prune')
-    .description('Delete what is old: runs that are over, and finished rollouts of no run. Nothing that is under way.')
+    .description(
+      'Delete what is old: runs that are over, with their checkpoints, and finished rollouts of no run. Nothing that is under way.',
+    )
     .option('--older-than <time>', 'only what changed or ended longer ago, such as 30d, 12h', durationMs)
     .option('--keep-runs <n>', 'keep the newest runs', wholeNumber({ min: 0 }))
     .option('--dry-run', 'delete nothing, only say how much would be')
@@ -62,7 +65,7 @@ export function addStoreRunCommands(store: Command): void {
       examples('agl store prune --older-than 30d --keep-runs 10', 'With both flags, both must hold.'),
     )
     .action(async (flags: PruneFlags) => {
-      const { pruneStore } = await import('./store-run-actions.ts');
+      const { pruneStore } = await import('./store-deletion-actions.ts');
       await pruneStore(flags);
     });
 }

@@ -20,6 +20,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly evaluation: ResolvedEvaluation & { readonly every: number };
   readonly checkpointEvery: number;
   readonly keepCheckpoints: number;
+  readonly keepBestCheckpoint: boolean;
   readonly stopAtReward: number | null;
   readonly maxLogprobGap: number;
 }
@@ -98,6 +99,7 @@ const configSchema = z.strictObject({
   evaluation: evaluationSchema.prefault({}),
   checkpointEvery: count.default(1),
   keepCheckpoints: count.default(3),
+  keepBestCheckpoint: z.boolean().default(true),
   stopAtReward: z.number().optional(),
   maxLogprobGap: z.number().positive().default(0.1),
 });
@@ -112,7 +114,7 @@ const configSchema = z.strictObject({
 export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
   const given = parseSettings(configSchema, value, { hintOf: searchHint });
   const { tasks, runtime, sampling, evaluation, algorithm, policies, stopAtReward } = given;
-  const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, maxLogprobGap } = given;
+  const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, maxLogprobGap } = given;
   const howToLearn = parseAlgorithmOptions(algorithm ?? { type: 'grpo' });
   return {
     ...sharedSettings(given, folder),
@@ -126,6 +128,7 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
     checkpointEvery,
     keepCheckpoints,
+    keepBestCheckpoint,
     stopAtReward: stopAtReward ?? null,
     maxLogprobGap,
   };

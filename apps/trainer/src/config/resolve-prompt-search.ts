@@ -180,6 +180,13 @@ function keyOf(name: string | undefined, of: string, environment: NodeJS.Process
 function trainingHint(key: string): string | null {
   if (key === 'steps')
     return 'a search is bounded by its budget: `algorithm: { type, maxRollouts, maxOptimizerCalls }`';
-  const ofTraining = ['tasksPerStep', 'checkpointEvery', 'keepCheckpoints', 'stopAtReward', 'maxLogprobGap'];
+  const ofTraining = [
+    'tasksPerStep',
+    'checkpointEvery',
+    'keepCheckpoints',
+    'keepBestCheckpoint',
+    'stopAtReward',
+    'maxLogprobGap',
+  ];
   return ofTraining.includes(key) ? 'it is of training a model, and a search for prompts trains none' : null;
 }

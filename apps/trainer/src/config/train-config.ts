@@ -141,8 +141,13 @@ export interface TrainConfig<TTask = unknown> {
   readonly evaluation?: EvaluationConfig;
   /** Save every so many steps, and after the last one. A resumed run goes on from the last saved step. @default 1 */
   readonly checkpointEvery?: number;
-  /** How many checkpoints are kept, the newest ones. @default 3 */
+  /** How many checkpoints are kept, the newest ones; a resumed run needs the newest. @default 3 */
   readonly keepCheckpoints?: number;
+  /**
+   * Whether the checkpoint with the best held-out reward is kept besides, as far as it was measured: `evaluation.every`.
+   * @default true
+   */
+  readonly keepBestCheckpoint?: boolean;
   /** Stop early when a step's mean reward stays at or above this for three steps. @default never */
   readonly stopAtReward?: number;
   /**

@@ -1,7 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { policyKey } from '../config/policies.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { hasReachedGoal } from './reached-goal.ts';
-import type { RunState } from './run-state.ts';
+import type { RunState, SavedStep } from './run-state.ts';
 import { type TrainedPolicy, trainedPolicies } from './session-policies.ts';
 import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -42,9 +43,13 @@ async function savePolicy(
   return [policyKey(policy), uri];
 }
 
-/** Deletes all but the newest checkpoints, after the state that names the newest is stored. */
+/**
+ * Deletes all checkpoints but those that {@link checkpointsToKeep} names, after the state that names the newest is
+ * stored: a resumed run never finds its checkpoint gone.
+ */
 export async function discardOldCheckpoints(session: TrainingSession, state: RunState): Promise<RunState> {
-  const surplus = state.checkpoints.slice(0, -session.config.keepCheckpoints);
+  const kept = checkpointsToKeep(state, session.config);
+  const surplus = state.checkpoints.filter((saved) => !kept.includes(saved));
   if (surplus.length === 0) return state;
   for (const policy of trainedPolicies(session.policies)) {
     for (const { uris } of surplus) {
@@ -55,7 +60,20 @@ export async function discardOldCheckpoints(session: TrainingSession, state: Run
       });
     }
   }
-  const next = { ...state, checkpoints: state.checkpoints.slice(-session.config.keepCheckpoints) };
+  const next = { ...state, checkpoints: kept };
   await session.store.updateRun(session.run.runId, { state: writeState(next) });
   return next;
+}
+
+/** The newest checkpoints, and the one of the best held-out reward in the course of training; the first of equal ones. */
+export function checkpointsToKeep(
+  { checkpoints, evaluations }: Pick<RunState, 'checkpoints' | 'evaluations'>,
+  { keepCheckpoints, keepBestCheckpoint }: Pick<ResolvedConfig, 'keepCheckpoints' | 'keepBestCheckpoint'>,
+): readonly SavedStep[] {
+  const isSaved = new Set(checkpoints.map(({ step }) => step));
+  const [best] = evaluations
+    .filter(({ step }) => keepBestCheckpoint && isSaved.has(step))
+    .toSorted((one, other) => other.summary.reward - one.summary.reward);
+  const newest = checkpoints.slice(-keepCheckpoints);
+  return checkpoints.filter((saved) => newest.includes(saved) || saved.step === best?.step);
 }

@@ -1,7 +1,7 @@
-import path from 'node:path';
 import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
 import { type ConnectRuntimeOptions, connectRuntime } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
+import { checkpointRoot } from './embedded-checkpoints.ts';
 import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
 
 /** A training runtime that can be talked to. */
@@ -22,7 +22,7 @@ export async function openRuntime(config: RuntimeConfig, dataDir: string): Promi
     const runtime = await connectRuntime(connectionOf(config));
     return { runtime, died: new Promise(() => undefined), close: () => runtime.close() };
   }
-  const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: path.join(dataDir, 'checkpoints') });
+  const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: checkpointRoot(dataDir) });
   try {
     const runtime = await connectRuntime({ address: launched.address });
     const close = async (): Promise<void> => {

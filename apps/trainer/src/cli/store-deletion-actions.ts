@@ -1,0 +1,94 @@
+import { AgentLightningError, type DeletionCounts, type Run, type Store } from '@agentlightning/core';
+import { deleteCheckpoints } from '../runtime/embedded-checkpoints.ts';
+import { byteText } from './byte-text.ts';
+import { openExistingStore } from './open-existing-store.ts';
+import { type RunFlags, withStore } from './store-run-actions.ts';
+import { writeOutcome } from './write-outcome.ts';
+
+/** The flags of `agl store delete`. */
+export interface DeleteFlags extends RunFlags {
+  readonly run?: readonly string[];
+  readonly rollout?: readonly string[];
+  readonly force?: boolean;
+}
+
+/** The flags of `agl store prune`. */
+export interface PruneFlags extends RunFlags {
+  readonly olderThan?: number;
+  readonly keepRuns?: number;
+  readonly dryRun?: boolean;
+}
+
+/** Deletes runs with their checkpoints, and rollouts. */
+export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
+  const { run: runIds = [], rollout: rolloutIds = [], force = false } = flags;
+  if (runIds.length === 0 && rolloutIds.length === 0) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'nothing was named to delete',
+      remedy: 'Name runs with --run or rollouts with --rollout; `agl runs` and `agl rollouts` list them.',
+    });
+  }
+  const deleted = await withStore(await openExistingStore(flags.store), async (store): Promise<Deleted> => {
+    const counts: DeletionCounts[] = [];
+    let checkpointBytes = 0;
+    for (const runId of runIds) {
+      const run = await store.getRun(runId);
+      counts.push(await store.deleteRun(runId, { force }));
+      checkpointBytes += await deleteLocalCheckpoints([run], flags);
+    }
+    if (rolloutIds.length > 0) counts.push(await store.deleteRollouts(rolloutIds));
+    return { counts, checkpointBytes };
+  });
+  writeDeletion(flags, deleted);
+}
+
+/** Deletes what is old, with the checkpoints of runs, or says how much that is. */
+export async function pruneStore(flags: PruneFlags): Promise<void> {
+  const { olderThan, keepRuns, dryRun = false } = flags;
+  const policy = {
+    ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
+    ...(keepRuns === undefined ? {} : { keepRuns }),
+  };
+  const deleted = await withStore(await openExistingStore(flags.store), async (store): Promise<Deleted> => {
+    if (dryRun) return { counts: [await store.previewRetention(policy)], checkpointBytes: 0 };
+    const before = await allRuns(store);
+    const counts = [await store.applyRetention(policy)];
+    const left = new Set((await allRuns(store)).map(({ runId }) => runId));
+    const gone = before.filter(({ runId }) => !left.has(runId));
+    return { counts, checkpointBytes: await deleteLocalCheckpoints(gone, flags) };
+  });
+  writeDeletion(flags, deleted, dryRun ? 'Would delete' : 'Deleted');
+}
+
+/** What was deleted. */
+interface Deleted {
+  readonly counts: readonly DeletionCounts[];
+  readonly checkpointBytes: number;
+}
+
+/** Only those of a store that is a file: the paths in another one are of other machines. */
+async function deleteLocalCheckpoints(runs: readonly Run[], { store }: RunFlags): Promise<number> {
+  if (/^(https?|postgres(ql)?):/.test(store)) return 0;
+  let bytes = 0;
+  for (const run of runs) bytes += await deleteCheckpoints(run);
+  return bytes;
+}
+
+async function allRuns(store: Store): Promise<readonly Run[]> {
+  const runs: Run[] = [];
+  for (;;) {
+    const { items, total } = await store.queryRuns({ limit: 500, offset: runs.length });
+    runs.push(...items);
+    if (items.length === 0 || runs.length >= total) return runs;
+  }
+}
+
+function writeDeletion(flags: RunFlags, { counts, checkpointBytes }: Deleted, deleted = 'Deleted'): void {
+  const sum = (field: keyof DeletionCounts): number => counts.reduce((total, part) => total + part[field], 0);
+  const record = { runs: sum('runs'), rollouts: sum('rollouts'), attempts: sum('attempts'), spans: sum('spans') };
+  const { runs, rollouts, attempts, spans } = record;
+  const checkpoints = checkpointBytes === 0 ? '' : `, with ${byteText(checkpointBytes)} of checkpoints`;
+  const text = `${deleted} ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans${checkpoints}.`;
+  writeOutcome(flags, { record: { ...record, checkpoint_bytes: checkpointBytes }, text });
+}

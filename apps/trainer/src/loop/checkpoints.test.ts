@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { checkpointsToKeep } from './checkpoints.ts';
+import type { RunState } from './run-state.ts';
+
+type Known = Pick<RunState, 'checkpoints' | 'evaluations'>;
+
+const stateOf = (steps: readonly number[], rewards: Readonly<Record<number, number>>): Known => ({
+  checkpoints: steps.map((step) => ({ step, uris: { policy: `run/${step}` } })),
+  evaluations: Object.entries(rewards).map(([step, reward]) => ({
+    step: Number(step),
+    summary: { reward, ci95: [reward, reward], rollouts: 1, failed: 0 },
+  })),
+});
+
+const keptOf = (state: Known, keepCheckpoints: number, keepBestCheckpoint = true): readonly number[] =>
+  checkpointsToKeep(state, { keepCheckpoints, keepBestCheckpoint }).map(({ step }) => step);
+
+test('the newest checkpoints are kept, and the best that was measured', () => {
+  const state = stateOf([1, 2, 3, 4, 5], { 2: 0.75, 4: 0.5 });
+  expect(keptOf(state, 2)).toEqual([2, 4, 5]);
+  expect(keptOf(state, 2, false)).toEqual([4, 5]);
+  expect(keptOf(stateOf([1, 2, 3], { 2: 0.5, 3: 0.5 }), 1)).toEqual([2, 3]);
+  // The best of those that there are: one that was measured and is gone cannot be kept.
+  expect(keptOf(stateOf([3, 4, 5], { 2: 0.75, 3: 0.5 }), 1)).toEqual([3, 5]);
+  expect(keptOf(stateOf([], {}), 3)).toEqual([]);
+});
+
+test('the newest one, which a resumed run needs, is always kept, and never more than one beyond the number', () => {
+  const step = fc.integer({ min: 0, max: 30 });
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(step, { minLength: 1 }),
+      fc.dictionary(step.map(String), fc.double({ min: 0, max: 1, noNaN: true })),
+      fc.integer({ min: 1, max: 5 }),
+      (steps, rewards, keep) => {
+        const saved = steps.toSorted((one, other) => one - other);
+        const kept = keptOf(stateOf(saved, rewards), keep);
+        expect(kept.at(-1)).toBe(saved.at(-1));
+        expect(kept.length).toBeLessThanOrEqual(keep + 1);
+        expect(kept.length).toBeGreaterThanOrEqual(Math.min(keep, saved.length));
+      },
+    ),
+  );
+});
