@@ -8,6 +8,9 @@ const database = new DatabaseSync(path, { timeout: 0 });
 database.exec(`PRAGMA synchronous = ${synchronous}`);
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 
+/** How often to go on with what was written meanwhile. */
+const mostRounds = 8;
+
 parentPort?.on('message', (request: CheckpointRequest) => {
   if (request === 'close') {
     database.close();
@@ -17,12 +20,25 @@ parentPort?.on('message', (request: CheckpointRequest) => {
   parentPort?.postMessage(answer());
 });
 
+/**
+ * Moves what there is, and then the little that was written meanwhile, until nothing was. SQLite sees to it that the disk
+ * has the file only when a checkpoint comes to the log's end: unless one does here, a write waits for all of it later.
+ */
 function answer(): CheckpointAnswer {
   try {
-    const { log, checkpointed } = checkpoint.get() ?? {};
-    return { logPages: Number(log), movedPages: Number(checkpointed) };
+    let moved = move();
+    for (let round = 1, before = -1; round < mostRounds && moved.logPages !== before; round += 1) {
+      before = moved.logPages;
+      moved = move();
+    }
+    return moved;
   } catch {
     // A full disk, or somebody in the way: the next one makes up for it, and the log has it all meanwhile.
     return null;
   }
+}
+
+function move(): NonNullable<CheckpointAnswer> {
+  const { log, checkpointed } = checkpoint.get() ?? {};
+  return { logPages: Number(log), movedPages: Number(checkpointed) };
 }

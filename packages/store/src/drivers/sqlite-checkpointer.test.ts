@@ -43,6 +43,21 @@ test('a log that has become long begins anew before the next write, unless someb
   expect(open.count()).toBe(701);
 });
 
+test('moves what is left of a long log while writes go on, as long as that makes it less', async () => {
+  await using open = await openLogged();
+  const options = { path: open.path, synchronous: 'NORMAL', pagesPerCheckpoint: 500, longestLogPages: 400 } as const;
+  const checkpointer = new SqliteCheckpointer(options);
+  open.insert(3000);
+  checkpointer.committed(3_000_000);
+  open.insert(1000);
+  checkpointer.committed(300_000);
+  // The thread is at it, or moves on to what came meanwhile: nobody waits.
+  expect(await checkpointer.makeRoom()).toBe(false);
+  await expect.poll(() => checkpointer.makeRoom(), { timeout: 20_000 }).toBe(true);
+  await checkpointer.close();
+  expect(open.count()).toBe(4000);
+});
+
 test('does without another thread where it cannot run', async () => {
   await using open = await openLogged();
   const program = pathToFileURL('/nowhere/sqlite-checkpoint-worker.js');

@@ -26,6 +26,9 @@ export interface SqliteCheckpointerOptions extends CheckpointWorkerData {
 /** Bytes of a page of SQLite's files. */
 const pageBytes = 4096;
 
+/** How many pages take no longer to move than they would while writes go on. */
+const fewPages = 64;
+
 /**
  * Moves what was written from SQLite's log into its file by another thread, so that the one that serves everybody
  * does not wait for the disk. The thread begins when much is written. A store that writes little, or whose program was
@@ -45,6 +48,8 @@ export class SqliteCheckpointer {
   #logPages = 0;
   /** From how many pages of the log on writes wait until it can begin anew. */
   #roomFromPages: number;
+  /** About how many pages there were to move when the thread was asked last. */
+  #askedPages = 0;
 
   constructor(options: SqliteCheckpointerOptions) {
     this.#options = options;
@@ -61,23 +66,24 @@ export class SqliteCheckpointer {
   /** Notes that about so many bytes were committed, and has them moved when there are many. */
   committed(bytes: number): void {
     this.#bytes += bytes;
-    if (!this.#isUsable || this.#isBusy || this.#bytes * this.#pagesPerByte < this.#pagesPerCheckpoint) return;
-    const asked = this.#bytes;
-    this.#bytes = 0;
-    this.#isBusy = true;
-    void this.#checkpoint().then((answer) => {
-      this.#isBusy = false;
-      if (answer !== null) this.#learn(asked, answer.logPages);
-    });
+    // When the log has become long, the next write sees to it.
+    if (this.#isUsable && !this.#isLogLong && this.#pagesLeft >= this.#pagesPerCheckpoint) this.#moveMeanwhile();
   }
 
   /**
    * To be waited for before a transaction that writes. The log begins anew only when all of it is in the file, which
-   * never comes about while writes keep coming: when it has become long, writes wait for the little that is left. Says
-   * whether it begins anew now.
+   * never comes about while writes keep coming: when it has become long, writes wait for the little that is left. Before
+   * they do, what is left is moved while they go on, as long as that makes it less: a wait of 2 ms instead of 25 where a
+   * gateway writes 10 MB a second. Says whether the log begins anew now.
    */
   async makeRoom(): Promise<boolean> {
-    if (this.#logPages < this.#roomFromPages || !this.isRunning) return false;
+    if (!this.#isLogLong || !this.isRunning || this.#isBusy) return false;
+    if (this.#pagesLeft > fewPages && this.#pagesLeft < this.#askedPages / 2) {
+      this.#moveMeanwhile();
+      return false;
+    }
+    this.#askedPages = 0;
+    this.#bytes = 0;
     const asked = this.#checkpoint();
     // Somebody waits for the answer, and it may be all that keeps the process alive.
     this.#worker?.ref();
@@ -100,6 +106,28 @@ export class SqliteCheckpointer {
     worker.ref();
     worker.postMessage('close' satisfies CheckpointRequest);
     await ended;
+  }
+
+  get #isLogLong(): boolean {
+    return this.#logPages >= this.#roomFromPages;
+  }
+
+  /** About how many pages were added to the log since the thread was asked. */
+  get #pagesLeft(): number {
+    return this.#bytes * this.#pagesPerByte;
+  }
+
+  /** Has what there is moved while writes go on. */
+  #moveMeanwhile(): void {
+    if (this.#isBusy) return;
+    const asked = this.#bytes;
+    this.#askedPages = this.#pagesLeft;
+    this.#bytes = 0;
+    this.#isBusy = true;
+    void this.#checkpoint().then((answer) => {
+      this.#isBusy = false;
+      if (answer !== null) this.#learn(asked, answer.logPages);
+    });
   }
 
   /** Notes how long the log is, and how many pages the bytes were: rows of a kind are written in the same way again. */
