@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { AgentLightningError, parse } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
 import type { Upstream } from '@agentlightning/gateway';
 import { z } from 'zod';
 import { secretFromEnvironment } from './secret-from-environment.ts';
@@ -24,11 +25,11 @@ const entrySchema = z.strictObject({
  * Reads a file of upstreams: a JSON list of objects with the fields of the gateway's `Upstream`, but with `apiKeyEnv`
  * and `headersEnv`, the names of environment variables, in the place of secrets.
  *
- * @throws AgentLightningError CONFIG when it cannot be read, or names a variable that is not set; VALIDATION when a
- * field is wrong
+ * @throws AgentLightningError CONFIG when it cannot be read, a field is wrong, or a variable that it names is not set
  */
 export async function loadUpstreams(file: string, environment: NodeJS.ProcessEnv): Promise<readonly Upstream[]> {
-  const entries = parse(z.array(entrySchema).min(1), await readJson(file), `the upstreams in ${file}`);
+  const what = `the upstreams in ${file}`;
+  const entries = parseSettings(z.array(entrySchema).min(1), await readJson(file), { what });
   return entries.map(({ apiKeyEnv, headersEnv, ...upstream }) => ({
     ...upstream,
     ...(apiKeyEnv === undefined ? {} : { apiKey: secretOf(apiKeyEnv, environment) }),

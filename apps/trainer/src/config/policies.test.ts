@@ -28,7 +28,10 @@ test.each([
   [{ 'a b': {} }, /"a b" cannot be the name of a policy/],
   [{ reference: {} }, /"reference" cannot be/],
   [{ one: { agents: ['x'] }, other: { agents: ['y', 'x'] } }, /the agent "x" is in one and in other/],
-  [{ one: { algorithm: { type: 'grpo', groupSize: 0 } } }, /groupSize: .*not 0/],
+  [
+    { one: { algorithm: { type: 'grpo', groupSize: 0 } } },
+    /policies\.one: algorithm grpo: groupSize: must be at least 1, not 0/,
+  ],
 ] as const)('%j is refused', (policies, message) => {
   expect(() => resolvePolicies(policies, grpo)).toThrow(message);
 });

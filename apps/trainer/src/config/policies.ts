@@ -52,9 +52,21 @@ export function resolvePolicies(
   return named.map(([name, { agents = [], model = null, train = true, ...own }]) => ({
     name,
     agents,
-    algorithm: train ? parseAlgorithmOptions(own.algorithm ?? algorithm) : null,
+    algorithm: train ? algorithmOf(name, own.algorithm ?? algorithm) : null,
     baseModel: model,
   }));
+}
+
+/** Checks how a policy learns; what is wrong with it is said of the policy. */
+function algorithmOf(policy: string, options: AlgorithmOptions): AlgorithmOptions {
+  try {
+    return parseAlgorithmOptions(options);
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error)) throw error;
+    const { code, remedy, details } = error;
+    const message = `policies.${policy}: ${error.message.replace(/^\[\w+\] /, '')}`;
+    throw new AgentLightningError({ code, message, remedy, details, cause: error });
+  }
 }
 
 /** The name that a policy goes by in states, metrics and resources. */

@@ -2,7 +2,8 @@ import type { CollectedGroup, ModelCall } from '@agentlightning/core';
 import type { CollectOptions } from '../trajectory/collect-trajectories.ts';
 import { CallChooser } from '../transition/call-choice.ts';
 import { capturedCalls } from '../transition/captured-calls.ts';
-import { transitionsFromSpans } from '../transition/transitions-from-spans.ts';
+import { turnRewards } from '../transition/turn-rewards.ts';
+import { Turns } from '../transition/turns.ts';
 
 /** What of the rollouts goes into a data set. */
 export type DatasetOptions = Omit<CollectOptions, 'rowLength'>;
@@ -29,7 +30,7 @@ export function judgedCalls(groups: readonly CollectedGroup[], options: DatasetO
         return {
           rolloutId: rollout.rolloutId,
           groupId,
-          reward: transitionsFromSpans(own, options).finalReward,
+          reward: turnRewards(own, new Turns(captured), options).final ?? options.missingReward ?? null,
           calls: captured.calls.filter((call) => chooser.reasonAgainst(call) === null),
         };
       }),

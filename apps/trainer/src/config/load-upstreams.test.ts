@@ -1,0 +1,29 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { loadUpstreams } from './load-upstreams.ts';
+
+test.each([
+  [
+    [{ baseURL: 'http://a/v1' }],
+    /0\.baseUrl: is missing; it must be text; there is no option "0\.baseURL"; did you mean "baseUrl"\?/,
+  ],
+  [
+    [{ baseUrl: 'http://a/v1', capture: 'token' }],
+    /0\.capture: must be one of .*, not "token"; did you mean "tokens"\?/,
+  ],
+  [[], /must have at least 1 entry, not \[\]/],
+])('says what is wrong in a file of upstreams: %j', async (entries, message) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'agl-upstreams-'));
+  const file = path.join(folder, 'upstreams.json');
+  writeFileSync(file, JSON.stringify(entries));
+  try {
+    await expect(loadUpstreams(file, {})).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringMatching(message),
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
