@@ -40,7 +40,8 @@ export class UnplacedCalls {
   #here(): readonly OpenModelCall[] {
     const context = currentRollout();
     const calls = context === null ? undefined : this.#calls.get(context);
-    for (const call of calls ?? []) if (!this.#steps.has(call.id)) calls?.delete(call);
-    return [...(calls ?? [])];
+    if (calls === undefined) return [];
+    for (const call of calls) if (!this.#steps.has(call.id)) calls.delete(call);
+    return [...calls];
   }
 }

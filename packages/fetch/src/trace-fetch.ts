@@ -55,7 +55,8 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
     const next = nextFetch(traced, options.fetch);
     const context = currentRollout();
     if (context === null || isHandled(input, init)) return next(input, init);
-    const { request, init: readInit } = await readFetch(input, init);
+    const read = readFetch(input, init);
+    const { request, init: readInit } = read instanceof Promise ? await read : read;
     if (request === null || !shouldTrace({ url: request.url, model: request.model })) return next(input, readInit);
     // Whatever of ours lies beneath would send or record the call a second time.
     const call: ModelFetch = { send: bareFetch(next), request, context, input, init: readInit };

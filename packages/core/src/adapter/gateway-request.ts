@@ -16,7 +16,7 @@ export const callHeaders = {
 /** Headers in any form that a `fetch` can be called with. */
 export type HeadersInput = NonNullable<RequestInit['headers']>;
 
-type Header = [name: string, value: string];
+type Header = [name: string, value: unknown];
 
 /** What the agent's own provider knows it by, which is none of the gateway's business. */
 const droppedHeaders: ReadonlySet<string> = new Set([
@@ -57,7 +57,7 @@ export function gatewayHeaders(headers: HeadersInput, options: GatewayHeaderOpti
   for (const [name, value] of headerEntries(headers)) {
     const lower = name.toLowerCase();
     if (droppedHeaders.has(lower)) continue;
-    sent[lower] = Object.hasOwn(sent, lower) ? `${sent[lower]}, ${value}` : value;
+    sent[lower] = Object.hasOwn(sent, lower) ? `${sent[lower]}, ${value}` : String(value);
   }
   return Object.assign(sent, ownHeaders(options));
 }
@@ -77,14 +77,14 @@ function ownHeaders({ context, endpoint, place }: GatewayHeaderOptions): Readonl
 
 /** Whether a header is among those that a `fetch` was called with, in whichever form. */
 export function hasHeader(headers: HeadersInput, name: string): boolean {
-  return headers instanceof Headers
-    ? headers.has(name)
-    : [...headerEntries(headers)].some(([other]) => other.toLowerCase() === name);
+  if (headers instanceof Headers) return headers.has(name);
+  for (const [other] of headerEntries(headers)) if (other.toLowerCase() === name) return true;
+  return false;
 }
 
 /** Names and values as they were given: frameworks have classes of their own for it, which can be iterated. */
 function headerEntries(headers: HeadersInput): Iterable<Header> {
-  return Symbol.iterator in headers ? headers : Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  return Symbol.iterator in headers ? headers : Object.entries(headers);
 }
 
 function headerText(text: string): string {

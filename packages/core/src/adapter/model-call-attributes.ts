@@ -5,7 +5,8 @@ import { toGenAiResponseInput, toGenAiResponseOutput } from '../responses-messag
 import type { Attributes, AttributeValue } from '../span.ts';
 import { genAiAttributes } from '../span-attributes.ts';
 
-type MaybeAttributes = Readonly<Record<string, AttributeValue | null>>;
+/** Attributes are set one by one: every model call comes by here, and to spread objects takes longer than all the rest. */
+type OwnAttributes = Record<string, AttributeValue>;
 
 /**
  * What a request to a model says, as attributes of its span: model, sampling, messages and tool definitions as one JSON
@@ -15,41 +16,40 @@ type MaybeAttributes = Readonly<Record<string, AttributeValue | null>>;
  */
 export function modelRequestAttributes(request: JsonObject): Attributes {
   const { messages, input, tools } = request;
-  const inputMessages = messages === undefined ? toGenAiResponseInput(request) : toGenAiMessages(messages);
-  return known({
-    ...samplingOf(request),
-    [genAiAttributes.requestModel]: textOf(request.model),
-    [genAiAttributes.inputMessages]:
-      messages === undefined && input === undefined ? null : JSON.stringify(inputMessages),
-    [genAiAttributes.toolDefinitions]: objectsOf(tools).length === 0 ? null : JSON.stringify(tools),
-  });
+  const known = samplingOf(request);
+  put(known, genAiAttributes.requestModel, textOf(request.model));
+  if (messages !== undefined) known[genAiAttributes.inputMessages] = JSON.stringify(toGenAiMessages(messages));
+  else if (input !== undefined) known[genAiAttributes.inputMessages] = JSON.stringify(toGenAiResponseInput(request));
+  if (objectsOf(tools).length > 0) known[genAiAttributes.toolDefinitions] = JSON.stringify(tools);
+  return known;
 }
 
 /** How a request asks to be sampled, as far as it says so. */
 export function samplingAttributes(request: JsonObject): Attributes {
-  return known(samplingOf(request));
+  return samplingOf(request);
 }
 
-function samplingOf(request: JsonObject): MaybeAttributes {
-  return {
-    [genAiAttributes.requestTemperature]: numberOf(request.temperature),
-    [genAiAttributes.requestTopP]: numberOf(request.top_p),
-    [genAiAttributes.requestMaxTokens]: firstNumber(
-      request.max_completion_tokens,
-      request.max_tokens,
-      request.max_output_tokens,
-    ),
-    [genAiAttributes.requestSeed]: numberOf(request.seed),
-  };
+function samplingOf(request: JsonObject): OwnAttributes {
+  const known: OwnAttributes = {};
+  const maxTokens = request.max_completion_tokens ?? request.max_tokens ?? request.max_output_tokens;
+  put(known, genAiAttributes.requestTemperature, numberOf(request.temperature));
+  put(known, genAiAttributes.requestTopP, numberOf(request.top_p));
+  put(known, genAiAttributes.requestMaxTokens, numberOf(maxTokens));
+  put(known, genAiAttributes.requestSeed, numberOf(request.seed));
+  return known;
 }
 
 /** How many tokens an answer's `usage` counts, as any of the APIs names them. */
 export function usageAttributes({ usage }: JsonObject): Attributes {
-  if (!isObject(usage)) return {};
-  return known({
-    [genAiAttributes.usageInputTokens]: firstNumber(usage.prompt_tokens, usage.input_tokens),
-    [genAiAttributes.usageOutputTokens]: firstNumber(usage.completion_tokens, usage.output_tokens),
-  });
+  const known: OwnAttributes = {};
+  putUsage(known, usage);
+  return known;
+}
+
+function putUsage(known: OwnAttributes, usage: JsonValue | undefined): void {
+  if (!isObject(usage)) return;
+  put(known, genAiAttributes.usageInputTokens, numberOf(usage.prompt_tokens ?? usage.input_tokens));
+  put(known, genAiAttributes.usageOutputTokens, numberOf(usage.completion_tokens ?? usage.output_tokens));
 }
 
 /**
@@ -60,15 +60,15 @@ export function usageAttributes({ usage }: JsonObject): Attributes {
  */
 export function modelAnswerAttributes(answer: JsonObject): Attributes {
   const { choices, output } = answer;
-  const messages = choices === undefined ? toGenAiResponseOutput(output) : toGenAiOutputMessages(answer);
+  const known: OwnAttributes = {};
+  put(known, genAiAttributes.responseId, textOf(answer.id));
+  put(known, genAiAttributes.responseModel, textOf(answer.model));
   const finishReasons = objectsOf(choices).map((choice) => textOf(choice.finish_reason) ?? '');
-  return known({
-    [genAiAttributes.responseId]: textOf(answer.id),
-    [genAiAttributes.responseModel]: textOf(answer.model),
-    [genAiAttributes.responseFinishReasons]: finishReasons.some((reason) => reason !== '') ? finishReasons : null,
-    [genAiAttributes.outputMessages]: choices === undefined && output === undefined ? null : JSON.stringify(messages),
-    ...usageAttributes(answer),
-  });
+  if (finishReasons.some((reason) => reason !== '')) known[genAiAttributes.responseFinishReasons] = finishReasons;
+  if (choices !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiOutputMessages(answer));
+  else if (output !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiResponseOutput(output));
+  putUsage(known, answer.usage);
+  return known;
 }
 
 /** Attributes without some of them, such as those that a user does not want to be recorded. */
@@ -76,16 +76,6 @@ export function withoutAttributes(attributes: Attributes, hidden: readonly strin
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !hidden.includes(name)));
 }
 
-function firstNumber(...values: readonly (JsonValue | undefined)[]): number | null {
-  for (const value of values) if (typeof value === 'number') return value;
-  return null;
-}
-
-function known(attributes: MaybeAttributes): Attributes {
-  const found: Record<string, AttributeValue> = {};
-  for (const name of Object.keys(attributes)) {
-    const value = attributes[name] ?? null;
-    if (value !== null) found[name] = value;
-  }
-  return found;
+function put(known: OwnAttributes, name: string, value: AttributeValue | null): void {
+  if (value !== null) known[name] = value;
 }

@@ -38,20 +38,28 @@ const apiPaths: readonly (readonly [string, ModelApi])[] = [
  * Tells requests to a model from all others: a POST to one of the known paths, with a body as that API has it.
  *
  * The body counts because other services have such paths too: posting to a chat's `/messages` is no model call.
+ *
+ * @returns at once where the body is a text, as that of most clients is
  */
-export async function readFetch(input: FetchInput, init: RequestInit | undefined): Promise<ReadFetch> {
+export function readFetch(input: FetchInput, init: RequestInit | undefined): ReadFetch | Promise<ReadFetch> {
   const url = urlOf(input);
   const method = init?.method ?? (isRequest(input) ? input.method : 'GET');
   const found = url === null ? undefined : apiPaths.find(([path]) => url.pathname.endsWith(path));
   if (url === null || found === undefined || method.toUpperCase() !== 'POST') return { request: null, init };
-  const text = await textOf(input, init);
-  const isOnceOnly = isStream(init?.body);
-  const readInit = isOnceOnly && text !== null ? { ...init, body: text } : init;
-  const body = text === null ? null : parseObject(text);
-  const [apiPath, api] = found;
-  if (text === null || body === null || !isBodyOf(api, body)) return { request: null, init: readInit };
+  const read = (text: string | null): ReadFetch => {
+    const isOnceOnly = isStream(init?.body);
+    const readInit = isOnceOnly && text !== null ? { ...init, body: text } : init;
+    return { request: text === null ? null : requestOf(text, url, found), init: readInit };
+  };
+  const text = textOf(input, init);
+  return text instanceof Promise ? text.then(read) : read(text);
+}
+
+function requestOf(text: string, url: URL, [apiPath, api]: (typeof apiPaths)[number]): ModelRequest | null {
+  const body = parseObject(text);
+  if (body === null || !isBodyOf(api, body)) return null;
   const model = typeof body.model === 'string' ? body.model : null;
-  return { request: { api, url, path: apiPath + url.search, body, text, model }, init: readInit };
+  return { api, url, path: apiPath + url.search, body, text, model };
 }
 
 /** By what it is not: frameworks put classes of their own in the place of the global `Request`. */
@@ -90,7 +98,7 @@ function isStream(body: RequestInit['body']): boolean {
 }
 
 /** The body as text; null when there is none, or one that is surely no JSON. */
-async function textOf(input: FetchInput, init: RequestInit | undefined): Promise<string | null> {
+function textOf(input: FetchInput, init: RequestInit | undefined): string | null | Promise<string> {
   const body = init?.body;
   if (typeof body === 'string') return body;
   if (body instanceof FormData || body instanceof URLSearchParams) return null;

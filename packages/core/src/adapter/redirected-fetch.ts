@@ -64,7 +64,8 @@ export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fe
     const next = nextFetch(redirected, options.fetch);
     const context = currentRollout();
     if (context === null || context.endpoint === null || isRedirected(input, init)) return next(input, init);
-    const { request, init: readInit } = await readFetch(input, init);
+    const read = readFetch(input, init);
+    const { request, init: readInit } = read instanceof Promise ? await read : read;
     if (request === null || !isForGateway(request) || !shouldRedirect({ url: request.url, model: request.model })) {
       return next(input, readInit);
     }
@@ -127,11 +128,19 @@ export function nextFetch(own: typeof fetch, given: typeof fetch | undefined): t
 }
 
 /** Resolves when the spans so far are stored, or when waiting longer would only hold up the agent. */
-async function flushed(context: RolloutContext): Promise<void> {
+async function flushed({ sink }: RolloutContext): Promise<void> {
   let isStored = false;
-  const stored = flush(context).then(() => {
+  const settled = (): void => {
     isStored = true;
-  });
+  };
+  let stored: Promise<void>;
+  try {
+    // Where it rejects the spans are lost, and the sink knows of it; the call is made all the same.
+    stored = sink.flush().then(settled, settled);
+  } catch {
+    // A sink must not throw; the agent is not to notice where one does.
+    return;
+  }
   // Where nothing is waiting to be stored that is known at once, and a timer would cost more than the whole call.
   for (let turns = 0; turns < turnsOfFlush && !isStored; turns += 1) await null;
   if (isStored) return;
@@ -139,13 +148,4 @@ async function flushed(context: RolloutContext): Promise<void> {
   const waited = systemClock.sleep(maxFlushMs, waiting.signal).catch(() => {});
   await Promise.race([stored, waited]);
   waiting.abort();
-}
-
-/** A sink must not throw; the agent is not to notice where one does. */
-async function flush(context: RolloutContext): Promise<void> {
-  try {
-    await context.sink.flush();
-  } catch {
-    // The spans are lost, and the sink knows of it; the call is made all the same.
-  }
 }
