@@ -106,21 +106,26 @@ def test_bfloat16_learns_as_float32_does_and_keeps_what_it_trains_in_float32(
     assert losses[0][-1] < losses[0][0] * 0.97
 
 
-def test_scores_made_in_chunks_are_those_of_all_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("rows_at_a_time", "chunks"), [(4, [4, 4, 3]), (11, [11])])
+@pytest.mark.parametrize("trains_entropy", [True, False])
+def test_scores_made_in_chunks_are_those_of_all_logits(
+    monkeypatch: pytest.MonkeyPatch, rows_at_a_time: int, chunks: list[int], *, trains_entropy: bool
+) -> None:
     torch.manual_seed(1)
     head = nn.Linear(8, 40, dtype=torch.float64)
     hidden = torch.randn(11, 8, dtype=torch.float64, requires_grad=True)
     targets, temperatures = torch.randint(0, 30, (11,)), torch.linspace(0.5, 1.5, 11)
     rule = LogitRule(scale=0.5, softcap=3.0, output_size=30)
-    monkeypatch.setattr(token_scores, "_LOGITS_AT_A_TIME", 30 * 4)
+    monkeypatch.setattr(token_scores, "_LOGITS_AT_A_TIME", 30 * rows_at_a_time)
     shapes: list[int] = []
     head.register_forward_hook(lambda _module, inputs, _output: shapes.append(len(inputs[0])))
-    found = score_tokens(head, rule, hidden, targets, temperatures)
-    assert shapes == [4, 4, 3]
+    found = score_tokens(head, rule, hidden, targets, temperatures, trains_entropy=trains_entropy)
+    assert shapes == chunks
+    assert found[1].requires_grad == trains_entropy
     logits = 3 * torch.tanh(head(hidden)[:, :30] * 0.5 / 3) / temperatures[:, None]
     distribution = torch.log_softmax(logits, -1)
     expected = distribution.gather(1, targets[:, None])[:, 0], -(distribution.exp() * distribution).sum(-1)
-    mix = torch.randn(2, 11, dtype=torch.float64)
+    mix = torch.randn(2, 11, dtype=torch.float64) * torch.tensor([[1.0], [float(trains_entropy)]])
     slopes = [
         torch.autograd.grad((each[0] * mix[0] + each[1] * mix[1]).sum(), (hidden, *head.parameters()))
         for each in (found, expected)

@@ -78,12 +78,11 @@ class GradientPass:
         """
         examples = examples_of(batch, only_weighted=True)
         metrics = BatchMetrics(loss.name, loss.parameters, self._settings.device)
+        trains_entropy = loss.parameters["entropy_coefficient"] != 0
         total_loss = torch.zeros((), dtype=torch.float64, device=self._settings.device)
 
         def learn(piece: MicroBatch) -> None:
-            logprobs, entropies, values = self._scores(self._network, piece)
-            if loss.parameters["entropy_coefficient"] == 0:
-                entropies = entropies.detach()
+            logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
             value = loss_sum(
                 loss.name, loss.parameters, piece.trained, logprobs=logprobs, entropies=entropies, values=values
             )
@@ -113,7 +112,7 @@ class GradientPass:
         metrics = BatchMetrics("forward", {}, self._settings.device)
 
         def score(piece: MicroBatch) -> None:
-            scores = self._scores(network, piece)
+            scores = self._scores(network, piece, trains_entropy=False)
             metrics.add(piece.trained, *scores)
             parts = split_by_example(piece.examples, _array(scores[0]))
             of_values = split_by_example(piece.examples, _array(scores[0] if scores[2] is None else scores[2]))
@@ -161,8 +160,9 @@ class GradientPass:
             return True
         return False
 
-    def _scores(self, network: PolicyNetwork, piece: MicroBatch) -> Scores:
-        return network(piece.token_ids, piece.positions, piece.selected, piece.targets, piece.temperatures)
+    def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
+        where = (piece.token_ids, piece.positions, piece.selected)
+        return network(*where, piece.targets, piece.temperatures, trains_entropy=trains_entropy)
 
     def _refuse_unsayable(self, examples: Sequence[Example]) -> None:
         for example in examples:

@@ -37,9 +37,18 @@ class PolicyNetwork(nn.Module):
         self.value_head = _value_head(causal_lm) if has_value_head else None
 
     def forward(
-        self, token_ids: Tensor, positions: Tensor | None, selected: Tensor, targets: Tensor, temperatures: Tensor
+        self,
+        token_ids: Tensor,
+        positions: Tensor | None,
+        selected: Tensor,
+        targets: Tensor,
+        temperatures: Tensor,
+        *,
+        trains_entropy: bool = True,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Scores of the targets, each foretold at its place `selected` in the flattened `token_ids`.
+
+        Gradients flow through the entropies only if `trains_entropy`.
 
         Returns:
             Log-probabilities, entropies, and values when there is a value head; each [tokens].
@@ -49,7 +58,9 @@ class PolicyNetwork(nn.Module):
             states: Tensor = decoder(input_ids=token_ids, position_ids=positions, use_cache=False).last_hidden_state
             hidden = states.flatten(0, 1).index_select(0, selected)
             head = output_head(self.causal_lm)
-            logprobs, entropies = score_tokens(head, self._rule, hidden, targets, temperatures)
+            logprobs, entropies = score_tokens(
+                head, self._rule, hidden, targets, temperatures, trains_entropy=trains_entropy
+            )
         if self.value_head is None:
             return logprobs, entropies, None
         return logprobs, entropies, self.value_head(hidden.to(self.value_head.weight.dtype)).squeeze(-1)

@@ -1,8 +1,8 @@
 """Log-probabilities and entropies of chosen tokens, without ever holding the logits of all of them.
 
-Logits are made for a chunk of positions at a time, in float32, and made again in the backward pass: what is kept
-is the hidden state of each chosen position. With a vocabulary of 150,000 tokens this is 40 times less memory
-than keeping logits for a width of 4,096.
+Logits are made for a chunk of positions at a time, in float32. Where there are several chunks they are made again in
+the backward pass: what is kept is the hidden state of each chosen position. With a vocabulary of 150,000 tokens this is
+40 times less memory than keeping logits for a width of 4,096. A single chunk is kept: it was to be in memory anyway.
 """
 
 from __future__ import annotations
@@ -54,7 +54,13 @@ class LogitRule:
 
 
 def score_tokens(
-    head: nn.Module, rule: LogitRule, hidden: Tensor, targets: Tensor, temperatures: Tensor
+    head: nn.Module,
+    rule: LogitRule,
+    hidden: Tensor,
+    targets: Tensor,
+    temperatures: Tensor,
+    *,
+    trains_entropy: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Log-probability of each target, and entropy of the distribution it is from, in nats.
 
@@ -64,9 +70,10 @@ def score_tokens(
         hidden: [tokens, width], at the position before each target.
         targets: int64 [tokens].
         temperatures: [tokens]; logits are divided by them.
+        trains_entropy: Whether gradients are to flow through the entropies too, which takes time and memory.
 
     Returns:
-        Two tensors [tokens], in float32 or better. Gradients flow through both.
+        Two tensors [tokens], in float32 or better. Gradients flow through the first, and through both if wanted.
     """
 
     def score(chunk: Tensor, target: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
@@ -74,10 +81,14 @@ def score_tokens(
         logits = logits / temperature[:, None].to(logits.dtype)
         log_distribution = torch.log_softmax(logits, dim=-1)
         logprobs = log_distribution.gather(1, target[:, None]).squeeze(1)
-        entropies = -(log_distribution.exp() * log_distribution).sum(-1)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and trains_entropy):
+            entropies = -(log_distribution.exp() * log_distribution).sum(-1)
         return logprobs, entropies
 
-    parts = [_run(score, each) for each in _chunks(rule.output_size, hidden, targets, temperatures)]
+    chunks = list(_chunks(rule.output_size, hidden, targets, temperatures))
+    if len(chunks) == 1:
+        return score(hidden, targets, temperatures)
+    parts = [_run(score, each) for each in chunks]
     logprobs, entropies = zip(*parts, strict=True)
     return torch.cat(logprobs), torch.cat(entropies)
 
