@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
+import { listenError } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { buildGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -92,8 +93,8 @@ function connectionLimits(arrivalTimeoutMs: number): ServerOptions {
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? portInUse(host, port, error) : error);
+    server.once('error', (error) => {
+      reject(listenError('the gateway', { host, port }, error));
     });
     server.listen(port, host, () => {
       const address = server.address();
@@ -121,8 +122,4 @@ function keyNeeded(host: string): AgentLightningError {
     message: `a gateway at ${host} can be reached from other machines, and no apiKey is set`,
     remedy: 'Set an apiKey, or listen at 127.0.0.1.',
   });
-}
-
-function portInUse(host: string, port: number, cause: Error): AgentLightningError {
-  return new AgentLightningError({ code: 'PORT_IN_USE', message: `port ${port} of ${host} is taken`, cause });
 }

@@ -1,3 +1,4 @@
+export { type ListenAddress, listenError } from '../errors/listen-error.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
 export { isWireSpan } from './is-wire-span.ts';

@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { type Clock, systemClock } from '@agentlightning/core';
+import { listenError } from '@agentlightning/core/protocol';
 import { type RuntimeLimits, serveRuntime } from '@agentlightning/runtime';
 import { getRequestListener } from '@hono/node-server';
 import { type BaseModel, baseModels } from '../base-models.ts';
@@ -104,10 +105,9 @@ function limitsOf(options: CpuRuntimeOptions): Partial<RuntimeLimits> {
 
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const message = `Cannot serve the model API: port ${port} of ${host} is taken`;
-      reject(cause.code === 'EADDRINUSE' ? new AgentLightningError({ code: 'PORT_IN_USE', message, cause }) : cause);
-    });
+    server.once('error', (cause) =>
+      reject(listenError('the model API of the embedded runtime', { host, port }, cause)),
+    );
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 }

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { type Clock, systemClock } from '@agentlightning/core';
+import { listenError } from '@agentlightning/core/protocol';
 import { type Metadata, Server } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
@@ -138,21 +139,8 @@ function listen(server: Server, { hostName, port, tls }: ListenOptions): Promise
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, boundPort) => {
       if (error === null) resolve(boundPort);
-      else reject(listenError(address, error));
+      else reject(listenError('the training runtime', { host: hostName, port }, error));
     });
-  });
-}
-
-function listenError(address: string, cause: Error): AgentLightningError {
-  if (cause.message.includes('EADDRINUSE')) {
-    const message = `Cannot listen on ${address}: the port is taken`;
-    return new AgentLightningError({ code: 'PORT_IN_USE', message, cause });
-  }
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `Cannot listen on ${address}: ${cause.message}`,
-    remedy: 'Give an address of this machine and a port that this user may open.',
-    cause,
   });
 }
 

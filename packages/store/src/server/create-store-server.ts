@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
-import { AgentLightningError, type Clock } from '@agentlightning/core';
-import type { AttemptTokens } from '@agentlightning/core/protocol';
+import type { Clock } from '@agentlightning/core';
+import { type AttemptTokens, listenError } from '@agentlightning/core/protocol';
 import { createAdaptorServer } from '@hono/node-server';
 import type { SqlStore } from '../sql-store.ts';
 import { assertMayListen } from './access/access-control.ts';
@@ -134,26 +134,10 @@ function createServer(fetch: FetchCallback, options: StoreServerOptions): Server
 
 function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(cause, at)));
+    server.once('error', (cause) => reject(listenError('the store', at, cause)));
     server.listen(at.port, at.host, () => {
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : at.port);
     });
-  });
-}
-
-function listenError(
-  cause: NodeJS.ErrnoException,
-  at: { readonly host: string; readonly port: number },
-): AgentLightningError {
-  if (cause.code === 'EADDRINUSE') {
-    const message = `Port ${at.port} on ${at.host} is taken by another program`;
-    return new AgentLightningError({ code: 'PORT_IN_USE', message, cause, details: { ...at } });
-  }
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `The store cannot listen on ${at.host}:${at.port}: ${cause.message}`,
-    remedy: 'Choose an address of this machine and a port you may use.',
-    cause,
   });
 }
