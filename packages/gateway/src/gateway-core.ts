@@ -106,8 +106,8 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
       writer,
       durability: options.durability ?? 'before-response',
       log,
-      onEnded: (started, ended) => {
-        metrics.callEnded(started, ended);
+      onEnded: (started, ended, untrainable) => {
+        metrics.callEnded(started, ended, untrainable);
         noteTokenSupport(ended, log);
       },
     }),

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../json-access.ts';
 import type { ModelCallChoice } from '../model-call.ts';
 
@@ -9,15 +9,15 @@ export interface CapturedUsage {
 }
 
 interface ChoiceTokens {
-  readonly tokenIds: number[];
-  readonly logprobs: number[];
-  readonly tokens: string[];
+  tokenIds: number[];
+  logprobs: number[];
+  tokens: string[];
   finishReason: string | null;
 }
 
 /**
  * What an answer says about its tokens, in the fields of vLLM: `prompt_token_ids`, `choices[].token_ids`,
- * `choices[].logprobs.content`, `usage`. It takes a whole body, or the chunks of a stream one after another.
+ * `choices[].logprobs.content` (or its `tokens` and `token_logprobs`, as Completions have them), `usage`. It takes a whole body, or the chunks of a stream one after another.
  */
 export class CapturedAnswer {
   readonly #choices: Map<number, ChoiceTokens> = new Map();
@@ -120,13 +120,37 @@ export class CapturedAnswer {
     const index = numberOf(choice.index) ?? 0;
     const known = this.#choices.get(index) ?? { tokenIds: [], logprobs: [], tokens: [], finishReason: null };
     this.#choices.set(index, known);
+    const { logprobs, tokens } = logprobsOf(choice.logprobs);
     this.#addPromptTokenIds(numbersOf(choice.prompt_token_ids));
-    for (const tokenId of numbersOf(choice.token_ids) ?? []) known.tokenIds.push(tokenId);
-    const entries = isObject(choice.logprobs) ? objectsOf(choice.logprobs.content) : [];
-    for (const entry of entries) {
-      known.logprobs.push(numberOf(entry.logprob) ?? Number.NaN);
-      known.tokens.push(textOf(entry.token) ?? '');
-    }
+    known.tokenIds = joined(known.tokenIds, numbersOf(choice.token_ids) ?? []);
+    known.logprobs = joined(known.logprobs, logprobs);
+    known.tokens = joined(known.tokens, tokens);
     known.finishReason = textOf(choice.finish_reason) ?? known.finishReason;
   }
+}
+
+/** A whole answer is one part: its lists are taken in one go. Those of streams grow. */
+function joined<TItem>(known: TItem[], more: readonly TItem[]): TItem[] {
+  if (known.length === 0) return more.slice();
+  for (const item of more) known.push(item);
+  return known;
+}
+
+function logprobsOf(value: JsonValue | undefined): {
+  readonly logprobs: readonly number[];
+  readonly tokens: readonly string[];
+} {
+  if (!isObject(value)) return { logprobs: [], tokens: [] };
+  const { tokens, token_logprobs: values } = value;
+  if (Array.isArray(tokens) && Array.isArray(values)) {
+    return {
+      logprobs: values.map((item) => numberOf(item) ?? Number.NaN),
+      tokens: tokens.map((item) => textOf(item) ?? ''),
+    };
+  }
+  const entries = objectsOf(value.content);
+  return {
+    logprobs: entries.map((entry) => numberOf(entry.logprob) ?? Number.NaN),
+    tokens: entries.map((entry) => textOf(entry.token) ?? ''),
+  };
 }

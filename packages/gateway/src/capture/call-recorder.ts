@@ -124,8 +124,8 @@ export interface CallRecorderOptions {
   readonly writer: SpanWriter;
   readonly durability: 'before-response' | 'background';
   readonly log: GatewayLog;
-  /** Told of every call, before it is recorded. */
-  readonly onEnded: (started: StartedCall, ended: EndedCall) => void;
+  /** Told of every call, before it is recorded; with why it must not be trained on, null when it may be. */
+  readonly onEnded: (started: StartedCall, ended: EndedCall, untrainable: string | null) => void;
 }
 
 /** Records calls as spans, as durably as the gateway was told to. */
@@ -133,7 +133,7 @@ export class CallRecorder {
   readonly #writer: SpanWriter;
   readonly #durability: 'before-response' | 'background';
   readonly #log: GatewayLog;
-  readonly #onEnded: (started: StartedCall, ended: EndedCall) => void;
+  readonly #onEnded: CallRecorderOptions['onEnded'];
 
   constructor({ writer, durability, log, onEnded }: CallRecorderOptions) {
     this.#writer = writer;
@@ -144,8 +144,7 @@ export class CallRecorder {
 
   /** Records a call whose agent waits for it. @throws GatewayError 503 when the store does not take it */
   async record(started: StartedCall, ended: EndedCall): Promise<void> {
-    this.#onEnded(started, ended);
-    const span = toSpan(started, ended);
+    const span = this.#toSpan(started, ended);
     // Nobody trains on a plain call, so its answer need not wait.
     if (this.#durability === 'background' || started.attempt.isPlain) return this.#writer.writeInBackground(span);
     try {
@@ -158,19 +157,23 @@ export class CallRecorder {
   /** Records a call that failed, or whose agent has gone: nobody could be told if the store did not take it. */
   recordFailed(started: StartedCall, ended: EndedCall): void {
     try {
-      this.#onEnded(started, ended);
-      this.#writer.writeInBackground(toSpan(started, ended));
+      this.#writer.writeInBackground(this.#toSpan(started, ended));
     } catch (error) {
       // Told to nobody who waits, it would end the process.
       this.#log.error({ spanId: started.spanId, err: error }, 'a failed call could not be recorded');
     }
   }
+
+  #toSpan(started: StartedCall, ended: EndedCall): SpanInput {
+    const reason = ended.failure ?? untrainableReason(ended.answer);
+    this.#onEnded(started, ended, reason);
+    return toSpan(started, ended, reason);
+  }
 }
 
-function toSpan(started: StartedCall, ended: EndedCall): SpanInput {
+function toSpan(started: StartedCall, ended: EndedCall, reason: string | null): SpanInput {
   const { attempt, startTimeMs } = started;
   const { asked, answer, failure } = ended;
-  const reason = failure ?? untrainableReason(answer);
   const span = modelCallToSpan(
     {
       rolloutId: attempt.rolloutId,

@@ -1,5 +1,6 @@
 import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
+import { parseAnswer } from '../chat-completions/parse-answer.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
@@ -82,7 +83,7 @@ export class CallPassage {
       call.leave();
       return { status, headers, body: text };
     }
-    const body = parseJsonObject(text);
+    const body = prepared.added.logprobs ? parseAnswer(text) : parseJsonObject(text);
     if (body === null) throw notJson(result);
     if (translated !== null && isJsonObject(body.error)) throw saidError(result, body.error);
     const visible = api.visible(body, prepared.added);

@@ -54,8 +54,9 @@ export class CallObserver {
   }
 
   #tell(call: CallObservation, { httpStatus, durationMs, failure }: CallEnd): void {
-    const { startTimeMs: _, attempt, ...facts } = call;
     this.#metrics.callLeft(call, { httpStatus, durationMs });
+    if (httpStatus < 500 && this.#log.debug === undefined) return;
+    const { startTimeMs: _, attempt, ...facts } = call;
     const told = { ...facts, ...attempt, status: httpStatus, durationMs };
     if (httpStatus >= 500) this.#log.warn({ ...told, err: failure }, 'a model call failed');
     else this.#log.debug?.(told, 'a model call');

@@ -1,4 +1,3 @@
-import { untrainableReason } from '@agentlightning/core';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
 import type { CallObservation } from './call-observation.ts';
@@ -93,7 +92,8 @@ export class GatewayMetrics {
   }
 
   /** What became of a call that is recorded. */
-  callEnded({ attempt, startTimeMs }: StartedCall, { asked, answer, firstByteTimeMs, failure }: EndedCall): void {
+  callEnded({ attempt, startTimeMs }: StartedCall, ended: EndedCall, untrainable: string | null): void {
+    const { asked, answer, firstByteTimeMs, failure } = ended;
     const model = this.#models.of(asked.model);
     if (firstByteTimeMs !== null) this.#firstToken.observe({ model }, (firstByteTimeMs - startTimeMs) / 1000);
     if (answer.usage !== null) {
@@ -101,7 +101,7 @@ export class GatewayMetrics {
       this.#tokens.inc({ model, kind: 'input' }, Math.max(0, answer.usage.inputTokens));
       this.#tokens.inc({ model, kind: 'output' }, Math.max(0, answer.usage.outputTokens));
     }
-    const isTrainable = !attempt.isPlain && failure === null && untrainableReason(answer) === null;
+    const isTrainable = !attempt.isPlain && untrainable === null;
     const other = attempt.isPlain ? 'plain' : failure !== null ? 'failed' : 'untrainable';
     this.#recorded.inc({ model, kind: isTrainable ? 'trainable' : other });
   }
