@@ -196,7 +196,10 @@ export class SqliteDriver implements SqlDriver {
   #noteWrite(values: readonly SqlValue[]): void {
     this.#writeCount += 1;
     this.#bytesWritten += bytesPerRow;
-    for (const value of values) if (typeof value === 'string') this.#bytesWritten += value.length;
+    for (let index = 0; index < values.length; index += 1) {
+      const value = values[index];
+      if (typeof value === 'string') this.#bytesWritten += value.length;
+    }
   }
 
   #insert(insert: SqlInsert): void {
@@ -204,10 +207,14 @@ export class SqliteDriver implements SqlDriver {
     for (const row of rows) this.#noteWrite(row);
     const inBlocks = rows.length - (rows.length % rowsPerInsert);
     const block = inBlocks === 0 ? null : this.#statement(insertStatement(insert, rowsPerInsert));
-    for (let index = 0; index < inBlocks; index += rowsPerInsert) {
-      const values: SqlValue[] = [];
-      for (const row of rows.slice(index, index + rowsPerInsert)) values.push(...row);
+    const values: SqlValue[] = [];
+    for (let index = 0; index < inBlocks; index += 1) {
+      // By index: taking rows apart costs a tenth of what writing them does.
+      const row = rows[index] ?? [];
+      for (let column = 0; column < row.length; column += 1) values.push(row[column] ?? null);
+      if ((index + 1) % rowsPerInsert > 0) continue;
       block?.run(...values);
+      values.length = 0;
     }
     if (inBlocks === rows.length) return;
     const single = this.#statement(insertStatement(insert, 1));

@@ -5,8 +5,9 @@ import { spanRow } from '../../span-row.ts';
 import type { SqlStore } from '../../sql-store.ts';
 import { agentOf, assertMayAppend } from '../access/agent-limits.ts';
 import { hashPrefixOf, idempotencyKeyOf, idempotentRequest } from '../idempotency.ts';
-import { assertJson, readBody } from '../request-body.ts';
+import { assertJson, bodyBytes, readBody } from '../request-body.ts';
 import type { DecodedSpanBatch } from './decode-span-batch.ts';
+import { readWholeBody } from './read-whole-body.ts';
 import type { SpanDecoder } from './span-decoder.ts';
 
 /** How a batch of spans was recorded. */
@@ -25,19 +26,29 @@ export async function appendSpanBatch(
 ): Promise<AppendedSpanBatch> {
   assertJson(context);
   const key = idempotencyKeyOf(context);
-  const body = new Uint8Array(await context.req.arrayBuffer());
-  const { rows, requestHash } =
+  const { rows, requestHash, bytes } =
     agentOf(context) === null
-      ? await decoder.decode({ body, hashPrefix: key === undefined ? null : hashPrefixOf(context) })
+      ? await decodeWhole(context, decoder, key === undefined ? null : hashPrefixOf(context))
       : await decodeForAgent(context, store);
   const request: IdempotentRequest | null = key === undefined || requestHash === null ? null : { key, requestHash };
-  return { sequenceIds: await store.appendSpanRows(rows, request), bytes: body.byteLength };
+  return { sequenceIds: await store.appendSpanRows(rows, request), bytes };
+}
+
+interface ReadSpanBatch extends DecodedSpanBatch {
+  readonly bytes: number;
+}
+
+async function decodeWhole(context: Context, decoder: SpanDecoder, hashPrefix: string | null): Promise<ReadSpanBatch> {
+  const body = await readWholeBody(context);
+  const bytes = body.byteLength;
+  return { ...(await decoder.decode({ body, hashPrefix })), bytes };
 }
 
 /** Reads the batch of an agent, whose spans are looked at one by one. */
-async function decodeForAgent(context: Context, store: SqlStore): Promise<DecodedSpanBatch> {
+async function decodeForAgent(context: Context, store: SqlStore): Promise<ReadSpanBatch> {
   const { spans } = await readBody(context, wireSpanBatchSchema);
   const inputs = spans.map(spanInputFromWire);
   await assertMayAppend(context, store, inputs);
-  return { rows: inputs.map(spanRow), requestHash: (await idempotentRequest(context))?.requestHash ?? null };
+  const requestHash = (await idempotentRequest(context))?.requestHash ?? null;
+  return { rows: inputs.map(spanRow), requestHash, bytes: await bodyBytes(context) };
 }

@@ -6,7 +6,7 @@ import { parseRequest } from '../request-body.ts';
 
 /** A request that records several spans, as it came. */
 export interface EncodedSpanBatch {
-  readonly body: Uint8Array;
+  readonly body: Uint8Array<ArrayBuffer>;
   /** What its fingerprint begins with; null when it needs none. */
   readonly hashPrefix: string | null;
 }

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { AgentLightningError, type ValidationIssue } from '@agentlightning/core';
 import { MalformedRequestError } from '../malformed-request-error.ts';
 import { type DecodedSpanBatch, decodeSpanBatch, type EncodedSpanBatch } from './decode-span-batch.ts';
+import { type PackedSpanRows, unpackSpanRows } from './packed-span-rows.ts';
 
 /** What the thread is asked. */
 export interface SpanDecoderRequest {
@@ -11,7 +12,7 @@ export interface SpanDecoderRequest {
 
 /** What the thread answers: the batch, or what is wrong with it, or what went wrong. */
 export type SpanDecoderAnswer = { readonly id: number } & (
-  | { readonly decoded: DecodedSpanBatch }
+  | { readonly packed: PackedSpanRows; readonly requestHash: DecodedSpanBatch['requestHash'] }
   | { readonly issues: readonly ValidationIssue[] }
   | { readonly fault: string }
 );
@@ -45,6 +46,7 @@ export class SpanDecoder {
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | null = null;
   #isUsable = true;
+  #hasAnswered = false;
   #lastId = 0;
   #idle: NodeJS.Timeout | null = null;
 
@@ -55,7 +57,7 @@ export class SpanDecoder {
   }
 
   /**
-   * Reads a batch.
+   * Reads a batch, whose body is the decoder's from now on.
    *
    * @throws MalformedRequestError when it is no JSON or does not have the shape
    */
@@ -66,8 +68,8 @@ export class SpanDecoder {
       this.#keepAwake();
       const id = ++this.#lastId;
       this.#pending.set(id, { batch, settle, fail });
-      // A copy is given away, which costs less than having one made on the way. The batch stays, should the thread fail.
-      const body = batch.body.slice();
+      // Until the thread has shown that it runs, a copy is given away: the batch stays, should the thread fail.
+      const body = this.#hasAnswered && isWhole(batch.body) ? batch.body : batch.body.slice();
       this.#worker.postMessage({ id, batch: { ...batch, body } } satisfies SpanDecoderRequest, [body.buffer]);
     });
   }
@@ -86,20 +88,25 @@ export class SpanDecoder {
   }
 
   #answer(answer: SpanDecoderAnswer): void {
+    this.#hasAnswered = true;
     const pending = this.#pending.get(answer.id);
     this.#pending.delete(answer.id);
     if (this.#pending.size === 0) this.#endWhenIdle();
-    if ('decoded' in answer) pending?.settle(answer.decoded);
+    if ('packed' in answer) pending?.settle({ rows: unpackSpanRows(answer.packed), requestHash: answer.requestHash });
     else if ('issues' in answer) pending?.fail(new MalformedRequestError(answer.issues));
-    else pending?.fail(new AgentLightningError({ code: 'INTERNAL', message: `Reading spans failed: ${answer.fault}` }));
+    else pending?.fail(faultOf(answer.fault));
   }
 
-  /** What the thread has left behind is read here. */
+  /** What the thread has left behind is read here, unless it took it along. */
   #ended(): void {
     this.#worker = null;
+    this.#hasAnswered = false;
     const left = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { batch, settle } of left) settle(Promise.resolve().then(() => decodeSpanBatch(batch)));
+    for (const { batch, settle, fail } of left) {
+      if (batch.body.byteLength === 0) fail(faultOf('its thread has ended'));
+      else settle(Promise.resolve().then(() => decodeSpanBatch(batch)));
+    }
   }
 
   #keepAwake(): void {
@@ -114,6 +121,14 @@ export class SpanDecoder {
     this.#idle = setTimeout(() => void this.#worker?.terminate(), this.#idleMs);
     this.#idle.unref();
   }
+}
+
+function isWhole({ buffer, byteLength }: Uint8Array): boolean {
+  return buffer.byteLength === byteLength;
+}
+
+function faultOf(fault: string): AgentLightningError {
+  return new AgentLightningError({ code: 'INTERNAL', message: `Reading spans failed: ${fault}` });
 }
 
 /** The program of the thread: a source beside sources, and a file of its own beside what the package is built to. */
