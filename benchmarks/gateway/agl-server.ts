@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { interopEnvironments, preparePython } from '../../tools/python-environment.ts';
+import { cpuMsOf } from './processes.ts';
 
 /** Python's own gateway, with one rollout and one model server. */
 export interface AglServer {
@@ -12,9 +12,6 @@ export interface AglServer {
   cpuMs(): number;
   close(): Promise<void>;
 }
-
-/** In /proc, times are in hundredths of a second. */
-const tickMs = 10;
 
 /** Starts `agl-server` of the Python package, installed as for the interop tests; null where there is no Python. */
 export async function startAglServer(upstreamUrl: string): Promise<AglServer | null> {
@@ -31,17 +28,12 @@ export async function startAglServer(upstreamUrl: string): Promise<AglServer | n
   await post(`${base}/api/rollouts`, [{ rollout_id: 'a', input: {} }]);
   return {
     url: `${base}/proxy/rollout/a/attempt/0/mode/train/openai/v1`,
-    cpuMs: () => cpuMsOf(child.pid ?? 0),
+    cpuMs: () => cpuMsOf(child),
     close: async () => {
       child.kill('SIGTERM');
       await ended;
     },
   };
-}
-
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
 async function untilUp(url: string, child: { readonly exitCode: number | null }): Promise<void> {

@@ -34,12 +34,12 @@ export async function measureClosedLoops(
       for (let round = 0; round < rounds; round += 1) {
         const load = { inFlight, seconds };
         measured.direct.push(ofLoad(await closedLoop(direct, load), Number.NaN));
-        const through = await withCpu(async () => (await sides.gateway.usage()).cpuMs, gateway, load);
+        const through = await withCpu(sides.gateway, gateway, load);
         callCount += through.count;
         measured.gateway.push(through.measured);
         const { python } = sides;
         if (python === null || isStreamed) continue;
-        const peer = await withCpu(async () => python.cpuMs(), requestsTo([python.url]), load);
+        const peer = await withCpu(python, requestsTo([python.url]), load);
         measured['agl-server'].push(peer.measured);
       }
       results.push(...describe(`${isStreamed ? 'streamed' : 'whole'}, ${inFlight} in flight`, measured, inFlight));
@@ -51,13 +51,13 @@ export async function measureClosedLoops(
 }
 
 async function withCpu(
-  cpuMs: () => Promise<number>,
+  proxy: { cpuMs(): number },
   requests: Requests,
   load: { readonly inFlight: number; readonly seconds: number },
 ): Promise<{ readonly measured: Measured; readonly count: number }> {
-  const before = await cpuMs();
+  const before = proxy.cpuMs();
   const done = await closedLoop(requests, load);
-  return { measured: ofLoad(done, ((await cpuMs()) - before) / done.count), count: done.count };
+  return { measured: ofLoad(done, (proxy.cpuMs() - before) / done.count), count: done.count };
 }
 
 function ofLoad(load: Load, cpuMs: number): Measured {

@@ -27,7 +27,6 @@ process.on('disconnect', () => process.exit(0));
 process.send?.({ urls });
 
 async function tell(): Promise<void> {
-  const { user, system } = process.cpuUsage();
   // What the last calls left behind is let go in turns of the loop.
   for (let turn = 0; turn < 3; turn += 1) {
     globalThis.gc?.();
@@ -36,7 +35,6 @@ async function tell(): Promise<void> {
   const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
   const { totalSpans } = await store.statistics();
   process.send?.({
-    cpuMs: (user + system) / 1000,
     rssBytes: rss,
     heapBytes: heapUsed + external + arrayBuffers,
     spanCount: totalSpans,

@@ -61,10 +61,10 @@ export async function openLoop(requests: Requests, at: { perSecond: number; seco
   return collected.load(sharedNowMs() - beganMs);
 }
 
-/** Timers are good to a millisecond; what is left is waited for in turns of the loop. */
+/** Timers are good to a millisecond; what is left is waited for in turns of the loop, which take a core from the others. */
 function aMoment(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    if (ms > 2) setTimeout(resolve, ms - 2);
+    if (ms > 1.25) setTimeout(resolve, ms - 1.25);
     else setImmediate(resolve);
   });
 }

@@ -1,10 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What a gateway's process has used so far. */
+/** In /proc, times are in hundredths of a second. */
+const tickMs = 10;
+
+/** What a gateway's process holds. */
 export interface Usage {
-  readonly cpuMs: number;
   readonly rssBytes: number;
   /** What JavaScript holds, after collecting garbage. */
   readonly heapBytes: number;
@@ -15,7 +18,10 @@ export interface Usage {
 export interface GatewayProcess {
   /** Base URLs, one for each attempt. */
   readonly urls: readonly string[];
+  /** Collects garbage first, which takes time: not to be asked while something is measured. */
   usage(): Promise<Usage>;
+  /** The CPU time that it has used so far, in milliseconds. */
+  cpuMs(): number;
   close(): Promise<void>;
 }
 
@@ -42,8 +48,18 @@ export async function startGateway(options: {
       child.send('usage');
       return answer;
     },
+    cpuMs: () => cpuMsOf(child),
     close: () => closed(child),
   };
+}
+
+/** The CPU time that a process has used so far, all its threads, in milliseconds. */
+export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
+  const fields =
+    readFileSync(`/proc/${pid ?? 0}/stat`, 'utf8')
+      .split(') ')[1]
+      ?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
 function start(file: string, args: readonly string[]): ChildProcess {

@@ -71,6 +71,8 @@ export class AttemptDirectory {
 
   async #read(rolloutId: string, attemptId: string): Promise<[KnownRollout, Attempt | null]> {
     try {
+      const known = this.#rollouts.get(rolloutId);
+      if (known !== undefined) return [known, await this.#attempt(rolloutId, attemptId)];
       return await Promise.all([this.#rollout(rolloutId), this.#attempt(rolloutId, attemptId)]);
     } catch (error) {
       if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') throw unknown(`Rollout ${rolloutId}`);
@@ -79,8 +81,6 @@ export class AttemptDirectory {
   }
 
   async #rollout(rolloutId: string): Promise<KnownRollout> {
-    const known = this.#rollouts.get(rolloutId);
-    if (known !== undefined) return known;
     const { mode, metadata } = await this.#store.getRollout(rolloutId);
     const key = metadata?.[samplingKeyName];
     const samplingKey = typeof key === 'string' ? key : rolloutId;
