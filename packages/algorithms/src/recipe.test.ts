@@ -15,11 +15,17 @@ test('a name makes an algorithm or a search, and its kind says which', () => {
 });
 
 test.each([
-  [{ type: 'apoo' }, /type must be one of .*grpo.*apo, gepa, not "apoo"/],
-  [{ type: 'toString' }, /type must be one of/],
-  [{ type: 'apo', round: 1 }, /algorithm apo: there is no option "round"; there are rounds, beamWidth/],
-  [{ type: 'gepa', maxRollouts: 0.5 }, /algorithm gepa: maxRollouts: .*, not 0\.5/],
-  [undefined, /type must be one of/],
-])('%j is refused with what there is', (options, message) => {
+  [{ type: 'apoo' }, /algorithm: there is none of the name "apoo"; did you mean "apo"\?/],
+  [{ type: 'toString' }, /algorithm: there is none of the name "toString"$/],
+  [{ type: 'apo', round: 1 }, /algorithm apo: there is no option "round"; did you mean "rounds"\?/],
+  [{ type: 'gepa', maxRollouts: 0.5 }, /algorithm gepa: maxRollouts: must be a whole number, not 0\.5/],
+  [undefined, /algorithm: type must be a name, not undefined/],
+])('%j is refused with what was meant', (options, message) => {
   expect(() => createRecipe(JSON.parse(JSON.stringify(options ?? null)))).toThrow(message);
+});
+
+test('a name that is not known is answered with all that there are', () => {
+  expect(() => createRecipe(JSON.parse('{"type":"best"}'))).toThrow(
+    expect.objectContaining({ remedy: expect.stringMatching(/^Take one of grpo, .*apo, gepa\.$/) }),
+  );
 });
