@@ -14,9 +14,9 @@ export const filledRunId = 'run-00000001';
 const isRare = "i = 3 AND attempt_id LIKE '%0000'";
 
 /** Bytes on disk that one rollout with one span takes, about: to look for room before filling. */
-export const bytesPerRollout = 1500;
+export const bytesPerRollout = 1000;
 /** Bytes on disk that each span takes, about. */
-export const bytesPerSpan = 600;
+export const bytesPerSpan = 400;
 
 /**
  * Makes a store that looks as after many runs, by one statement for each table: rollouts with random ids, most of

@@ -4,8 +4,8 @@ import { Agent, request as httpRequest } from 'node:http';
 export interface LoadRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** JSON text; null for none. */
-  readonly body: string | null;
+  /** JSON text, or its bytes where making them would take time that is measured; null for none. */
+  readonly body: string | Buffer | null;
   /** Makes a request that is sent again have one effect; the server need not know it. */
   readonly idempotencyKey?: string;
 }

@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { startPostgres } from '@agentlightning/store/testing';
 import { type BenchmarkResult, report } from '../report.ts';
 import { measureCalls } from './calls.ts';
+import { progress } from './progress.ts';
 import { measurePython } from './python-ratio.ts';
 import { measureSizes } from './sizes.ts';
 import { measureBare, measureThroughput } from './throughput.ts';
@@ -21,7 +22,7 @@ const { values: flags } = parseArgs({
   options: {
     /** How many rollouts the stores hold that are compared, the smallest first. */
     sizes: { type: 'string', default: '1000,100000' },
-    /** PostgreSQL too, and all sizes, up to a million rollouts with ten million spans: minutes more, 10 GB of disk. */
+    /** PostgreSQL too, and all sizes, up to a million rollouts with ten million spans: minutes more, 5 GB of disk. */
     full: { type: 'boolean', default: false },
     /** The Python that has the package `agentlightning`, when it is not to be installed as for the interop tests. */
     python: { type: 'string' },
@@ -49,13 +50,13 @@ try {
       claimsTarget: 2000,
     });
     add(sqlite.results);
-    begin('Python');
+    progress('Python: installed if need be, then the same load');
     add(await measurePython(flags.python, sqlite.throughput));
-    begin('every call');
+    progress('every call, one after another');
     add(await measureCalls(path.join(folder, 'calls.db')));
   }
   if ((flags.postgres || flags.full) && !flags['only-sizes']) {
-    begin('PostgreSQL');
+    progress('PostgreSQL: started');
     await using postgres = await startPostgres({ isDurable: true });
     const measured = await measureThroughput({
       name: 'PostgreSQL',
@@ -65,17 +66,13 @@ try {
     });
     add(measured.results);
   }
-  begin('stores of several sizes');
+  progress(`stores of ${sizes.join(', ')} rollouts`);
   add(await measureSizes(folder, sizes));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
+progress('done');
 report('store', results);
-
-/** Says how far it is. */
-function begin(part: string): void {
-  console.log(`${(performance.now() / 1000).toFixed(0)} s: ${part}`);
-}
 
 /** Keeps results for the table at the end, and tells them at once: a run takes minutes. */
 function add(measured: readonly BenchmarkResult[]): void {

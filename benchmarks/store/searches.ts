@@ -1,5 +1,6 @@
 import { type BenchmarkResult, median, result } from '../report.ts';
 import type { HttpLoad } from './http-load.ts';
+import { progress } from './progress.ts';
 
 const rounds = 3;
 
@@ -37,6 +38,7 @@ const searches: Readonly<Record<string, Search>> = {
 export async function measureSearches(load: HttpLoad, rollouts: number): Promise<readonly BenchmarkResult[]> {
   const results: BenchmarkResult[] = [];
   for (const [name, search] of Object.entries(searches)) {
+    progress(`search: ${name}`);
     const timesMs: number[] = [];
     let outcome = { calls: 0, spans: 0 };
     // Only what is quick is worth repeating.

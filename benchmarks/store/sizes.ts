@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type BenchmarkResult, median, result } from '../report.ts';
 import { bytesPerRollout, bytesPerSpan, filledRunId, fillStore } from './fill.ts';
 import { HttpLoad, type LoadRequest } from './http-load.ts';
+import { progress } from './progress.ts';
 import { measureSearches } from './searches.ts';
 import { type ServedStore, serve } from './serve.ts';
 import { claimRequest, enqueue } from './workload.ts';
@@ -37,8 +38,10 @@ export async function measureSizes(folder: string, sizes: readonly number[]): Pr
   try {
     for (const rollouts of sizes) stores.push(await openSize(folder, rollouts));
     const results: BenchmarkResult[] = [];
-    for (const [name, requestOf] of Object.entries(flatCalls))
+    for (const [name, requestOf] of Object.entries(flatCalls)) {
+      progress(`at every size: ${name}`);
       results.push(...(await compare(name, stores, requestOf)));
+    }
     const largest = stores.at(-1);
     if (largest === undefined) return results;
     results.push(...(await firstPages(largest)));
@@ -56,11 +59,12 @@ async function openSize(folder: string, rollouts: number): Promise<SizedStore> {
   const bytes = rollouts * (bytesPerRollout + spansPerRollout * bytesPerSpan);
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < 1.5 * bytes) throw new Error(`${folder} has no room for a store of ${rollouts} rollouts`);
+  progress(`${rollouts} rollouts are made: ${(bytes / 1e9).toFixed(1)} GB`);
   const file = path.join(folder, `size-${rollouts}.db`);
   const beganMs = performance.now();
   await fillStore(file, { rollouts, spansPerRollout });
   const seconds = (performance.now() - beganMs) / 1000;
-  console.log(`${rollouts} rollouts with ${rollouts * spansPerRollout} spans made in ${seconds.toFixed(1)} s`);
+  progress(`${rollouts} rollouts with ${rollouts * spansPerRollout} spans made in ${seconds.toFixed(1)} s`);
   const served = await serve(file);
   const load = new HttpLoad(served.url);
   await enqueue(load, 2 * rounds * callsPerRound);
@@ -110,6 +114,7 @@ async function firstPages({ load, rollouts, someIds }: SizedStore): Promise<read
   ];
   const lists = ['', ...orders].flatMap((order) => filters.map((filter) => `/rollouts?limit=100${order}${filter}`));
   const others = ['/workers?limit=100', '/resources?limit=100', '/runs?limit=100', `/spans?rollout_id=${someIds[0]}`];
+  progress(`first pages of ${lists.length + others.length} lists at ${rollouts} rollouts`);
   const times = new Map<string, number>();
   for (const path of [...lists, ...others]) times.set(path, await medianOf(load, path));
   const slowest = [...times].sort(([, left], [, right]) => right - left);

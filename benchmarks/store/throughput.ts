@@ -2,6 +2,7 @@ import path from 'node:path';
 import { type BenchmarkResult, median, result } from '../report.ts';
 import { type BareResult, measureBareDatabase } from './bare-database.ts';
 import { HttpLoad, type LoadResult, percentiles } from './http-load.ts';
+import { progress } from './progress.ts';
 import { serve } from './serve.ts';
 import { batchedSpans, claims, singleSpans } from './workload.ts';
 
@@ -40,7 +41,7 @@ export async function measureThroughput(
 ): Promise<{ readonly throughput: Throughput; readonly results: readonly BenchmarkResult[] }> {
   const outcomes: Round[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    console.log(`${measured.name}: round ${round + 1} of ${rounds}`);
+    progress(`${measured.name}: round ${round + 1} of ${rounds}`);
     outcomes.push(await measureRound(measured, round));
   }
   const medianOf = (value: (round: Round) => number): number => median(outcomes.map(value));

@@ -79,9 +79,11 @@ export async function batchedSpans(
   const attempts = await openAttempts(load, size.batches);
   // Written before the clock starts: what is measured is the server.
   const bodies = attempts.map((attempt) =>
-    JSON.stringify({
-      spans: Array.from({ length: size.perBatch }, (_, index) => wireSpan(attempt, spanIdOf(index), index + 1)),
-    }),
+    Buffer.from(
+      JSON.stringify({
+        spans: Array.from({ length: size.perBatch }, (_, index) => wireSpan(attempt, spanIdOf(index), index + 1)),
+      }),
+    ),
   );
   const path = '/v1/agl/spans/batch';
   const result = await load.closedLoop(size.batches, size.clients, (index) => ({
