@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from agentlightning_runtime.engine.float32_head import float32_logits
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -77,7 +79,7 @@ def score_tokens(
     """
 
     def score(chunk: Tensor, target: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
-        logits = rule.apply(head(chunk))
+        logits = rule.apply(float32_logits(head, chunk))
         logits = logits / temperature[:, None].to(logits.dtype)
         log_distribution = torch.log_softmax(logits, dim=-1)
         logprobs = log_distribution.gather(1, target[:, None]).squeeze(1)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
+from transformers import PreTrainedModel
+
+from agentlightning_runtime.engine.float32_head import Float32Head
 
 
 @dataclass(frozen=True)
@@ -39,4 +42,7 @@ def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype
         if parameter.requires_grad:
             parameter.requires_grad_(False)
     twin.eval()
+    head = twin.get_output_embeddings() if isinstance(twin, PreTrainedModel) else None
+    if isinstance(twin, PreTrainedModel) and isinstance(head, nn.Module):
+        twin.set_output_embeddings(Float32Head(head))
     return ServedWeights(twin, version, compute_dtype)

@@ -1,0 +1,40 @@
+"""The output table in float32, on both sides.
+
+In bfloat16 a logit of 20 is rounded to steps of 1/8, and the rounding of trainer and sampler differs as soon as their
+hidden states do in the last bit. Everything before the logits stays in bfloat16.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+_SHORT_TYPES = (torch.bfloat16, torch.float16)
+
+
+def float32_logits(head: nn.Module, hidden: Tensor) -> Tensor:
+    """What a head makes of hidden states, in float32 at least, whatever `autocast` says.
+
+    A head that is no plain linear layer, such as one with a LoRA, does as it does.
+    """
+    if type(head) is not nn.Linear or not _is_short(head, hidden.device):
+        return head(hidden)
+    bias: Tensor | None = getattr(head, "bias", None)
+    with torch.autocast(hidden.device.type, enabled=False):
+        return nn.functional.linear(hidden.float(), head.weight.float(), None if bias is None else bias.float())
+
+
+class Float32Head(nn.Module):
+    """A head whose logits are in float32; the weights stay as they are."""
+
+    def __init__(self, head: nn.Module) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """The logits."""
+        return float32_logits(self.head, hidden)
+
+
+def _is_short(head: nn.Linear, device: torch.device) -> bool:
+    return head.weight.dtype in _SHORT_TYPES or torch.is_autocast_enabled(device.type)
