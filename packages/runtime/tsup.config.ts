@@ -1,3 +1,8 @@
 import { libraryConfig } from '../../tools/tsup-library.ts';
 
-export default libraryConfig(['src/index.ts', 'src/testing/index.ts']);
+// The program of a thread is a file of its own, beside the one that starts it.
+export default libraryConfig({
+  index: 'src/index.ts',
+  'testing/index': 'src/testing/index.ts',
+  'hash-worker': 'src/wire/hash-worker.ts',
+});

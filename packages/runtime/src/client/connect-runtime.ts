@@ -8,6 +8,7 @@ import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts
 import { createServiceClient } from '../grpc/service-client.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxMessageBytes } from '../runtime-limits.ts';
+import { HashThread } from '../wire/hash-thread.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { CallPolicy } from './call-policy.ts';
 import { type ClientCertificate, clientCredentials } from './client-credentials.ts';
@@ -96,6 +97,7 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
       policy,
       clock,
       buffers: new BufferPool(),
+      hashes: new HashThread(),
       reorderWindow: capabilities.reorderWindow,
       onOperation: options.onOperation ?? (() => {}),
       signal: closing.signal,

@@ -4,6 +4,7 @@ import type { InferenceService } from '../gen/agentlightning/runtime/v1/inferenc
 import type { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import type { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import type { ServiceClient } from '../grpc/service-client.ts';
+import type { HashThread } from '../wire/hash-thread.ts';
 import type { BufferPool } from './buffer-pool.ts';
 import type { CallPolicy } from './call-policy.ts';
 import type { OperationStatus } from './operation-status.ts';
@@ -18,6 +19,8 @@ export interface RuntimeLink {
   readonly clock: Clock;
   /** Memory for uploads. */
   readonly buffers: BufferPool;
+  /** Hashes uploads. */
+  readonly hashes: HashThread;
   /** How far ahead of the oldest unanswered operation the next may be sent. */
   readonly reorderWindow: number;
   /** Told of every operation that is new or has changed. */

@@ -20,7 +20,7 @@ import { ExportFormat } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import { PauseMode } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
-import { BatchOutputKind } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { BatchOutputKind, type SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxClientStateBytes } from '../runtime-limits.ts';
 import type { ExportOptions, InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
@@ -64,6 +64,9 @@ type Key = MessageInitShape<typeof OperationKeySchema>;
 
 /** Refusals of the content: the operation has its number and has failed, and the next goes on behind it. */
 const contentReasons: ReadonlySet<ErrorReason> = new Set([ErrorReason.INVALID, ErrorReason.TOO_LARGE]);
+
+/** A batch to be submitted, under whatever number comes next. */
+type BatchContent = Omit<BatchUpload, 'modelId' | 'seq' | 'sha256'>;
 
 /** {@link RuntimeModel} over gRPC. Operations are numbered in the order of the calls. */
 export class GrpcModel implements RuntimeModel {
@@ -224,15 +227,21 @@ export class GrpcModel implements RuntimeModel {
     try {
       return encodeBatch(batch, (byteLength) => this.#link.buffers.take(byteLength));
     } catch (cause) {
+      if (cause instanceof ValidationError) throw cause;
       const message = cause instanceof Error ? cause.message : String(cause);
       throw new ValidationError('training batch', [{ path: 'data', message }], cause);
     }
   }
 
-  async #submitBatch(content: Omit<BatchUpload, 'modelId' | 'seq'>): Promise<PendingOperation<BatchResult>> {
+  async #submitBatch(content: BatchContent): Promise<PendingOperation<BatchResult>> {
     const { modelId } = this;
+    const hashing = this.#link.hashes.sha256(content.batch.payload);
     try {
-      return await this.#submit(({ seq = 0 }) => uploadBatch(this.#link, { modelId, seq, ...content }), toBatchResult);
+      const upload = async (key: Key): Promise<SubmitBatchResponse> => {
+        const sha256 = await hashing;
+        return uploadBatch(this.#link, { modelId, seq: key.seq ?? 0, sha256, ...content });
+      };
+      return await this.#submit(upload, toBatchResult);
     } finally {
       // It is accepted or refused, and will not be sent again.
       this.#link.buffers.give(content.batch.memory);

@@ -10,7 +10,6 @@ import {
 import { chunkBytes } from '../runtime-limits.ts';
 import type { EncodedBatch } from '../wire/batch.ts';
 import { chunkHeadBytes, encodeChunk } from '../wire/batch-chunk.ts';
-import { sha256Aside } from '../wire/sha256.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
 /** What is uploaded, as which operation. */
@@ -18,6 +17,8 @@ export interface BatchUpload {
   readonly modelId: string;
   readonly seq: number;
   readonly batch: EncodedBatch;
+  /** SHA-256 of the payload. */
+  readonly sha256: Uint8Array;
   /** Null for a forward pass only. */
   readonly loss: LossSpec | null;
   /** Whether a forward pass uses the weights that the model began with. */
@@ -26,13 +27,12 @@ export interface BatchUpload {
 
 /** Uploads a batch once: the header, then pieces as fast as the runtime takes them. */
 export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promise<SubmitBatchResponse> {
-  const sha256 = await sha256Aside(upload.batch.payload);
   const { stream, response } = link.training.submitBatch();
   const answered = new AbortController();
   const settled = response.finally(() => answered.abort());
   settled.catch(() => {});
   try {
-    const header = headerOf({ ...upload, sha256, sessionId: link.sessionId });
+    const header = headerOf({ ...upload, sessionId: link.sessionId });
     await writeAll(link, { stream, answered: answered.signal, header, payload: upload.batch.payload });
   } catch {
     // The answer knows better why the stream broke; if there is none yet, this makes one.
@@ -79,7 +79,7 @@ function headerOf({
   loss,
   useReference,
   sha256,
-}: BatchUpload & { readonly sessionId: string; readonly sha256: Uint8Array }): Writing['header'] {
+}: BatchUpload & { readonly sessionId: string }): Writing['header'] {
   return {
     key: { sessionId, modelId, seq },
     kind: loss === null ? BatchKind.FORWARD : BatchKind.FORWARD_BACKWARD,

@@ -1,8 +1,8 @@
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
 import { fromBinary } from '@bufbuild/protobuf';
-import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BatchSchema, type Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
-import { datumPieces } from './datum-pieces.ts';
+import { entryLength, layOut, writeEntry } from './datum-layout.ts';
+import { FieldWriter } from './field-writer.ts';
 import { spread } from './interval-column.ts';
 import { unpackFloat32, unpackInt32 } from './packed-array.ts';
 
@@ -25,7 +25,7 @@ export interface EncodedBatch {
  * Serialises a batch: packed little-endian arrays in a protobuf message.
  *
  * @param take - gives the memory for the payload. Defaults to fresh memory
- * @throws Error when a number is not what the contract has in its place
+ * @throws ValidationError when a number is not what the contract has in its place
  * @example
  * ```ts
  * const { payload, tokenCount } = encodeBatch({ data: [datum] });
@@ -33,25 +33,17 @@ export interface EncodedBatch {
  * ```
  */
 export function encodeBatch(batch: TrainingBatch, take: TakeMemory = Buffer.allocUnsafe): EncodedBatch {
-  const writer = new BinaryWriter();
-  const pieces = batch.data.flatMap((datum) => datumPieces(datum, writer));
+  const entries = batch.data.map(layOut);
+  const memory = take(entries.reduce((sum, entry) => sum + entryLength(entry), 0));
+  const writer = new FieldWriter(memory);
+  for (const entry of entries) writeEntry(entry, writer);
   return {
-    ...joined(pieces, take),
+    payload: memory.subarray(0, writer.byteLength),
+    memory,
     datumCount: batch.data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
     maxVersionLag: batch.maxVersionLag,
   };
-}
-
-function joined(pieces: readonly Uint8Array[], take: TakeMemory): Pick<EncodedBatch, 'payload' | 'memory'> {
-  const total = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const memory = take(total);
-  let at = 0;
-  for (const piece of pieces) {
-    memory.set(piece, at);
-    at += piece.byteLength;
-  }
-  return { payload: memory.subarray(0, total), memory };
 }
 
 /** The messages of a serialised batch; their arrays are unchecked bytes yet. */

@@ -8,20 +8,29 @@ interface Trained {
  * for each interval when they are the same throughout each; else as it is.
  */
 export function gathered(column: Float32Array, { trained }: Trained): Float32Array {
-  // Bits, so that 0 and -0, or two kinds of NaN, are not taken for one.
-  const bits = new Int32Array(column.buffer, column.byteOffset, column.length);
-  const first: number[] = [];
+  const lengths = trained.map(({ start, end }) => Math.max(0, end - start));
+  const isOfThese =
+    lengths.every((length) => length > 0) && lengths.reduce((sum, length) => sum + length, 0) === column.length;
+  // Not a column of these intervals; whoever receives it says what is wrong with it.
+  if (!isOfThese) return column;
+  const bytes = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+  if (isOneNumber(bytes)) return column.subarray(0, 1);
+  const numbers = new Float32Array(lengths.length);
   let at = 0;
-  for (const { start, end } of trained) {
-    const length = Math.max(0, end - start);
-    for (let token = at + 1; token < at + length; token += 1) if (bits[token] !== bits[at]) return column;
-    if (length > 0) first.push(at);
+  for (const [index, length] of lengths.entries()) {
+    if (!isOneNumber(bytes.subarray(at * 4, (at + length) * 4))) return column;
+    numbers[index] = column[at] ?? 0;
     at += length;
   }
-  // Not a column of these intervals; whoever receives it says what is wrong with it.
-  if (at !== column.length || first.length !== trained.length) return column;
-  if (first.every((token) => bits[token] === bits[0])) return column.subarray(0, 1);
-  return Float32Array.from(first, (token) => column[token] ?? 0);
+  return numbers;
+}
+
+/**
+ * Whether float32 numbers are all the same: then their bytes are the same as themselves four bytes on. Bits are compared,
+ * so that 0 and -0, or two kinds of NaN, are not taken for one.
+ */
+function isOneNumber(bytes: Uint8Array): boolean {
+  return Buffer.compare(bytes.subarray(4), bytes.subarray(0, -4)) === 0;
 }
 
 /** The number of each trained token. A column of a length that fits nothing stays as it is. */
