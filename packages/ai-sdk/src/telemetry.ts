@@ -119,15 +119,15 @@ export class AiSdkTelemetry {
 
   /** With the error of an object that does not fit its schema, if there is one. */
   get onEnd(): Told<SdkFailure> | undefined {
-    return currentRollout() === null ? undefined : this.#end;
+    return currentRollout() === null ? undefined : this.onError;
   }
 
   onAbort({ callId, reason }: SdkFailure): void {
     this.#operations.get(callId)?.end({ error: reason, isAborted: true });
   }
 
-  onError(event: SdkFailure): void {
-    this.#end(event);
+  onError({ callId, error }: SdkFailure): void {
+    this.#operations.get(callId)?.end(endOf(error));
   }
 
   /** Runs a tool in its place in the trace, so that agents in it are part of it. */
@@ -140,20 +140,17 @@ export class AiSdkTelemetry {
     return this.#options.operations;
   }
 
-  readonly #begin: Told<SdkStart> = (event) => {
+  // Version 7 binds whatever it is handed to what it got it from. Arrow functions would be new, and slow, with each of us.
+  #begin(event: SdkStart): void {
     beginOperation(this.#options, event.callId ?? '', event);
-  };
+  }
 
-  readonly #end: Told<SdkFailure> = ({ callId, error }) => {
-    this.#operations.get(callId)?.end(endOf(error));
-  };
-
-  readonly #callModel = async <TResult>(event: SdkModelExecution<TResult>): Promise<TResult> => {
+  async #callModel<TResult>(event: SdkModelExecution<TResult>): Promise<TResult> {
     const operation = this.#operations.get(event.callId);
     if (operation === undefined) return event.execute();
     const call = operation.callToSend(() => startOf(event));
     const result = await operation.request(call, event.execute);
     operation.takeResult(call, result);
     return result;
-  };
+  }
 }
