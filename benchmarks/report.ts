@@ -38,6 +38,13 @@ export function report(benchmark: string, results: readonly BenchmarkResult[]): 
   process.exitCode = results.every(({ met }) => met) ? 0 : 1;
 }
 
+/** Between which values the middle half of them is. */
+export function quartiles(values: readonly number[]): readonly [lower: number, upper: number] {
+  const sorted = [...values].sort((left, right) => left - right);
+  const half = Math.floor(sorted.length / 2);
+  return [median(sorted.slice(0, half)), median(sorted.slice(-half))];
+}
+
 /** The middle value; of an even number of values, the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);

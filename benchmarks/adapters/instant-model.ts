@@ -21,13 +21,30 @@ const body = JSON.stringify({
 });
 const headers = { 'content-type': 'application/json' };
 
+/** The same answer as a stream, in as many parts as it has words. */
+const events = answer
+  .split(/(?<= )/)
+  .map((content, index, { length }) => ({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1_700_000_000,
+    model: 'tiny',
+    choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: index === length - 1 ? 'stop' : null }],
+  }))
+  .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+  .join('');
+const stream = `${events}data: [DONE]\n\n`;
+const streamHeaders = { 'content-type': 'text/event-stream' };
+
 /** How many requests the model has answered. */
 export let requestCount = 0;
 
 /** Puts the model in place of the network. */
 export function installInstantModel(): void {
-  globalThis.fetch = () => {
+  globalThis.fetch = (_, init) => {
     requestCount += 1;
-    return Promise.resolve(new Response(body, { headers }));
+    const isStreamed = typeof init?.body === 'string' && init.body.includes('"stream":true');
+    const response = isStreamed ? new Response(stream, { headers: streamHeaders }) : new Response(body, { headers });
+    return Promise.resolve(response);
   };
 }

@@ -12,9 +12,19 @@ import { measureSizes } from '../../tools/verify/measure-sizes.ts';
 import { type BenchmarkResult, report, result } from '../report.ts';
 import type { AdapterMeasurement } from './measure-adapter.ts';
 
-const frameworks = ['fetch', 'openai', 'langchain', 'openai-agents', 'openai-agents-run', 'ai-sdk'];
-/** What is measured for comparison: more than a model call, so that what is meant for one is not asked of it. */
-const wholeRuns: ReadonlySet<string> = new Set(['openai-agents-run']);
+const frameworks = [
+  'fetch',
+  'openai',
+  'langchain',
+  'openai-agents',
+  'openai-agents-run',
+  'ai-sdk',
+  'ai-sdk-stream',
+  'ai-sdk-6',
+  'ai-sdk-6-stream',
+];
+/** What is measured for comparison, because what is meant for one answer is not asked of it: whole runs, and streams, whose every part passes by. */
+const comparisons: ReadonlySet<string> = new Set(['openai-agents-run', 'ai-sdk-stream', 'ai-sdk-6-stream']);
 
 const { values: flags } = parseArgs({
   options: {
@@ -43,7 +53,7 @@ async function measure(framework: string): Promise<AdapterMeasurement> {
 
 function resultsOf(
   framework: string,
-  { callUs, addedUs, growth, spansPerCall }: AdapterMeasurement,
+  { callUs, addedUs, sentQuartilesUs: [lower, upper], growth, spansPerCall }: AdapterMeasurement,
 ): BenchmarkResult[] {
   const us = (name: string, value: number | undefined, target: number | null): BenchmarkResult[] =>
     value === undefined
@@ -55,7 +65,9 @@ function resultsOf(
     ...us('a call without the adapter', callUs.bare, null),
     ...us('added outside of rollouts', addedUs.outside, null),
     ...us('added in a rollout that is only traced', addedUs.traced, null),
-    ...us('added in a rollout with an endpoint', addedUs.sent, wholeRuns.has(framework) ? null : maxAddedUs),
+    ...us('added in a rollout with an endpoint', addedUs.sent, comparisons.has(framework) ? null : maxAddedUs),
+    ...us('of it in a quarter of the rounds at most', lower, null),
+    ...us('of it in a quarter of the rounds at least', upper, null),
     ...us("of it by the framework's own telling, to a listener that does nothing", ofFramework, null),
     ...us('of it by the adapter', ofAdapter, null),
     result(`${framework}: spans of a call`, { value: spansPerCall, unit: 'spans' }, { atLeast: 1 }),

@@ -11,7 +11,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { withRollout } from '@agentlightning/core';
-import { median } from '../report.ts';
+import { median, quartiles } from '../report.ts';
 import type { FrameworkUnderTest, OpenFramework } from './framework-under-test.ts';
 import { answer, installInstantModel, requestCount } from './instant-model.ts';
 import { CountingSink, measuredRollout } from './measured-rollout.ts';
@@ -29,6 +29,8 @@ export interface AdapterMeasurement {
   readonly callUs: Readonly<Partial<Record<Setting, number>>>;
   /** Microseconds that a setting adds to a bare call of the same round; the median of the rounds. */
   readonly addedUs: Readonly<Partial<Record<Setting, number>>>;
+  /** Between which values half of the rounds were, of what a rollout with an endpoint adds: how noisy the machine was. */
+  readonly sentQuartilesUs: readonly [lower: number, upper: number];
   /** How many spans a call records. */
   readonly spansPerCall: number;
   readonly growth: Growth;
@@ -46,6 +48,8 @@ export interface Growth {
 
 const [name = '', roundsText = '30', growthText = '100000'] = process.argv.slice(2);
 const callsInRound = 300;
+/** A program instruments once. Here each round does it anew, and what is new is slow until V8 has seen enough of it. */
+const uncountedCallsInRound = 200;
 const warmUpCalls = 3000;
 const callsBetweenWaits = 20;
 
@@ -76,6 +80,7 @@ async function main(): Promise<AdapterMeasurement> {
   return {
     callUs: each((round, setting) => round[setting]),
     addedUs: each((round, setting) => round[setting] - round.bare),
+    sentQuartilesUs: quartiles(rounds.map((round) => round.sent - round.bare)),
     spansPerCall: await spansPerCall(framework),
     growth: await growthOf(framework, Number(growthText)),
   };
@@ -105,7 +110,7 @@ function arrange(
 async function timeOf(framework: FrameworkUnderTest, setting: Setting, calls: number): Promise<number> {
   const { run, call, end } = arrange(framework, setting);
   try {
-    await run(() => repeat(call, calls / 10));
+    await run(() => repeat(call, uncountedCallsInRound));
     return await run(() => timed(call, calls));
   } finally {
     end();
