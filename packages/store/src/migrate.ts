@@ -8,6 +8,7 @@ import { moreOrders } from './migrations/0005-more-orders.ts';
 import { resourcesOfAStatus } from './migrations/0006-resources-of-a-status.ts';
 import { piecesAndFields } from './migrations/0007-pieces-and-fields.ts';
 import { spanMarks } from './migrations/0008-span-marks.ts';
+import { idsOfTheirOwn } from './migrations/0009-ids-of-their-own.ts';
 import { readInteger, readText } from './row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   resourcesOfAStatus,
   piecesAndFields,
   spanMarks,
+  idsOfTheirOwn,
 ];
 
 /** What a migration needs to know besides the driver. */

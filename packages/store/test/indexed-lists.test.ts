@@ -10,7 +10,7 @@ import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const idPart = fc.constantFrom('ab', 'aB', '-', 'ä', '"', '*', 'é🙂', '%_', "'", 'AND', ' ', '0', '\\');
+const idPart = fc.constantFrom('ro-', 'r', 'ab', 'aB', '-', 'ä', '"', '*', 'é🙂', '%_', "'", 'AND', ' ', '0', '\\');
 const textOf = (maxLength: number) => fc.array(idPart, { minLength: 1, maxLength }).map((parts) => parts.join(''));
 const value: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom<JsonValue>(1, '1', true, 'true', null, 'null', 0, false, '', 0.1, 0.1 + 0.2, 0.3, 1e300, -5, {}, []),

@@ -20,12 +20,55 @@ export const indexRolloutsUpTo: readonly string[] = [
   'DELETE FROM rollouts_to_index WHERE position <= ?',
 ];
 
+/** What the ids begin with that are given out, and the condition of the index of others: both stay as they are. */
+const givenBeginning = 'ro-';
+const isNamedOtherwise = "substr(rollout_id, 1, 3) <> 'ro-'";
+/** Up to how many rollouts with other ids are looked at one by one. */
+const fewOthers = 10_000;
+
 /** The rollouts whose id holds a text; null for a text that is too short for the index. */
 export function positionsByPiece(text: string, condition: SqlCondition): IndexedPositions | null {
+  const indexed = indexedByPiece(text, condition);
+  return givenBeginning.includes(text) ? byBeginning(text, { indexed, condition }) : indexed;
+}
+
+function indexedByPiece(text: string, condition: SqlCondition): IndexedPositions | null {
   // A full-text query ends at U+0000.
   if ([...text].length < 3 || text.includes('\0')) return null;
   const phrase = `"${text.replaceAll('"', '""')}"`;
   return positionsOf({ sql: 'rollout_id_pieces WHERE rollout_id_pieces MATCH ?', parameters: [phrase] }, condition);
+}
+
+/** As an index would have them, but counted as all rollouts less the few that do not hold the text. */
+function byBeginning(
+  text: string,
+  { indexed, condition }: { readonly indexed: IndexedPositions | null; readonly condition: SqlCondition },
+): IndexedPositions {
+  const { count, all, first } = indexed ?? oneByOne(condition);
+  const others = `SELECT 1 FROM rollouts WHERE ${isNamedOtherwise} LIMIT ${fewOthers + 1}`;
+  const withoutIt = `SELECT count(*) FROM rollouts WHERE ${isNamedOtherwise} AND instr(rollout_id, ?) = 0`;
+  return {
+    count: {
+      sql: `SELECT CASE WHEN (SELECT count(*) FROM (${others})) > ${fewOthers} THEN (${count.sql})
+        ELSE (SELECT coalesce(sum(rollouts), 0) FROM rollout_counts) - (${withoutIt}) END AS total`,
+      parameters: [...count.parameters, text],
+    },
+    all,
+    first,
+  };
+}
+
+/** The rollouts that meet a condition, found by looking at all of them: where most do, the first ones are found soon. */
+function oneByOne({ sql, parameters }: SqlCondition): IndexedPositions {
+  const met = `FROM rollouts AS r WHERE ${sql}`;
+  return {
+    count: { sql: `SELECT count(*) AS total ${met}`, parameters },
+    all: { sql: `SELECT r.position ${met}`, parameters },
+    first: (direction, count) => ({
+      sql: `SELECT * FROM (SELECT r.position ${met} ORDER BY r.position ${direction} LIMIT ?)`,
+      parameters: [...parameters, count],
+    }),
+  };
 }
 
 /** The rollouts whose metadata has a field that is, or begins as, this one. */
