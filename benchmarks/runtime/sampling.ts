@@ -4,12 +4,11 @@ import type { Work } from './training.ts';
 
 const answer = z.object({ usage: z.object({ completion_tokens: z.number() }) });
 
-/** Tokens a second that an endpoint samples for many callers at once, each with a prompt of its own. */
+/** Tokens a second that an endpoint samples for many callers at once, each with a prompt and answers of its own. */
 export async function sampledPerSecond(endpoint: InferenceEndpoint, work: Work, round: number): Promise<number> {
   const began = performance.now();
-  const counts = await Promise.all(
-    Array.from({ length: work.answers }, (_, index) => completionTokens(endpoint, work, `${round}-${index}`)),
-  );
+  const callers = Array.from({ length: work.answers / work.group }, (_, index) => `${round}-${index}`);
+  const counts = await Promise.all(callers.map((text) => completionTokens(endpoint, work, text)));
   return counts.reduce((sum, count) => sum + count, 0) / ((performance.now() - began) / 1000);
 }
 
@@ -21,8 +20,8 @@ async function completionTokens({ baseUrl, model }: InferenceEndpoint, work: Wor
       model,
       messages: [{ role: 'user', content: `Tell me of ${text}.` }],
       max_tokens: work.answerTokens,
-      // Far from the model's habits, so that no two answers are the same.
-      temperature: 2,
+      temperature: work.temperature,
+      n: work.group,
       logprobs: true,
     }),
   });

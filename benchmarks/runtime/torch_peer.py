@@ -1,12 +1,15 @@
 """PyTorch and Transformers as they are, on one thread: a plain training loop, and `generate`.
 
-Reads one JSON object: {"weights", "rows", "rowTokens", "promptTokens", "answers", "answerTokens", "rounds"}. Prints one line:
-{"stepSeconds": [...], "sampledPerSecond": [...]}.
+The first line of input is one JSON object: {"weights", "rows", "rowTokens", "promptTokens", "answers", "answerTokens"}.
+Every further line is answered with one line, {"measured": ...}: "train" with the seconds of a step, "sample" and a
+temperature with tokens a second.
 """
 
+import itertools
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -14,15 +17,19 @@ from agentlightning_runtime.engine.embedded_checkpoint import load_embedded_chec
 
 
 def main() -> None:
-    order = json.load(sys.stdin)
+    order = json.loads(sys.stdin.readline())
     torch.set_num_threads(1)
-    loaded = load_embedded_checkpoint(Path(order["weights"]))
-    seconds = train(loaded.causal_lm, order)
-    print(json.dumps({"stepSeconds": seconds, "sampledPerSecond": sample(loaded, order)}))
+    weights = Path(order["weights"])
+    train, sample = (make(load_embedded_checkpoint(weights), order) for make in (trainer, sampler))
+    for line in sys.stdin:
+        what, *temperature = line.split()
+        measured = train() if what == "train" else sample(*map(float, temperature))
+        print(json.dumps({"measured": measured}), flush=True)
 
 
-def train(model: torch.nn.Module, order: dict) -> list[float]:
-    """Seconds of each step of importance sampling, clipping and Adam over the whole batch at once."""
+def trainer(loaded, order: dict) -> Callable[[], float]:
+    """Seconds of a step of importance sampling, clipping and Adam over the whole batch at once."""
+    model = loaded.causal_lm
     rows, length, prompt = order["rows"], order["rowTokens"], order["promptTokens"]
     count = length - prompt
     columns, lines = torch.arange(length), torch.arange(rows)[:, None]
@@ -31,8 +38,8 @@ def train(model: torch.nn.Module, order: dict) -> list[float]:
     sampled = torch.full((rows, count), -3.0)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, betas=(0.9, 0.95), weight_decay=0.0)
     model.train()
-    seconds = []
-    for _ in range(order["rounds"] + 1):
+
+    def step() -> float:
         began = time.perf_counter()
         logits = model(input_ids=tokens).logits[:, prompt - 1 : -1]
         logprobs = torch.log_softmax(logits, dim=-1).gather(-1, tokens[:, prompt:, None]).squeeze(-1)
@@ -41,15 +48,18 @@ def train(model: torch.nn.Module, order: dict) -> list[float]:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        seconds.append(time.perf_counter() - began)
-    return seconds[1:]
+        return time.perf_counter() - began
+
+    return step
 
 
-def sample(loaded, order: dict) -> list[float]:
+def sampler(loaded, order: dict) -> Callable[[float], float]:
     """Tokens a second of one batch of `generate`, as many answers as the other sides are asked for."""
     model, tokenizer = loaded.causal_lm.eval(), loaded.tokenizer
-    found = []
-    for each in range(order["rounds"] + 1):
+    rounds = itertools.count()
+
+    def sample(temperature: float) -> float:
+        each = next(rounds)
         texts = [[{"role": "user", "content": f"Tell me of {each}-{index}."}] for index in range(order["answers"])]
         prompts = tokenizer.apply_chat_template(texts, add_generation_prompt=True, tokenize=False)
         inputs = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left")
@@ -59,16 +69,16 @@ def sample(loaded, order: dict) -> list[float]:
                 input_ids=inputs["input_ids"],
                 attention_mask=inputs["attention_mask"],
                 do_sample=True,
-                temperature=2.0,
+                temperature=temperature,
                 top_k=0,
                 max_new_tokens=order["answerTokens"],
             )
         seconds = time.perf_counter() - began
         ended = (output[:, inputs["input_ids"].shape[1] :] == tokenizer.eos_token_id).int()
         # Up to the token that ends an answer, and with it.
-        count = int((ended.cumsum(-1) - ended == 0).sum())
-        found.append(count / seconds)
-    return found[1:]
+        return int((ended.cumsum(-1) - ended == 0).sum()) / seconds
+
+    return sample
 
 
 main()

@@ -11,6 +11,10 @@ export interface Work {
   /** Answers that are asked for at the same time, and how long they may be. */
   readonly answers: number;
   readonly answerTokens: number;
+  /** How many of the answers are to one prompt, asked for in one call. */
+  readonly group: number;
+  /** Of sampling: the higher, the longer are the answers of a small model that likes to end. */
+  readonly temperature: number;
 }
 
 /** Seconds of a step: the batch goes over the wire, its gradients are computed, Adam uses them. */

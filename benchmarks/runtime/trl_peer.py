@@ -1,6 +1,7 @@
 """TRL's GRPO trainer on one thread of the CPU, with the GPU runtime's model: samples answers, computes gradients, steps.
 
-Reads one JSON object: {"weights", "answers", "answerTokens", "rounds"}. Prints one line: {"stepSeconds": [...]}.
+The first line of input is one JSON object: {"weights", "answers", "answerTokens", "group", "temperature", "steps"}. Every
+further line is answered with one line when a step was done: {"measured": seconds}.
 """
 
 import json
@@ -15,29 +16,27 @@ from datasets import Dataset
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-GROUP_SIZE = 8
-
 
 class StepTimes(TrainerCallback):
-    """When each step began and ended."""
+    """Takes a step when it is asked for, and tells how long it took."""
 
     def __init__(self) -> None:
-        self.seconds: list[float] = []
         self._began = 0.0
 
     def on_step_begin(self, *_args, **_more) -> None:
+        if sys.stdin.readline() == "":
+            sys.exit(0)
         self._began = time.perf_counter()
 
     def on_step_end(self, *_args, **_more) -> None:
-        self.seconds.append(time.perf_counter() - self._began)
+        print(json.dumps({"measured": time.perf_counter() - self._began}), flush=True)
 
 
 def main() -> None:
-    order = json.load(sys.stdin)
+    order = json.loads(sys.stdin.readline())
     torch.set_num_threads(1)
     loaded = load_embedded_checkpoint(Path(order["weights"]))
-    times = StepTimes()
-    steps = order["rounds"] + 1
+    steps = order["steps"]
     prompts = [[{"role": "user", "content": f"Tell me of {index}."}] for index in range(steps * order["answers"])]
     with tempfile.TemporaryDirectory() as folder:
         config = GRPOConfig(
@@ -45,10 +44,10 @@ def main() -> None:
             use_cpu=True,
             bf16=False,
             per_device_train_batch_size=order["answers"],
-            num_generations=GROUP_SIZE,
+            num_generations=order["group"],
             max_completion_length=order["answerTokens"],
             max_steps=steps,
-            temperature=2.0,
+            temperature=float(order["temperature"]),
             learning_rate=1e-6,
             gradient_checkpointing=False,
             report_to=[],
@@ -62,10 +61,9 @@ def main() -> None:
             reward_funcs=[lambda completions, **_: [float(index % 2) for index in range(len(completions))]],
             args=config,
             train_dataset=Dataset.from_dict({"prompt": prompts}),
-            callbacks=[times],
+            callbacks=[StepTimes()],
         )
         trainer.train()
-    print(json.dumps({"stepSeconds": times.seconds[1:]}))
 
 
 main()
