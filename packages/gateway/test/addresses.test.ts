@@ -32,11 +32,17 @@ function tokenOf({ rolloutId, attempt }: AttemptedRollout): Promise<string> {
 
 const script = (): ReturnType<typeof answer> => answer('5');
 
+/** The same id with its first character as an escape. */
+function escaped(id: string): string {
+  return `%${id.charCodeAt(0).toString(16)}${id.slice(1)}`;
+}
+
 describe('an attempt', () => {
   const places: readonly (readonly [string, (r: string, a: string) => string, boolean])[] = [
     ['the address of Agent Lightning 0.3', (r, a) => `/rollout/${r}/attempt/${a}/v1`, false],
     ['that address without /v1', (r, a) => `/rollout/${r}/attempt/${a}`, false],
     ['the address of 1.0', (r, a) => `/proxy/rollout/${r}/attempt/${a}/mode/val/openai/v1`, false],
+    ['an address with escapes', (r, a) => `/rollout/${escaped(r)}/attempt/${escaped(a)}/v1`, false],
     ['headers', () => '/v1', true],
   ];
 
