@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from agentlightning_runtime.inference.http_server import HttpServer
+from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -42,8 +42,8 @@ class ScriptedVllm:
             Route("/reset_prefix_cache", self._reset, methods=["POST"]),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
         ]
-        self._server = HttpServer(Starlette(routes=routes), "127.0.0.1", 0)
-        self.root_url = self._server.root_url
+        self._server = HttpServer(Starlette(routes=routes), EndpointSettings())
+        self.root_url = self._server.base_url.removesuffix("/v1")
 
     def stop(self) -> None:
         self.is_stopped = True

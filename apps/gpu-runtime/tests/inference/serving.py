@@ -11,6 +11,7 @@ from openai import OpenAI
 
 from agentlightning_runtime.engine.random_model import load_random_model
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.inference_backend import ServedModel
 
 if TYPE_CHECKING:
@@ -35,16 +36,15 @@ class Serving:
 
 
 @contextmanager
-def serving(source: str = "random:llama-tiny", **options: Any) -> Generator[Serving]:
+def serving(source: str = "random:llama-tiny", api_key: str = "") -> Generator[Serving]:
     """Serves a model of random weights as version 3."""
     torch.set_num_threads(1)
     loaded = load_random_model(source)
-    backend = BuiltinBackend(**options)
+    backend = BuiltinBackend(EndpointSettings(api_key=api_key))
     try:
         model = ServedModel(MODEL_ID, loaded.causal_lm, loaded.tokenizer, loaded.output_size)
         backend.serve(model, 3)
-        key = options.get("api_key") or "none"
-        client = OpenAI(base_url=backend.base_url, api_key=key, max_retries=0, timeout=60)
+        client = OpenAI(base_url=backend.base_url, api_key=api_key or "none", max_retries=0, timeout=60)
         yield Serving(backend, model, client)
     finally:
         backend.close()

@@ -18,6 +18,7 @@ from agentlightning_runtime.engine.batch import AdamParameters, Batch
 from agentlightning_runtime.engine.errors import EngineError
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.vllm_process import VllmModel, VllmProcess, vllm_command
 
@@ -34,7 +35,7 @@ class Trained:
     def __init__(self, directory: Path, lora: LoraSettings | None) -> None:
         torch.set_num_threads(1)
         self.started: list[ScriptedVllm] = []
-        self.backend = VllmBackend(start=self._start)
+        self.backend = VllmBackend(EndpointSettings(), self._start)
         settings = EngineSettings(
             base_models={"tiny": "random:llama-tiny"}, checkpoint_directory=directory, device="cpu"
         )

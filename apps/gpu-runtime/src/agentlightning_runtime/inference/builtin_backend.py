@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.engine.results import Endpoint, InferenceState
-from agentlightning_runtime.inference.http_server import HttpServer
+from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.inference_app import InferenceApp
 from agentlightning_runtime.inference.model_shape import end_tokens_of, shape_of
-from agentlightning_runtime.inference.sampler import Sampler, SamplerLimits
+from agentlightning_runtime.inference.sampler import Sampler
 from agentlightning_runtime.inference.served_weights import snapshot_weights
 from agentlightning_runtime.inference.text_model import TextModel
 
@@ -23,34 +23,22 @@ class BuiltinBackend:
     """The sampler and its HTTP endpoint in this process.
 
     Args:
-        host: where the endpoint listens.
-        port: 0 takes any free one.
-        public_url: what clients are told instead of where it listens, up to and with `/v1`; empty: that.
-        api_key: what callers must send; empty: nothing.
-        limits: how much it takes on for one model.
+        endpoint: where it listens.
 
     Raises:
         EngineError: when the port cannot be had.
     """
 
-    def __init__(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        *,
-        public_url: str = "",
-        api_key: str = "",
-        limits: SamplerLimits | None = None,
-    ) -> None:
+    def __init__(self, endpoint: EndpointSettings) -> None:
         self._models: dict[str, TextModel] = {}
-        self._sampler = Sampler(limits)
-        app = InferenceApp(self._sampler, self._models, api_key)
+        self._sampler = Sampler()
+        app = InferenceApp(self._sampler, self._models, endpoint.api_key)
         try:
-            self._server = HttpServer(app.starlette(), host, port)
+            self._server = HttpServer(app.starlette(), endpoint)
         except Exception:
             self._sampler.close()
             raise
-        self.base_url = public_url or f"{self._server.root_url}/v1"
+        self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the model as it is now, as this policy version."""

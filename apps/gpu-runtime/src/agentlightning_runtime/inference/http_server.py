@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -21,21 +22,37 @@ _GRACE_S = 2
 """How long answers may take to get to their readers when the server stops."""
 
 
+@dataclass(frozen=True)
+class EndpointSettings:
+    """Where a model API listens and what callers must know.
+
+    Attributes:
+        host: where it listens.
+        port: 0 takes any free one.
+        public_url: what clients are told instead of where it listens, up to and with `/v1`; empty: that.
+        api_key: what callers must send; empty: nothing.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    public_url: str = ""
+    api_key: str = ""
+
+
 class HttpServer:
     """Serves an application until it is closed.
 
     Args:
         app: what to serve.
-        host: where to listen.
-        port: 0 takes any free one.
+        settings: where.
 
     Raises:
         EngineError: when the port cannot be had.
     """
 
-    def __init__(self, app: Starlette, host: str, port: int) -> None:
-        self._socket = _listen(host, port)
-        self._host = host
+    def __init__(self, app: Starlette, settings: EndpointSettings) -> None:
+        self._settings = settings
+        self._socket = _listen(settings.host, settings.port)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -49,16 +66,10 @@ class HttpServer:
         self._thread.start()
 
     @property
-    def port(self) -> int:
-        """Where it listens."""
-        port: int = self._socket.getsockname()[1]
-        return port
-
-    @property
-    def root_url(self) -> str:
-        """Where it is reached, without a path."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self.port}"
+    def base_url(self) -> str:
+        """What clients are told of where it is, up to and with `/v1`."""
+        host, port = self._settings.host, self._socket.getsockname()[1]
+        return self._settings.public_url or f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
 
     def close(self) -> None:
         """Lets answers that are on their way get there, and stops."""

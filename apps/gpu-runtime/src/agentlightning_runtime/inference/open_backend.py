@@ -9,6 +9,7 @@ import torch
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
+from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.vllm_process import VllmProcess, has_vllm
 
@@ -25,15 +26,16 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
     Raises:
         EngineError: when the port cannot be had, or vLLM is wanted and not installed.
     """
-    return _kind_of(settings)(
-        settings.inference_host,
-        settings.inference_port,
+    endpoint = EndpointSettings(
+        host=settings.inference_host,
+        port=settings.inference_port,
         public_url=settings.inference_public_url,
         api_key=settings.inference_api_key,
     )
+    return _kind_of(settings)(endpoint)
 
 
-def _kind_of(settings: EngineSettings) -> Callable[..., BuiltinBackend | VllmBackend]:
+def _kind_of(settings: EngineSettings) -> Callable[[EndpointSettings], InferenceBackend]:
     if settings.inference_engine == "vllm" and not has_vllm():
         message = "vLLM is to sample, and is not installed"
         remedy = "Install agentlightning-runtime[vllm], or start with --inference-engine builtin"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.results import Endpoint, InferenceState
 from agentlightning_runtime.inference.forwarding_app import ForwardingApp
-from agentlightning_runtime.inference.http_server import HttpServer
+from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.vllm_model import VllmServedModel
 from agentlightning_runtime.inference.vllm_process import VllmProcess
 
@@ -26,29 +26,18 @@ class VllmBackend:
     """A server of vLLM for each model, and one endpoint in front of them.
 
     Args:
-        host: where the endpoint listens.
-        port: 0 takes any free one.
-        public_url: what clients are told instead of where it listens, up to and with `/v1`; empty: that.
-        api_key: what callers must send; empty: nothing.
+        endpoint: where it listens.
         start: starts a server of vLLM.
 
     Raises:
         EngineError: when the port cannot be had.
     """
 
-    def __init__(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        *,
-        public_url: str = "",
-        api_key: str = "",
-        start: Callable[[VllmModel], RunningVllm] = VllmProcess,
-    ) -> None:
+    def __init__(self, endpoint: EndpointSettings, start: Callable[[VllmModel], RunningVllm] = VllmProcess) -> None:
         self._models: dict[str, VllmServedModel] = {}
         self._start = start
-        self._server = HttpServer(ForwardingApp(self._models, api_key).starlette(), host, port)
-        self.base_url = public_url or f"{self._server.root_url}/v1"
+        self._server = HttpServer(ForwardingApp(self._models, endpoint.api_key).starlette(), endpoint)
+        self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the model as it is now, as this policy version."""
