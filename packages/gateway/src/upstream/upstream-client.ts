@@ -61,7 +61,7 @@ export class UpstreamClient {
   send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
     const { signal, path } = request;
     const { origin, path: target } = this.#targetOf(upstream.baseUrl + path);
-    const headers = { ...request.headers, ...keyHeaders(upstream, path), ...upstream.headers };
+    const headers = listed({ ...request.headers, ...keyHeaders(upstream, path), ...upstream.headers });
     return new Promise((resolve, reject) => {
       const handler = new AnswerHandler({ clock: this.#clock, resolve, reject });
       signal.onAbort(() => handler.abort(asError(signal.reason)));
@@ -109,6 +109,13 @@ function keyHeaders(upstream: RegisteredUpstream, path: string): Record<string, 
 
 function authorization(upstream: RegisteredUpstream): Record<string, string> {
   return upstream.apiKey ? { authorization: `Bearer ${upstream.apiKey}` } : {};
+}
+
+/** Names and values in turn, which undici need not take apart. */
+function listed(headers: Readonly<Record<string, string>>): string[] {
+  const list: string[] = [];
+  for (const name in headers) list.push(name, headers[name] ?? '');
+  return list;
 }
 
 function asError(reason: unknown): Error {
