@@ -77,7 +77,7 @@ function wrongValue(
   const where = path.length === 0 ? '' : `${pathText(path)}: `;
   const isDemand = message.startsWith('must ');
   if (input === undefined && isDemand) return `${where}is missing; it ${message}`;
-  const given = isSecret(path.at(-1)) ? null : valueText(issue.path.reduce(fieldOf, value));
+  const given = path.some(isSecret) ? null : valueText(issue.path.reduce(fieldOf, value));
   const shown = given === null ? '' : isDemand ? `, not ${given}` : ` (it is ${given})`;
   return `${where}${message}${shown}${didYouMeanValue(issue)}`;
 }

@@ -73,6 +73,19 @@ describe('what is wrong is said with the path, what it must be, and what it is',
     expect(refusal({ runtime: { type: 'grpc', address: 1, apiKey: 5 } })).toContain('runtime.apiKey: must be text');
     expect(refusal({ runtime: { type: 'grpc', address: 1, apiKey: 5 } })).not.toContain('not 5');
     expect(refusal({ name: { apiKey: 'sk-1' } })).toContain('name: must be text, not {"apiKey":"…"}');
+    // Also what is not where keys belong: an address that was given in the place of an object has its password.
+    expect(refusal({ runtime: 'postgresql://agl:pass/w@rd@db:5432/agl' })).toContain(
+      'runtime: must be an object, not "postgresql://…@db:5432/agl"',
+    );
+    expect(refusal({ name: ['http://token@host/v1?at=@', 'http://host:80'] })).toContain(
+      'not ["http://…@host/v1?at=@","http://host:80"]',
+    );
+    const headers = { Authorization: 'Bearer 1', 'set-cookie': '2', authToken: '3', maxTokens: 4 };
+    expect(refusal({ name: { headers } })).toContain(
+      'not {"headers":{"Authorization":"…","set-cookie":"…","authToken":"…","maxTokens":4}}',
+    );
+    const keys = z.strictObject({ apiKeys: z.array(z.string()) });
+    expect(() => parseSettings(keys, { apiKeys: [123_456] })).toThrow(/^\[CONFIG\] apiKeys\.0: must be text$/);
     const circular: Record<string, unknown> = {};
     circular['self'] = circular;
     expect(refusal({ name: circular })).toContain('not an object');
