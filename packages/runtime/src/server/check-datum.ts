@@ -1,6 +1,7 @@
 import type { RuntimeCapabilities, TrainingDatum } from '@agentlightning/core';
 import type { Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { decodeDatum, trainedTokenCount } from '../wire/batch.ts';
+import type { ColumnMemory } from '../wire/packed-array.ts';
 import { invalid } from './invalid.ts';
 
 /** Columns that not every loss reads. */
@@ -11,6 +12,14 @@ export interface BatchRules {
   readonly model: RuntimeCapabilities['models'][number];
   /** Optional columns that the loss reads, each with the parameter that makes it. */
   readonly needed: Partial<Record<OptionalColumn, string>>;
+}
+
+/** Where a datum is. */
+export interface DatumPlace {
+  /** Its index in the batch. */
+  readonly index: number;
+  /** Where its arrays go. */
+  readonly memory: ColumnMemory;
 }
 
 const noBytes = new Uint8Array(0);
@@ -25,11 +34,11 @@ const anyFinite = Number.MAX_VALUE;
  * Unpacks a datum and checks everything that arithmetic relies on.
  * @throws RuntimeError INVALID, naming the field
  */
-export function checkDatum(message: Datum, index: number, rules: BatchRules): TrainingDatum {
+export function checkDatum(message: Datum, { index, memory }: DatumPlace, rules: BatchRules): TrainingDatum {
   checkByteLengths(message, index);
   // Before anything is unpacked: an interval without bounds would ask for memory without bounds.
   checkTrained(message, index);
-  const datum = decodeDatum(message);
+  const datum = decodeDatum(message, memory);
   checkTokens(datum.tokenIds, index, rules.model);
   const count = trainedTokenCount(datum);
   checkNumbers({ field: 'sampling_logprobs', index, count }, datum.samplingLogprobs, logprobCeiling);

@@ -24,23 +24,32 @@ export class DatumStream {
    * @throws RuntimeError INVALID when it is no serialised `Batch`
    */
   *push(piece: Uint8Array): Generator<Uint8Array> {
-    this.#pieces.push(piece);
-    this.#available += piece.byteLength;
-    while (this.#available >= this.#wanted) {
-      const [first] = this.#pieces;
-      const whole = this.#pieces.length === 1 && first !== undefined ? first : Buffer.concat(this.#pieces);
-      const field = readField(whole);
-      if (field === undefined || field.end > whole.byteLength) {
-        this.#pieces = [whole];
-        this.#wanted = field?.end ?? whole.byteLength + 1;
+    for (let rest = piece; rest.byteLength > 0; ) {
+      // What began in an earlier piece is completed with no more of this one than it needs: the rest need not be copied.
+      const isBegun = this.#available > 0;
+      const part = isBegun ? rest.subarray(0, this.#wanted - this.#available) : rest;
+      if (this.#available + part.byteLength < this.#wanted) {
+        this.#keep([...this.#pieces, part], this.#wanted);
         return;
       }
-      const rest = whole.subarray(field.end);
-      this.#pieces = rest.byteLength === 0 ? [] : [rest];
-      this.#available = rest.byteLength;
-      this.#wanted = 1;
+      const whole = isBegun ? Buffer.concat([...this.#pieces, part]) : part;
+      const field = readField(whole);
+      if (field === undefined || field.end > whole.byteLength) {
+        this.#keep([whole], field?.end ?? whole.byteLength + 1);
+        rest = rest.subarray(part.byteLength);
+        continue;
+      }
+      this.#keep([], 1);
+      rest = isBegun ? rest.subarray(part.byteLength) : rest.subarray(field.end);
       if (field.isDatum) yield whole.subarray(field.start, field.end);
     }
+  }
+
+  /** Keeps what is not whole yet, until so many bytes are there. */
+  #keep(pieces: Uint8Array[], wanted: number): void {
+    this.#pieces = pieces;
+    this.#available = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    this.#wanted = wanted;
   }
 }
 

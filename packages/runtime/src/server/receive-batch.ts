@@ -57,7 +57,7 @@ export async function receiveBatch(
   rules: BatchRules,
 ): Promise<TrainingBatch> {
   const hash = createHash('sha256');
-  const intake = new BatchIntake(rules);
+  const intake = new BatchIntake(rules, header.payloadBytes);
   let received = 0;
   for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
     const { part } = next.value;

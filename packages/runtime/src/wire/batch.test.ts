@@ -35,7 +35,7 @@ describe('a batch on the wire', () => {
     fc.assert(
       fc.property(fc.array(anyDatum, { maxLength: 4 }), (data) => {
         const { payload, datumCount, tokenCount } = encodeBatch({ data });
-        expect(decodeBatch(payload).map(decodeDatum)).toEqual(data);
+        expect(decodeBatch(payload).map((datum) => decodeDatum(datum))).toEqual(data);
         expect(datumCount).toBe(data.length);
         expect(tokenCount).toBe(data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0));
       }),
@@ -44,7 +44,7 @@ describe('a batch on the wire', () => {
 
   it('leaves out a reference that is not there', () => {
     const { payload } = encodeBatch(aBatch([1]));
-    const [datum] = decodeBatch(payload).map(decodeDatum);
+    const [datum] = decodeBatch(payload).map((datum) => decodeDatum(datum));
     expect(datum).not.toHaveProperty('referenceLogprobs');
   });
 

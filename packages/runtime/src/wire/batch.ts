@@ -4,7 +4,7 @@ import { BatchSchema, type Datum } from '../gen/agentlightning/runtime/v1/batch_
 import { entryLength, layOut, writeEntry } from './datum-layout.ts';
 import { FieldWriter } from './field-writer.ts';
 import { spread } from './interval-column.ts';
-import { unpackFloat32, unpackInt32 } from './packed-array.ts';
+import { ColumnMemory, unpackFloat32, unpackInt32 } from './packed-array.ts';
 
 /** Gives memory of at least so many bytes. */
 type TakeMemory = (byteLength: number) => Uint8Array<ArrayBuffer>;
@@ -51,18 +51,22 @@ export function decodeBatch(payload: Uint8Array): readonly Datum[] {
   return fromBinary(BatchSchema, payload).data;
 }
 
-/** One datum with its arrays unpacked. Lengths in bytes must be multiples of four. */
-export function decodeDatum(datum: Datum): TrainingDatum {
+/**
+ * One datum with its arrays unpacked. Lengths in bytes must be multiples of four.
+ * @param memory - where the arrays lie. Defaults to memory of their own
+ */
+export function decodeDatum(datum: Datum, memory: ColumnMemory = new ColumnMemory()): TrainingDatum {
   const { referenceLogprobs, valueTargets, samplingValues } = datum;
+  const float32 = (bytes: Uint8Array): Float32Array => unpackFloat32(bytes, memory);
   return {
-    tokenIds: unpackInt32(datum.tokenIds),
+    tokenIds: unpackInt32(datum.tokenIds, memory),
     trained: datum.trained.map(({ start, end }) => ({ start, end })),
-    samplingLogprobs: unpackFloat32(datum.samplingLogprobs),
-    advantages: spread(unpackFloat32(datum.advantages), datum),
-    weights: spread(unpackFloat32(datum.weights), datum),
-    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: unpackFloat32(referenceLogprobs) }),
-    ...(valueTargets === undefined ? {} : { valueTargets: unpackFloat32(valueTargets) }),
-    ...(samplingValues === undefined ? {} : { samplingValues: unpackFloat32(samplingValues) }),
+    samplingLogprobs: float32(datum.samplingLogprobs),
+    advantages: spread(float32(datum.advantages), datum, memory),
+    weights: spread(float32(datum.weights), datum, memory),
+    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: float32(referenceLogprobs) }),
+    ...(valueTargets === undefined ? {} : { valueTargets: float32(valueTargets) }),
+    ...(samplingValues === undefined ? {} : { samplingValues: float32(samplingValues) }),
     temperature: datum.temperature,
     rolloutId: datum.rolloutId,
     groupId: datum.groupId,

@@ -1,3 +1,5 @@
+import { ColumnMemory } from './packed-array.ts';
+
 /** Which tokens are trained. */
 interface Trained {
   readonly trained: readonly { readonly start: number; readonly end: number }[];
@@ -33,13 +35,21 @@ function isOneNumber(bytes: Uint8Array): boolean {
   return Buffer.compare(bytes.subarray(4), bytes.subarray(0, -4)) === 0;
 }
 
-/** The number of each trained token. A column of a length that fits nothing stays as it is. */
-export function spread(numbers: Float32Array, { trained }: Trained): Float32Array {
+/**
+ * The number of each trained token. A column of a length that fits nothing stays as it is.
+ * @param memory - where the result lies, when it is not what came. Defaults to memory of its own
+ */
+export function spread(
+  numbers: Float32Array,
+  { trained }: Trained,
+  memory: ColumnMemory = new ColumnMemory(),
+): Float32Array {
   const count = trained.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
-  if (numbers.length === count) return numbers;
-  if (numbers.length === 1) return new Float32Array(count).fill(numbers[0] ?? 0);
-  if (numbers.length !== trained.length) return numbers;
-  const column = new Float32Array(count);
+  const isOne = numbers.length === 1;
+  if (numbers.length === count || !(isOne || numbers.length === trained.length)) return numbers;
+  const { buffer, byteOffset } = memory.take(count);
+  const column = new Float32Array(buffer, byteOffset, count);
+  if (isOne) return column.fill(numbers[0] ?? 0);
   let at = 0;
   for (const [index, { start, end }] of trained.entries()) {
     const length = Math.max(0, end - start);

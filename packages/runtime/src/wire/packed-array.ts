@@ -6,19 +6,49 @@ export function packArray(numbers: Float32Array | Int32Array): Uint8Array {
   return isLittleEndian ? bytes : Buffer.from(bytes).swap32();
 }
 
+/**
+ * Memory for the arrays of a batch, asked for in blocks: an array of its own for each of thousands of columns costs more
+ * than filling it, and gives the garbage collector as many things to look after.
+ */
+export class ColumnMemory {
+  readonly #blockBytes: number;
+  #block: ArrayBuffer = new ArrayBuffer(0);
+  #at = 0;
+
+  /** @param blockBytes - how much is asked for at a time, in bytes. Default: as much as is taken, each time anew */
+  constructor(blockBytes = 0) {
+    this.#blockBytes = blockBytes;
+  }
+
+  /** Memory for so many numbers of four bytes, with whatever was in it. */
+  take(count: number): { readonly buffer: ArrayBuffer; readonly byteOffset: number } {
+    const byteLength = count * 4;
+    if (this.#at + byteLength > this.#block.byteLength) {
+      this.#block = Buffer.allocUnsafeSlow(Math.max(this.#blockBytes, byteLength)).buffer;
+      this.#at = 0;
+    }
+    const byteOffset = this.#at;
+    this.#at += byteLength;
+    return { buffer: this.#block, byteOffset };
+  }
+}
+
 /** float32 numbers from packed little-endian bytes; always a copy, since decoded bytes are not aligned. */
-export function unpackFloat32(bytes: Uint8Array): Float32Array {
-  return new Float32Array(alignedCopy(bytes));
+export function unpackFloat32(bytes: Uint8Array, memory: ColumnMemory = new ColumnMemory()): Float32Array {
+  const { buffer, byteOffset } = alignedCopy(bytes, memory);
+  return new Float32Array(buffer, byteOffset, bytes.byteLength / 4);
 }
 
 /** int32 numbers from packed little-endian bytes; always a copy, since decoded bytes are not aligned. */
-export function unpackInt32(bytes: Uint8Array): Int32Array {
-  return new Int32Array(alignedCopy(bytes));
+export function unpackInt32(bytes: Uint8Array, memory: ColumnMemory = new ColumnMemory()): Int32Array {
+  const { buffer, byteOffset } = alignedCopy(bytes, memory);
+  return new Int32Array(buffer, byteOffset, bytes.byteLength / 4);
 }
 
-function alignedCopy(bytes: Uint8Array): ArrayBuffer {
-  const copy = new Uint8Array(bytes.byteLength);
+function alignedCopy(bytes: Uint8Array, memory: ColumnMemory): ReturnType<ColumnMemory['take']> {
+  const place = memory.take(bytes.byteLength / 4);
+  const copy = new Uint8Array(place.buffer, place.byteOffset, bytes.byteLength);
   copy.set(bytes);
-  if (!isLittleEndian) Buffer.from(copy.buffer).swap32();
-  return copy.buffer;
+  if (!isLittleEndian) Buffer.from(place.buffer, place.byteOffset, bytes.byteLength).swap32();
+  return place;
 }
