@@ -122,10 +122,8 @@ test('what is old is pruned, and room is given back', async () => {
   });
 });
 
-test.each([
-  ['delete', '--run', 'run-1'],
-  ['prune', '--keep-runs', '0'],
-])('the checkpoints of a run go with it, and no others: agl store %s', async (...args) => {
+/** Makes `run-1` one of the embedded runtime with checkpoints, beside those of others; gives the folder of all. */
+async function saveCheckpoints(): Promise<string> {
   const store = await openStore(path.join(folder, '.agl/agl.db'));
   const root = path.join(folder, '.agl/checkpoints');
   const saved = ['run-1/step-1', 'run-1-critic/step-1', 'run-10/step-1', 'run-1-other/step-1'];
@@ -134,7 +132,8 @@ test.each([
     writeFileSync(path.join(root, `${uri}.safetensors`), 'weights');
   }
   await store.deleteRun('run-1');
-  await store.createRun({ runId: 'run-1', name: 'first', config: { runtime: { type: 'embedded' } } });
+  const config = { runtime: { type: 'embedded' }, storeUrl: `sqlite:${path.join(folder, '.agl/agl.db')}` };
+  await store.createRun({ runId: 'run-1', name: 'first', config });
   const uris = {
     writer: 'run-1/step-1',
     critic: 'run-1-critic/step-1',
@@ -144,8 +143,27 @@ test.each([
   const state = { dataDir: path.join(folder, '.agl'), checkpoints: [{ step: 1, uris }] };
   await store.updateRun('run-1', { status: 'finished', state });
   await store.close();
+  return root;
+}
+
+test.each([
+  ['delete', '--run', 'run-1'],
+  ['prune', '--keep-runs', '0'],
+])('the checkpoints of a run go with it, and no others: agl store %s', async (...args) => {
+  const root = await saveCheckpoints();
   expect(await aglJson('store', ...args)).toMatchObject({ runs: 1, checkpoint_bytes: 14 });
   expect(readdirSync(root).toSorted()).toEqual(['run-1-other', 'run-10']);
+});
+
+test('the checkpoints of a run stay when a copy of its store is pruned, or a copy of it deleted', async () => {
+  const root = await saveCheckpoints();
+  await aglJson('store', 'backup', 'copy.db');
+  const copy = ['--store', 'sqlite:copy.db'];
+  expect(await aglJson('store', 'prune', '--keep-runs', '0', ...copy)).toMatchObject({ runs: 1, checkpoint_bytes: 0 });
+  await aglJson('store', 'export', 'run-1', '--out', 'run.gz');
+  await aglJson('store', 'import', 'run.gz', ...copy);
+  expect(await aglJson('store', 'delete', '--run', 'run-1', ...copy)).toMatchObject({ runs: 1, checkpoint_bytes: 0 });
+  expect(readdirSync(root)).toHaveLength(4);
 });
 
 test('only what is finished is deleted, unless forced, and something must be named', async () => {

@@ -69,9 +69,8 @@ interface Deleted {
 
 /** Only those of a store that is a file: the paths in another one are of other machines. */
 async function deleteLocalCheckpoints(runs: readonly Run[], { store }: RunFlags): Promise<number> {
-  if (/^(https?|postgres(ql)?):/.test(store)) return 0;
   let bytes = 0;
-  for (const run of runs) bytes += await deleteCheckpoints(run);
+  for (const run of runs) bytes += await deleteCheckpoints(run, store);
   return bytes;
 }
 

@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ export function checkpointRoot(dataDir: string): string {
 
 /** What tells of checkpoints in a run; other runtimes keep theirs where they are. */
 const embeddedRun = z.object({
-  config: z.object({ runtime: z.object({ type: z.literal('embedded') }) }),
+  config: z.object({ runtime: z.object({ type: z.literal('embedded') }), storeUrl: z.string() }),
   state: z.object({
     dataDir: z.string().min(1),
     checkpoints: z.array(z.object({ uri: z.string().optional(), uris: z.record(z.string(), z.string()).optional() })),
@@ -20,11 +20,15 @@ const embeddedRun = z.object({
 /**
  * Deletes the checkpoints that a run of the embedded runtime has on this machine.
  *
+ * @param storeUrl - the store that the run was in. A backup, an archive or a copy of a folder names the checkpoints of the
+ *   run that it was made from: they are those of the store where the run began, and stay when another is cleared up
  * @returns how many bytes they had
  */
-export async function deleteCheckpoints(run: Run): Promise<number> {
+export async function deleteCheckpoints(run: Run, storeUrl: string): Promise<number> {
+  const known = embeddedRun.safeParse(run).data;
+  if (known === undefined || !(await isSameFile(known.config.storeUrl, storeUrl))) return 0;
   let bytes = 0;
-  for (const folder of checkpointFolders(run)) {
+  for (const folder of checkpointFolders(run.runId, known)) {
     bytes += await bytesIn(folder);
     await rm(folder, { recursive: true, force: true });
   }
@@ -32,15 +36,20 @@ export async function deleteCheckpoints(run: Run): Promise<number> {
 }
 
 /** The folders of the run's models. What a store says is not trusted with more than those. */
-function checkpointFolders(run: Run): readonly string[] {
-  const known = embeddedRun.safeParse(run).data;
-  if (known === undefined) return [];
-  const { dataDir, checkpoints } = known.state;
+function checkpointFolders(runId: string, { state }: z.output<typeof embeddedRun>): readonly string[] {
+  const { dataDir, checkpoints } = state;
   const uris = checkpoints.flatMap(({ uri, uris: byPolicy }) => [uri ?? [], Object.values(byPolicy ?? {})].flat());
-  const models = new Set([run.runId, ...uris.map((uri) => uri.split('/')[0] ?? '')]);
+  const models = new Set([runId, ...uris.map((uri) => uri.split('/')[0] ?? '')]);
   return [...models]
-    .filter((model) => /^[\w-]+$/.test(model) && (model === run.runId || model.startsWith(`${run.runId}-`)))
+    .filter((model) => /^[\w-]+$/.test(model) && (model === runId || model.startsWith(`${runId}-`)))
     .map((model) => path.join(checkpointRoot(dataDir), model));
+}
+
+async function isSameFile(...stores: readonly [string, string]): Promise<boolean> {
+  // One that is not a file, or not there, is no place of its own: it is not the same as any.
+  const places = stores.map((url) => realpath(url.replace(/^sqlite:/, '')).catch(() => null));
+  const [one, other] = await Promise.all(places);
+  return one !== null && one === other;
 }
 
 async function bytesIn(folder: string): Promise<number> {
