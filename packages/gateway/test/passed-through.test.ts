@@ -38,6 +38,12 @@ describe('the list of models', () => {
     expect((await models.retrieve('org/tiny')).id).toBe('org/tiny');
     expect(paths).toContain('/v1/models/org%2Ftiny');
   });
+
+  it('may be an answer without a body', async () => {
+    await using upstream = await startUpstream((response) => void response.writeHead(204).end());
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    expect((await fetch(`${fixture.gateway.url}/v1/models`)).status).toBe(204);
+  });
 });
 
 describe('counting the tokens of a message', () => {

@@ -31,12 +31,17 @@ export class OwnConnection {
  * @param outgoing - the connection; null where the gateway does not have the server to itself
  */
 export function respond(answer: CallAnswer, outgoing: ServerResponse | null): Response {
-  if (outgoing === null) {
-    const { status, headers, body } = answer;
-    return new Response(typeof body === 'string' ? body : pulledStream(body), { status, headers });
-  }
+  if (outgoing === null) return toResponse(answer);
   sendAnswer(answer, outgoing);
   return RESPONSE_ALREADY_SENT;
+}
+
+/** An answer as applications give it. One of a status that has no body may have none, not even an empty one. */
+export function toResponse({ status, headers, body }: CallAnswer): Response {
+  const isBodiless = status === 204 || status === 205;
+  if (typeof body === 'string') return new Response(isBodiless ? null : body, { status, headers });
+  // A stream is to be read to its end, which ends its call.
+  return new Response(pulledStream(body), { status: isBodiless ? 200 : status, headers });
 }
 
 /** Answers on a connection of the gateway's own. */

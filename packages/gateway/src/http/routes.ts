@@ -7,7 +7,7 @@ import { stateToWire } from './admin-wire.ts';
 import { answerCall } from './answer-call.ts';
 import { roots } from './attempt-address.ts';
 import { limitedBody } from './body-limit.ts';
-import { OwnConnection, respond } from './call-answer.ts';
+import { OwnConnection, respond, toResponse } from './call-answer.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import { modelApis, refusal } from './model-apis.ts';
 import { requestIdHeader, requestIdOf } from './request-id.ts';
@@ -44,8 +44,7 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   app.onError((error, c) => {
     const known = GatewayError.from(error);
     if (known.code === 'INTERNAL') log.error({ requestId: c.var.requestId, err: error }, 'a request failed');
-    const { status, headers, body } = refusal(c.req.path, known);
-    return new Response(body, { status, headers });
+    return toResponse(refusal(c.req.path, known));
   });
 }
 
@@ -66,7 +65,7 @@ async function models(
     signal: CallSignal.following(c.req.raw.signal),
     observation: null,
   });
-  return new Response(upstream.withoutSecrets(text ?? ''), { status: answer.status, headers: answer.headers });
+  return toResponse({ status: answer.status, headers: answer.headers, body: upstream.withoutSecrets(text ?? '') });
 }
 
 /** Without ids and addresses: everybody may read it. */
