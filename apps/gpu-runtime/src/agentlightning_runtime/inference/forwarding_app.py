@@ -7,18 +7,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from agentlightning_runtime.inference.api_error import ApiError, rejected, unknown_model
-from agentlightning_runtime.inference.http_guard import body_of, guarded, hang_up
+from agentlightning_runtime.inference.api_routes import model_api
+from agentlightning_runtime.inference.http_guard import body_of, hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
 from agentlightning_runtime.inference.vllm_model import vllm_failed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from starlette.applications import Starlette
     from starlette.requests import Request
 
     from agentlightning_runtime.inference.vllm_model import VllmServedModel
@@ -45,22 +45,10 @@ class ForwardingApp:
 
     def starlette(self) -> Starlette:
         """The application as servers take it."""
-        forward = guarded(self._forward, self._api_key)
-        return Starlette(
-            routes=[
-                Route("/health", self._health, methods=["GET"]),
-                Route("/v1/models", guarded(self._list_models, self._api_key), methods=["GET"]),
-                Route("/v1/chat/completions", forward, methods=["POST"]),
-                Route("/v1/completions", forward, methods=["POST"]),
-            ]
-        )
+        return model_api(models=self._listed, chat=self._forward, complete=self._forward, api_key=self._api_key)
 
-    async def _health(self, request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    async def _list_models(self, request: Request) -> Response:
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "agentlightning"} for name in self._models]
-        return JSONResponse({"object": "list", "data": data})
+    def _listed(self) -> dict[str, dict[str, Any]]:
+        return {name: {} for name in list(self._models)}
 
     async def _forward(self, request: Request) -> Response:
         body = _object(await body_of(request))

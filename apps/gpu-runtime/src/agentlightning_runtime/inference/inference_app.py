@@ -8,22 +8,21 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from agentlightning_runtime.inference.answer_parts import AnswerIdentity, whole
 from agentlightning_runtime.inference.api_error import ApiError, failed, unknown_model
+from agentlightning_runtime.inference.api_routes import model_api
 from agentlightning_runtime.inference.chat_answer import ChatAnswer
 from agentlightning_runtime.inference.chat_request import ChatRequest
 from agentlightning_runtime.inference.completion_answer import CompletionAnswer
 from agentlightning_runtime.inference.completion_request import CompletionRequest
-from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded, hang_up
+from agentlightning_runtime.inference.http_guard import body_of, hang_up
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.requests import Request
 
     from agentlightning_runtime.inference.generation import Generation
@@ -62,29 +61,10 @@ class InferenceApp:
 
     def starlette(self) -> Starlette:
         """The application as servers take it."""
-        routes = [
-            Route("/health", self._health, methods=["GET"]),
-            Route("/v1/models", guarded(self._list_models, self._api_key), methods=["GET"]),
-            Route("/v1/chat/completions", guarded(self._chat, self._api_key), methods=["POST"]),
-            Route("/v1/completions", guarded(self._complete, self._api_key), methods=["POST"]),
-        ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
+        return model_api(models=self._listed, chat=self._chat, complete=self._complete, api_key=self._api_key)
 
-    async def _health(self, request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    async def _list_models(self, request: Request) -> Response:
-        data = [
-            {
-                "id": model.model_id,
-                "object": "model",
-                "created": 0,
-                "owned_by": "agentlightning",
-                "max_model_len": model.shape.max_context,
-            }
-            for model in list(self._models.values())
-        ]
-        return JSONResponse({"object": "list", "data": data})
+    def _listed(self) -> dict[str, dict[str, Any]]:
+        return {name: {"max_model_len": model.shape.max_context} for name, model in list(self._models.items())}
 
     async def _chat(self, request: Request) -> Response:
         body = await body_of(request)
@@ -177,10 +157,3 @@ def _cancel(generations: Sequence[Generation]) -> None:
 
 def _new_identity(prefix: str, model: str) -> AnswerIdentity:
     return AnswerIdentity(f"{prefix}{secrets.token_hex(12)}", int(time.time()), model)
-
-
-async def _no_route(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    message = f"There is no {request.method} {request.url.path}"
-    remedy = "GET /v1/models lists the models; POST /v1/chat/completions asks one."
-    return error_response(ApiError(status, "NOT_FOUND", message, remedy))
