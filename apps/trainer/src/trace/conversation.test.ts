@@ -31,6 +31,14 @@ test('a message in parts is shown by its text, and what is no text by what it is
   ]);
 });
 
+test('content that is an object, as lenient servers take it, is shown as a part is', () => {
+  const said = { role: 'user', content: { type: 'text', text: 'Add.' } };
+  expect(linesOf(said, { role: 'tool', content: { type: 'sum', value: 4 } }).slice(0, 2)).toEqual([
+    'user      Add.',
+    'tool      [sum]',
+  ]);
+});
+
 test('tool calls are shown after what was said, and a message without words by them alone', () => {
   const tool_calls = [{ function: { name: 'add', arguments: '{"a":2}' } }];
   expect(linesOf({ role: 'assistant', content: null, tool_calls }, { role: 'tool', content: '4' })).toEqual([

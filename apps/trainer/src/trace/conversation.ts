@@ -31,7 +31,7 @@ function messageLine(message: JsonValue): string {
 /** What is said: text as it is, also in parts as LangChain writes a system message; of anything else only what it is. */
 function contentText(content: JsonValue | undefined): string {
   if (Array.isArray(content)) return content.map(partText).join('\n');
-  return content === null || content === undefined ? '' : String(content);
+  return content === null || content === undefined ? '' : partText(content);
 }
 
 function partText(part: JsonValue): string {
