@@ -29,7 +29,8 @@ const knownFlags = `Known flags: ${Object.keys(flagOptions)
  * - `--key-file`: a file with the key that gRPC clients must send; on the command line everybody could read it
  * - `--result-ttl-ms`: how long results of operations are kept, in milliseconds; an hour when absent
  * - `--session-ttl-ms`: after how long of silence a client's session lapses, in milliseconds; 5 minutes when absent
- * - `--abandoned-model-ttl-ms`: how long models are kept whose session has ended, in milliseconds; an hour when absent
+ * - `--abandoned-model-ttl-ms`: how long models are kept whose session has ended, in milliseconds; 0 for ever, an hour when
+ *   absent
  *
  * @throws AgentLightningError CONFIG when a flag is unknown or its value cannot be used
  */
@@ -57,7 +58,8 @@ const timeFlags = {
 function limitsOf(flags: ProcessFlags): Pick<CpuRuntimeOptions, (typeof timeFlags)[keyof typeof timeFlags]> {
   const given = Object.entries(timeFlags).flatMap(([flag, limit]) => {
     const text = flags[flag as keyof typeof timeFlags];
-    return text === undefined ? [] : [[limit, positiveNumber(`--${flag}`, text)]];
+    const least = limit === 'abandonedModelTtlMs' ? 0 : 1;
+    return text === undefined ? [] : [[limit, milliseconds(`--${flag}`, text, least)]];
   });
   return Object.fromEntries(given);
 }
@@ -87,10 +89,10 @@ function portNumber(flag: string, text: string): number {
   throw wrongFlag(`${flag} is "${text}"`, 'Give a port between 0 and 65535; 0 takes any free one.');
 }
 
-function positiveNumber(flag: string, text: string): number {
+function milliseconds(flag: string, text: string, least: number): number {
   const value = Number(text);
-  if (Number.isInteger(value) && value > 0 && value <= 0xffff_ffff) return value;
-  throw wrongFlag(`${flag} is "${text}"`, 'Give a whole number of milliseconds above 0.');
+  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= 0xffff_ffff) return value;
+  throw wrongFlag(`${flag} is "${text}"`, `Give a whole number of milliseconds from ${least} on.`);
 }
 
 function baseModelOf(name: string): (typeof baseModels)[number] {
