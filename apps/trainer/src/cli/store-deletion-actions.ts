@@ -1,5 +1,11 @@
-import { AgentLightningError, type DeletionCounts, type Run, type Store } from '@agentlightning/core';
-import { deleteCheckpoints } from '../runtime/embedded-checkpoints.ts';
+import {
+  AgentLightningError,
+  type DeletionCounts,
+  type RetentionPolicy,
+  type Run,
+  type Store,
+} from '@agentlightning/core';
+import { checkpointFolders, deleteCheckpoints } from '../runtime/embedded-checkpoints.ts';
 import { byteText } from './byte-text.ts';
 import { openExistingStore } from './open-existing-store.ts';
 import { type RunFlags, withStore } from './store-run-actions.ts';
@@ -33,9 +39,9 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
     const counts: DeletionCounts[] = [];
     let checkpointBytes = 0;
     for (const runId of runIds) {
-      const run = await store.getRun(runId);
+      const folders = await checkpointFolders(await store.getRun(runId), flags.store);
       counts.push(await store.deleteRun(runId, { force }));
-      checkpointBytes += await deleteLocalCheckpoints([run], flags);
+      checkpointBytes += await deleteFolders(folders);
     }
     if (rolloutIds.length > 0) counts.push(await store.deleteRollouts(rolloutIds));
     return { counts, checkpointBytes };
@@ -50,14 +56,13 @@ export async function pruneStore(flags: PruneFlags): Promise<void> {
     ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
     ...(keepRuns === undefined ? {} : { keepRuns }),
   };
-  const deleted = await withStore(await openExistingStore(flags.store), async (store): Promise<Deleted> => {
-    if (dryRun) return { counts: [await store.previewRetention(policy)], checkpointBytes: 0 };
-    const before = await allRuns(store);
-    const counts = [await store.applyRetention(policy)];
-    const left = new Set((await allRuns(store)).map(({ runId }) => runId));
-    const gone = before.filter(({ runId }) => !left.has(runId));
-    return { counts, checkpointBytes: await deleteLocalCheckpoints(gone, flags) };
-  });
+  const deleted = await withStore(
+    await openExistingStore(flags.store),
+    async (store): Promise<Deleted> =>
+      dryRun
+        ? { counts: [await store.previewRetention(policy)], checkpointBytes: 0 }
+        : await deleteOld(store, policy, flags.store),
+  );
   writeDeletion(flags, deleted, dryRun ? 'Would delete' : 'Deleted');
 }
 
@@ -67,10 +72,47 @@ interface Deleted {
   readonly checkpointBytes: number;
 }
 
-/** Only those of a store that is a file: the paths in another one are of other machines. */
-async function deleteLocalCheckpoints(runs: readonly Run[], { store }: RunFlags): Promise<number> {
+/**
+ * Deletes what is old, with the checkpoints of those runs that are gone then.
+ *
+ * @param storeUrl - where the store is
+ */
+export async function deleteOld(store: Store, policy: RetentionPolicy, storeUrl: string): Promise<Deleted> {
+  const before: { readonly runId: string; readonly folders: readonly string[] }[] = [];
+  for (const run of await allRuns(store)) {
+    const folders = await checkpointFolders(run, storeUrl);
+    if (folders.length > 0) before.push({ runId: run.runId, folders });
+  }
+  const counts = [await store.applyRetention(policy)];
+  let checkpointBytes = 0;
+  for (const { runId, folders } of before) {
+    // Asked of each by itself: a list that changes while it is read may lack a run that is there.
+    if (await isGone(store, runId)) checkpointBytes += await deleteFolders(folders);
+  }
+  return { counts, checkpointBytes };
+}
+
+async function isGone(store: Store, runId: string): Promise<boolean> {
+  try {
+    await store.getRun(runId);
+    return false;
+  } catch (error) {
+    if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') return true;
+    throw error;
+  }
+}
+
+/** The runs are gone already: what cannot be deleted of one is told, and keeps nothing else from being deleted. */
+async function deleteFolders(folders: readonly string[]): Promise<number> {
   let bytes = 0;
-  for (const run of runs) bytes += await deleteCheckpoints(run, store);
+  for (const folder of folders) {
+    try {
+      bytes += await deleteCheckpoints(folder);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`The checkpoints in ${folder} could not be deleted: ${why}. Delete the folder by hand.\n`);
+    }
+  }
   return bytes;
 }
 

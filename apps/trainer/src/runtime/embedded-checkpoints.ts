@@ -1,4 +1,4 @@
-import { readdir, realpath, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
@@ -18,25 +18,31 @@ const embeddedRun = z.object({
 });
 
 /**
- * Deletes the checkpoints that a run of the embedded runtime has on this machine.
+ * Where a run of the embedded runtime has its checkpoints on this machine.
  *
- * @param storeUrl - the store that the run was in. A backup, an archive or a copy of a folder names the checkpoints of the
- *   run that it was made from: they are those of the store where the run began, and stay when another is cleared up
- * @returns how many bytes they had
+ * @param storeUrl - the store that the run is in. A backup, an archive or a copy of a folder names the checkpoints of the
+ *   run that it was made from: they are those of the store where the run began, and no business of another
+ * @returns a folder for each model; none for runs of other runtimes and other stores
  */
-export async function deleteCheckpoints(run: Run, storeUrl: string): Promise<number> {
+export async function checkpointFolders(run: Run, storeUrl: string): Promise<readonly string[]> {
   const known = embeddedRun.safeParse(run).data;
-  if (known === undefined || !(await isSameFile(known.config.storeUrl, storeUrl))) return 0;
-  let bytes = 0;
-  for (const folder of checkpointFolders(run.runId, known)) {
-    bytes += await bytesIn(folder);
-    await rm(folder, { recursive: true, force: true });
-  }
+  if (known === undefined || !(await isSameFile(known.config.storeUrl, storeUrl))) return [];
+  return foldersOf(run.runId, known);
+}
+
+/**
+ * Deletes a folder of checkpoints.
+ *
+ * @returns how many bytes it had
+ */
+export async function deleteCheckpoints(folder: string): Promise<number> {
+  const bytes = await bytesIn(folder);
+  await rm(folder, { recursive: true, force: true });
   return bytes;
 }
 
 /** The folders of the run's models. What a store says is not trusted with more than those. */
-function checkpointFolders(runId: string, { state }: z.output<typeof embeddedRun>): readonly string[] {
+function foldersOf(runId: string, { state }: z.output<typeof embeddedRun>): readonly string[] {
   const { dataDir, checkpoints } = state;
   const uris = checkpoints.flatMap(({ uri, uris: byPolicy }) => [uri ?? [], Object.values(byPolicy ?? {})].flat());
   const models = new Set([runId, ...uris.map((uri) => uri.split('/')[0] ?? '')]);
@@ -54,6 +60,6 @@ async function isSameFile(...stores: readonly [string, string]): Promise<boolean
 
 async function bytesIn(folder: string): Promise<number> {
   const files = await readdir(folder).catch(() => []);
-  const sizes = await Promise.all(files.map(async (file) => (await stat(path.join(folder, file))).size));
+  const sizes = await Promise.all(files.map(async (file) => (await lstat(path.join(folder, file))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
