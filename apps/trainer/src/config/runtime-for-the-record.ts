@@ -1,3 +1,4 @@
+import { addressForTheRecord } from './address-for-the-record.ts';
 import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
 import type { RuntimeConfig } from './train-config.ts';
 
@@ -6,6 +7,7 @@ export function runtimeForTheRecord(runtime: RuntimeConfig | ResolvedEndpoint): 
   const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
   return {
     ...runtime,
+    ...(runtime.type === 'endpoint' ? { baseUrl: addressForTheRecord(runtime.baseUrl) } : {}),
     apiKey: undefined,
     inferenceApiKey: undefined,
     ...(tls === undefined ? {} : { tls: { ...tls, privateKey: undefined } }),

@@ -1,4 +1,5 @@
 import type { JsonObject, Store } from '@agentlightning/core';
+import { addressForTheRecord } from '../config/address-for-the-record.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
@@ -40,13 +41,15 @@ function atCheckpoint(state: RunState): RunState {
   };
 }
 
-/** What the store keeps of a configuration: all but functions, schemas and keys. */
+/** What the store keeps of a configuration: all but functions, schemas, keys and passwords. */
 function configForTheRecord(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
-  const { runtime, tasks, ...plain } = known;
+  const { runtime, tasks, storeUrl, gatewayUrl, ...plain } = known;
   return JSON.parse(
     JSON.stringify({
       ...plain,
+      storeUrl: addressForTheRecord(storeUrl),
+      gatewayUrl: gatewayUrl === null ? null : addressForTheRecord(gatewayUrl),
       runtime: runtimeForTheRecord(runtime),
       tasks: { train: sourceForTheRecord(tasks.train), test: sourceForTheRecord(tasks.test) },
     }),

@@ -1,4 +1,5 @@
 import type { JsonObject, Store } from '@agentlightning/core';
+import { addressForTheRecord } from '../config/address-for-the-record.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
@@ -61,15 +62,15 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
   };
 }
 
-/** What the store keeps of a configuration: all but functions, schemas and keys. */
+/** What the store keeps of a configuration: all but functions, schemas, keys and passwords. */
 function configForTheRecord(config: ResolvedPromptSearch): JsonObject {
   const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation, failedReward, missingReward } = config;
   const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, seed } = config.shared;
   return JSON.parse(
     JSON.stringify({
       name,
-      storeUrl,
-      gatewayUrl,
+      storeUrl: addressForTheRecord(storeUrl),
+      gatewayUrl: gatewayUrl === null ? null : addressForTheRecord(gatewayUrl),
       concurrency,
       rolloutTimeoutMs,
       maxAttempts,
@@ -80,7 +81,7 @@ function configForTheRecord(config: ResolvedPromptSearch): JsonObject {
       prompts,
       failedReward,
       missingReward,
-      optimizer: { ...optimizer, apiKey: undefined },
+      optimizer: { ...optimizer, baseUrl: addressForTheRecord(optimizer.baseUrl), apiKey: undefined },
       runtime: runtimeForTheRecord(runtime),
       tasks: {
         train: sourceForTheRecord(tasks.train),
