@@ -14,6 +14,11 @@ test.each([
     /0\.capture: must be one of .*, not "token"; did you mean "tokens"\?/,
   ],
   [[], /must have at least 1 entry, not \[\]/],
+  // Who writes a key where its variable belongs does not find it in a log.
+  [
+    [{ baseUrl: 'http://a/v1', apiKeyEnv: 'sk-live-1', headersEnv: { 'X-Team': 'Bearer 1' } }],
+    /0\.apiKeyEnv: must be the name of an environment variable, not the key; 0\.headersEnv\.X-Team: must be the name of an environment variable, not the key$/,
+  ],
 ])('says what is wrong in a file of upstreams: %j', async (entries, message) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'agl-upstreams-'));
   const file = path.join(folder, 'upstreams.json');

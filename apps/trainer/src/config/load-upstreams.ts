@@ -3,7 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import type { Upstream } from '@agentlightning/gateway';
 import { z } from 'zod';
-import { secretFromEnvironment } from './secret-from-environment.ts';
+import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
 
 /** An upstream as a file tells it: keys are in the environment, and the file names the variables. */
 const entrySchema = z.strictObject({
@@ -12,8 +12,8 @@ const entrySchema = z.strictObject({
   names: z.array(z.string()).exactOptional(),
   agents: z.array(z.string()).exactOptional(),
   id: z.string().exactOptional(),
-  apiKeyEnv: z.string().exactOptional(),
-  headersEnv: z.record(z.string(), z.string()).exactOptional(),
+  apiKeyEnv: variableName.exactOptional(),
+  headersEnv: z.record(z.string(), variableName).exactOptional(),
   capture: z.enum(['tokens', 'text']).exactOptional(),
   apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
   maxConcurrent: z.int().min(1).exactOptional(),

@@ -7,7 +7,7 @@ import type { PromptConfig } from './prompt-search-config.ts';
 import { type ResolvedEvaluation, runtimeSchema } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
 import { samplingSchema } from './sampling-schema.ts';
-import { secretFromEnvironment } from './secret-from-environment.ts';
+import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
 import { type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
@@ -67,8 +67,6 @@ const promptSchema = z.object({
   variables: z.array(z.string()).optional(),
   name: z.string().optional(),
 }) as z.ZodType<PromptConfig>;
-
-const variableName = z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key');
 
 const optimizerSchema = z.strictObject({
   baseUrl: z.url(),

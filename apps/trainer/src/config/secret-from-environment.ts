@@ -1,4 +1,10 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { z } from 'zod';
+
+/** Checks what names an environment variable: who writes the secret itself there must not find it in an error. */
+export const variableName: z.ZodType<string> = z
+  .string()
+  .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key');
 
 /** Which secret is wanted. */
 export interface SecretRequest {

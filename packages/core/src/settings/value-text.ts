@@ -1,8 +1,8 @@
 /** Longer values are cut: who wrote them knows them by their beginning. */
 const maxLength = 120;
 
-/** Names of what is for nobody's eyes. A `token` is, `maxTokens` are not. */
-const secretName = /key|secret|pass(word|wd|phrase)|credential|authorization|cookie|token$/i;
+/** Names of what is for nobody's eyes. A `token` is, `maxTokens` are not; where the name of a variable belongs may be a key. */
+const secretName = /key|secret|pass(word|wd|phrase)|credential|authorization|cookie|token$|env$/i;
 
 /** What an address has before its host, a password with characters that should have been encoded too. */
 const userOfAddress = /:\/\/(?:[^/:\s"]*:[^\s"]*|[^/\s"]*)@/g;
