@@ -4,5 +4,5 @@ import { libraryConfig } from '../../tools/tsup-library.ts';
 export default libraryConfig({
   index: 'src/index.ts',
   'testing/index': 'src/testing/index.ts',
-  'hash-worker': 'src/wire/hash-worker.ts',
+  'upload-worker': 'src/client/upload-worker.ts',
 });

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { ChannelCredentials } from '@grpc/grpc-js';
 import { isLoopback } from '../loopback.ts';
+import type { ChannelTls } from './open-channel.ts';
 
 /** A certificate and its key, in PEM. */
 export interface ClientCertificate {
@@ -17,33 +17,18 @@ export interface ClientSecurity {
 }
 
 /**
- * What grpc-js connects with.
+ * How a connection is encrypted; null for not at all.
  * @throws AgentLightningError CONFIG when something would go unencrypted over a network
  */
-export function clientCredentials({
-  address,
-  tls,
-  rootCertificates,
-  clientCertificate,
-}: ClientSecurity): ChannelCredentials {
+export function channelTls({ address, tls, rootCertificates, clientCertificate }: ClientSecurity): ChannelTls | null {
   const isLocal = address.startsWith('unix:') || isLoopback(address.replace(/:\d+$/, ''));
   // Who gives certificates means to use them.
   const wantsTls = tls ?? (!isLocal || rootCertificates !== undefined || clientCertificate !== undefined);
-  if (wantsTls) {
-    return ChannelCredentials.createSsl(
-      bufferOf(rootCertificates),
-      bufferOf(clientCertificate?.privateKey),
-      bufferOf(clientCertificate?.certificate),
-    );
-  }
-  if (isLocal) return ChannelCredentials.createInsecure();
+  if (wantsTls) return { rootCertificates, ...clientCertificate };
+  if (isLocal) return null;
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `Refusing to connect to ${address} without TLS: everybody on the way could read and change what is trained`,
     remedy: 'Leave `tls` out or set it to true; or reach the runtime through a tunnel that ends on this machine.',
   });
-}
-
-function bufferOf(pem: string | undefined): Buffer | null {
-  return pem === undefined ? null : Buffer.from(pem);
 }

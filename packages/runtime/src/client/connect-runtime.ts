@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '@agentlightning/core';
-import { Client, type ClientOptions } from '@grpc/grpc-js';
+import type { ClientOptions } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { type GetCapabilitiesResponse, RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
@@ -8,13 +8,15 @@ import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts
 import { createServiceClient } from '../grpc/service-client.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxMessageBytes } from '../runtime-limits.ts';
-import { HashThread } from '../wire/hash-thread.ts';
+import { BatchUploads } from './batch-uploads.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { CallPolicy } from './call-policy.ts';
-import { type ClientCertificate, clientCredentials } from './client-credentials.ts';
+import { type ClientCertificate, channelTls } from './client-credentials.ts';
 import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
+import { type ChannelSettings, openChannel } from './open-channel.ts';
 import type { OperationStatus } from './operation-status.ts';
 import type { RuntimeLink } from './runtime-link.ts';
+import { UploadThread } from './upload-thread.ts';
 
 /** How to reach a training runtime. */
 export interface ConnectRuntimeOptions {
@@ -45,6 +47,11 @@ export interface ConnectRuntimeOptions {
    * wait or run: why, behind how many, how far. Must not throw. @default nobody is told
    */
   readonly onOperation?: (status: OperationStatus) => void;
+  /**
+   * From how many bytes on a batch is sent by a thread of its own, over a connection of its own, so that the event loop of
+   * this one is free meanwhile. Infinity: none is. @default 262144
+   */
+  readonly uploadThreadFromBytes?: number;
   /** @default systemClock */
   readonly clock?: Clock;
 }
@@ -75,7 +82,8 @@ const receiveWindowBytes = 4 * 1024 * 1024;
  */
 export async function connectRuntime(options: ConnectRuntimeOptions): Promise<RuntimeConnection> {
   const clock = options.clock ?? systemClock;
-  const client = new Client(options.address, clientCredentials(options), channelOptions(options));
+  const channel = channelSettings(options);
+  const client = openChannel(channel);
   const closing = new AbortController();
   const policy = new CallPolicy({
     address: options.address,
@@ -95,15 +103,21 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
     const { sessionId } = await policy.run(() =>
       runtime.createSession({ clientSessionKey, clientVersion: 'agentlightning-ts' }, soon()),
     );
+    const training = createServiceClient(TrainingService, callers);
+    const buffers = new BufferPool();
     const link: RuntimeLink = {
       runtime,
-      training: createServiceClient(TrainingService, callers),
+      training,
       inference: createServiceClient(InferenceService, callers),
       sessionId,
       policy,
       clock,
-      buffers: new BufferPool(),
-      hashes: new HashThread(),
+      buffers,
+      uploads: new BatchUploads({
+        here: { training, buffers },
+        thread: new UploadThread(channel),
+        threadFromBytes: options.uploadThreadFromBytes ?? 256 * 1024,
+      }),
       reorderWindow: capabilities.reorderWindow,
       onOperation: options.onOperation ?? (() => {}),
       signal: closing.signal,
@@ -114,6 +128,11 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
     client.close();
     throw error;
   }
+}
+
+function channelSettings(options: ConnectRuntimeOptions): ChannelSettings {
+  const { address, apiKey } = options;
+  return { address, apiKey, tls: channelTls(options), options: channelOptions(options) };
 }
 
 function channelOptions({ keepaliveMs = 20_000, serverName }: ConnectRuntimeOptions): ClientOptions {

@@ -26,6 +26,7 @@ import { maxClientStateBytes } from '../runtime-limits.ts';
 import type { ExportOptions, InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
 import { type EncodedBatch, encodeBatch, trainedTokenCount } from '../wire/batch.ts';
 import { decodeCheckpoint, encodeClientState } from '../wire/checkpoint.ts';
+import { type BatchContent, batchHeader } from './batch-header.ts';
 import { toBatchResult, toEndpoint, toInferenceState, toModelState } from './decode-answers.ts';
 import { decodeArtifact, downloadArtifact, type ExportedArtifact } from './download-artifact.ts';
 import { fetchOutput } from './fetch-output.ts';
@@ -33,7 +34,6 @@ import { outcome } from './operation-outcome.ts';
 import type { OperationWatcher } from './operation-watcher.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 import { SendWindow } from './send-window.ts';
-import { type BatchUpload, uploadBatch } from './upload-batch.ts';
 
 /** A model in a runtime, with what the contract can do beyond {@link TrainableModel}. */
 export interface RuntimeModel extends TrainableModel {
@@ -64,9 +64,6 @@ type Key = MessageInitShape<typeof OperationKeySchema>;
 
 /** Refusals of the content: the operation has its number and has failed, and the next goes on behind it. */
 const contentReasons: ReadonlySet<ErrorReason> = new Set([ErrorReason.INVALID, ErrorReason.TOO_LARGE]);
-
-/** A batch to be submitted, under whatever number comes next. */
-type BatchContent = Omit<BatchUpload, 'modelId' | 'seq' | 'sha256'>;
 
 /** {@link RuntimeModel} over gRPC. Operations are numbered in the order of the calls. */
 export class GrpcModel implements RuntimeModel {
@@ -234,13 +231,10 @@ export class GrpcModel implements RuntimeModel {
   }
 
   async #submitBatch(content: BatchContent): Promise<PendingOperation<BatchResult>> {
-    const { modelId } = this;
-    const hashing = this.#link.hashes.sha256(content.batch.payload);
+    const { payload } = content.batch;
     try {
-      const upload = async (key: Key): Promise<SubmitBatchResponse> => {
-        const sha256 = await hashing;
-        return uploadBatch(this.#link, { modelId, seq: key.seq ?? 0, sha256, ...content });
-      };
+      const upload = (key: Key): Promise<SubmitBatchResponse> =>
+        this.#link.uploads.upload({ header: batchHeader(key, content), payload });
       return await this.#submit(upload, toBatchResult);
     } finally {
       // It is accepted or refused, and will not be sent again.

@@ -1,39 +1,42 @@
-import type { LossSpec } from '@agentlightning/core';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { ClientWritableStream } from '@grpc/grpc-js';
-import { type BatchHeaderSchema, BatchKind } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import type { BatchHeaderSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import {
   type SubmitBatchRequest,
   SubmitBatchRequestSchema,
   type SubmitBatchResponse,
+  type TrainingService,
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type { ServiceClient } from '../grpc/service-client.ts';
 import { chunkBytes } from '../runtime-limits.ts';
-import type { EncodedBatch } from '../wire/batch.ts';
 import { chunkHeadBytes, encodeChunk } from '../wire/batch-chunk.ts';
-import type { RuntimeLink } from './runtime-link.ts';
+import { sha256 } from '../wire/sha256.ts';
+import type { BufferPool } from './buffer-pool.ts';
 
 /** What is uploaded, as which operation. */
 export interface BatchUpload {
-  readonly modelId: string;
-  readonly seq: number;
-  readonly batch: EncodedBatch;
-  /** SHA-256 of the payload. */
-  readonly sha256: Uint8Array;
-  /** Null for a forward pass only. */
-  readonly loss: LossSpec | null;
-  /** Whether a forward pass uses the weights that the model began with. */
-  readonly useReference: boolean;
+  /** All but the payload's size and hash. */
+  readonly header: Omit<MessageInitShape<typeof BatchHeaderSchema>, '$typeName' | '$unknown'>;
+  /** The serialised `Batch`. */
+  readonly payload: Uint8Array;
+}
+
+/** What an upload goes through. */
+export interface UploadWay {
+  readonly training: ServiceClient<(typeof TrainingService)['method']>;
+  /** Memory for the pieces. */
+  readonly buffers: BufferPool;
 }
 
 /** Uploads a batch once: the header, then pieces as fast as the runtime takes them. */
-export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promise<SubmitBatchResponse> {
-  const { stream, response } = link.training.submitBatch();
+export async function uploadBatch(way: UploadWay, { header, payload }: BatchUpload): Promise<SubmitBatchResponse> {
+  const whole = { ...header, payloadBytes: payload.byteLength, sha256: sha256(payload) };
+  const { stream, response } = way.training.submitBatch();
   const answered = new AbortController();
   const settled = response.finally(() => answered.abort());
   settled.catch(() => {});
   try {
-    const header = headerOf({ ...upload, sessionId: link.sessionId });
-    await writeAll(link, { stream, answered: answered.signal, header, payload: upload.batch.payload });
+    await writeAll(way, { stream, answered: answered.signal, header: whole, payload });
   } catch {
     // The answer knows better why the stream broke; if there is none yet, this makes one.
     stream.cancel();
@@ -43,22 +46,20 @@ export async function uploadBatch(link: RuntimeLink, upload: BatchUpload): Promi
 
 type Stream = ClientWritableStream<SubmitBatchRequest | Uint8Array>;
 
-interface Writing {
+interface Writing extends BatchUpload {
   readonly stream: Stream;
   /** Aborts when the answer is there. */
   readonly answered: AbortSignal;
-  readonly header: MessageInitShape<typeof BatchHeaderSchema>;
-  readonly payload: Uint8Array;
 }
 
 /**
  * Writes the header, then pieces, at most two of them ahead of what has left this machine. When the answer comes before
  * the end, the rest is left out.
  */
-async function writeAll(link: RuntimeLink, { stream, answered, header, payload }: Writing): Promise<void> {
+async function writeAll({ buffers }: UploadWay, { stream, answered, header, payload }: Writing): Promise<void> {
   await written(stream, create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }), answered);
   const slots = [0, 1].map(() => ({
-    memory: link.buffers.take(chunkBytes + chunkHeadBytes),
+    memory: buffers.take(chunkBytes + chunkHeadBytes),
     isFree: Promise.resolve(true),
   }));
   for (let offset = 0; offset < payload.byteLength; offset += chunkBytes) {
@@ -68,29 +69,7 @@ async function writeAll(link: RuntimeLink, { stream, answered, header, payload }
     slots.push({ memory: slot.memory, isFree: written(stream, message, answered) });
   }
   stream.end();
-  for (const { memory, isFree } of slots) if (await isFree) link.buffers.give(memory);
-}
-
-function headerOf({
-  sessionId,
-  modelId,
-  seq,
-  batch,
-  loss,
-  useReference,
-  sha256,
-}: BatchUpload & { readonly sessionId: string }): Writing['header'] {
-  return {
-    key: { sessionId, modelId, seq },
-    kind: loss === null ? BatchKind.FORWARD : BatchKind.FORWARD_BACKWARD,
-    ...(loss === null ? {} : { loss: { name: loss.name, parameters: { ...loss.parameters } } }),
-    datumCount: batch.datumCount,
-    tokenCount: batch.tokenCount,
-    payloadBytes: batch.payload.byteLength,
-    sha256,
-    useReference,
-    ...(batch.maxVersionLag === undefined ? {} : { maxVersionLag: batch.maxVersionLag }),
-  };
+  for (const { memory, isFree } of slots) if (await isFree) buffers.give(memory);
 }
 
 /** Writes a message; true when it has left, so that its memory is free; false when the answer came first. */

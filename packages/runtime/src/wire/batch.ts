@@ -7,14 +7,14 @@ import { spread } from './interval-column.ts';
 import { ColumnMemory, unpackFloat32, unpackInt32 } from './packed-array.ts';
 
 /** Gives memory of at least so many bytes. */
-type TakeMemory = (byteLength: number) => Uint8Array<ArrayBuffer>;
+type TakeMemory = (byteLength: number) => Uint8Array;
 
 /** A batch ready to be uploaded. */
 export interface EncodedBatch {
   /** The serialised `Batch`. */
-  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly payload: Uint8Array;
   /** What the payload lies in. */
-  readonly memory: Uint8Array<ArrayBuffer>;
+  readonly memory: Uint8Array;
   readonly datumCount: number;
   readonly tokenCount: number;
   /** How old the data may be, in policy versions. Undefined: as old as they are. */
