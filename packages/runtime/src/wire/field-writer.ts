@@ -38,8 +38,8 @@ export class FieldWriter {
   /** A field of bytes. */
   bytes(number: number, content: Uint8Array): void {
     this.head(number, content.byteLength);
-    this.#memory.set(content, this.#at);
-    this.#at += content.byteLength;
+    // Where memory is shared, this is sixteen times as fast as `set`.
+    this.#at += Buffer.from(content.buffer, content.byteOffset, content.byteLength).copy(this.#memory, this.#at);
   }
 
   /** A field of text, whose length in bytes is known. */
