@@ -11,6 +11,16 @@ export const prompt: string = 'How many bolts are in the box that came on Monday
 /** What every call is answered. */
 export const answer = 'There are seven bolts.';
 
+/** How the AI SDK's provider is told of the model, in both its versions. */
+export const compatibleProvider = { name: 'provider', baseURL: 'https://provider.invalid/v1', apiKey: 'key' } as const;
+
+/** The text of a stream, read to its end. */
+export async function textOf(parts: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const part of parts) text += part;
+  return text;
+}
+
 const body = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',

@@ -2,20 +2,14 @@ import { instrumentAiSdk } from '@agentlightning/ai-sdk';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { streamText } from 'ai-v6';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
-import { prompt } from '../instant-model.ts';
+import { compatibleProvider, prompt, textOf } from '../instant-model.ts';
 
-const model = createOpenAICompatible({ name: 'provider', baseURL: 'https://provider.invalid/v1', apiKey: 'key' })(
-  'tiny',
-);
+const model = createOpenAICompatible(compatibleProvider)('tiny');
 
 /** `streamText` of version 6 of the Vercel AI SDK: one step, read to its end. */
 export function open(): Promise<FrameworkUnderTest> {
   return Promise.resolve({
-    call: async () => {
-      let text = '';
-      for await (const part of streamText({ model, prompt }).textStream) text += part;
-      return text;
-    },
+    call: () => textOf(streamText({ model, prompt }).textStream),
     instrument: () => instrumentAiSdk(),
   });
 }

@@ -2,11 +2,9 @@ import { instrumentAiSdk } from '@agentlightning/ai-sdk';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { generateText } from 'ai-v6';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
-import { prompt } from '../instant-model.ts';
+import { compatibleProvider, prompt } from '../instant-model.ts';
 
-const model = createOpenAICompatible({ name: 'provider', baseURL: 'https://provider.invalid/v1', apiKey: 'key' })(
-  'tiny',
-);
+const model = createOpenAICompatible(compatibleProvider)('tiny');
 
 /** `generateText` of version 6 of the Vercel AI SDK: one step. */
 export function open(): Promise<FrameworkUnderTest> {

@@ -2,12 +2,10 @@ import { instrumentAiSdk } from '@agentlightning/ai-sdk';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText } from 'ai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
-import { prompt } from '../instant-model.ts';
+import { compatibleProvider, prompt } from '../instant-model.ts';
 import { listenToAiSdk } from '../listen-to-ai-sdk.ts';
 
-const model = createOpenAICompatible({ name: 'provider', baseURL: 'https://provider.invalid/v1', apiKey: 'key' })(
-  'tiny',
-);
+const model = createOpenAICompatible(compatibleProvider)('tiny');
 
 /** `generateText` of the Vercel AI SDK: one step. */
 export function open(): Promise<FrameworkUnderTest> {
