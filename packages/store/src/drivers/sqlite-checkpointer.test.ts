@@ -60,13 +60,7 @@ test('moves what is left of a long log while writes go on, as long as that makes
 
 test('does without another thread where it cannot run', async () => {
   await using open = await openLogged();
-  const program = pathToFileURL('/nowhere/sqlite-checkpoint-worker.js');
-  const checkpointer = new SqliteCheckpointer({
-    path: open.path,
-    synchronous: 'NORMAL',
-    pagesPerCheckpoint: 1,
-    program,
-  });
+  const checkpointer = checkpointerWithoutProgram(open.path);
   open.insert(10);
   checkpointer.committed(10_000);
   await expect.poll(() => checkpointer.isRunning, { timeout: 20_000 }).toBe(false);
@@ -78,19 +72,19 @@ test('does without another thread where it cannot run', async () => {
 
 test('closes well while its thread fails to start', async () => {
   await using open = await openLogged();
-  const program = pathToFileURL('/nowhere/sqlite-checkpoint-worker.js');
-  const checkpointer = new SqliteCheckpointer({
-    path: open.path,
-    synchronous: 'NORMAL',
-    pagesPerCheckpoint: 1,
-    program,
-  });
+  const checkpointer = checkpointerWithoutProgram(open.path);
   open.insert(10);
   checkpointer.committed(10_000);
   // In the same turn: the thread has not failed yet.
   await expect(checkpointer.close()).resolves.toBeUndefined();
   expect(open.count()).toBe(10);
 });
+
+/** One whose thread fails to start. */
+function checkpointerWithoutProgram(path: string): SqliteCheckpointer {
+  const program = pathToFileURL('/nowhere/sqlite-checkpoint-worker.js');
+  return new SqliteCheckpointer({ path, synchronous: 'NORMAL', pagesPerCheckpoint: 1, program });
+}
 
 /** A database with a log that nobody moves into its file. */
 async function openLogged() {
