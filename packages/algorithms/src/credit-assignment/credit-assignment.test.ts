@@ -2,6 +2,7 @@ import { describeCreditAssignmentContract } from '@agentlightning/core/contracts
 import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { teamwork } from '../../test/teamwork.ts';
 import { byAgentCredit } from './by-agent-credit.ts';
 import { creditAssignment } from './credit-assignment-options.ts';
 import { lastTurnCredit } from './last-turn-credit.ts';
@@ -103,21 +104,6 @@ test('options name the assignment', () => {
   expect(creditAssignment({ type: 'per-turn', discount: 1 }).assign(aTrajectory({ rows: [turns([1, 2])] }))).toEqual([
     [3, 2],
   ]);
-});
-
-const teamwork = aTrajectory({
-  reward: 0.5,
-  agentRewards: { writer: 0.25, critic: -1 },
-  rows: [
-    aTrajectoryRow([
-      { sequenceId: 1, agentName: 'writer' },
-      { sequenceId: 4, agentName: 'writer' },
-    ]),
-    aTrajectoryRow([
-      { sequenceId: 2, agentName: 'critic' },
-      { sequenceId: 3, agentName: 'boss' },
-    ]),
-  ],
 });
 
 test('by-agent gives every turn of an agent the rewards that were meant for it, and the others that of the rollout', () => {

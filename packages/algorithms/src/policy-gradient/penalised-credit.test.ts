@@ -1,6 +1,6 @@
 import { describeCreditAssignmentContract } from '@agentlightning/core/contracts';
-import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
+import { teamwork } from '../../test/teamwork.ts';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
 import { lastTurnCredit } from '../credit-assignment/last-turn-credit.ts';
 import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
@@ -14,22 +14,6 @@ describeCreditAssignmentContract({
   create: () => penalisedCredit(terminalCredit(), free),
 });
 describeCreditAssignmentContract({ name: 'by-agent, penalised', create: () => penalisedCredit(byAgentCredit(), free) });
-
-/** The writer and the critic have rewards of their own, the boss has that of the rollout. Every turn has one token. */
-const teamwork = aTrajectory({
-  reward: 0.5,
-  agentRewards: { writer: 0.25, critic: -1 },
-  rows: [
-    aTrajectoryRow([
-      { sequenceId: 1, agentName: 'writer' },
-      { sequenceId: 4, agentName: 'writer' },
-    ]),
-    aTrajectoryRow([
-      { sequenceId: 2, agentName: 'critic' },
-      { sequenceId: 3, agentName: 'boss' },
-    ]),
-  ],
-});
 
 const bySequence = { ofRollout: () => 0, ofTurn: ({ sequenceId }: { sequenceId: number }) => 10 ** sequenceId };
 
