@@ -1,4 +1,5 @@
 import { describeCreditAssignmentContract } from '@agentlightning/core/contracts';
+import { aTrajectory } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { teamwork } from '../../test/teamwork.ts';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
