@@ -3,6 +3,7 @@ import type { Caller } from './access.ts';
 import type { ArrivedCall } from './arrived-call.ts';
 import type { HeaderReader } from './header-reader.ts';
 import { brokenOffRequest } from './request-text.ts';
+import { wholeText } from './whole-text.ts';
 
 /** The parts of an address that name an attempt. */
 export type AddressParts = Readonly<Record<string, string | undefined>>;
@@ -44,7 +45,7 @@ export class DirectCall implements ArrivedCall {
     return new Promise((resolve, reject) => {
       const parts: Buffer[] = [];
       incoming.on('data', (part: Buffer) => parts.push(part));
-      incoming.on('end', () => resolve(textOf(parts)));
+      incoming.on('end', () => resolve(wholeText(parts)));
       incoming.on('error', (error) => reject(brokenOffRequest(error)));
       incoming.on('close', () => {
         if (!incoming.readableEnded) reject(brokenOffRequest(null));
@@ -74,10 +75,4 @@ export function headersOf({ headers }: IncomingMessage): HeaderReader {
       return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value;
     },
   };
-}
-
-function textOf(parts: readonly Buffer[]): string {
-  const [first] = parts;
-  const text = (parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)).toString();
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

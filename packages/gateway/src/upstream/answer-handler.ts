@@ -1,6 +1,7 @@
 import type { Clock } from '@agentlightning/core';
 import type { Dispatcher } from 'undici';
 import { isAnsweredHeader } from '../http/forwarded-headers.ts';
+import { wholeText } from '../http/whole-text.ts';
 import { UpstreamStream } from './upstream-stream.ts';
 
 /** An upstream's answer. */
@@ -79,7 +80,7 @@ export class AnswerHandler implements Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#stream !== null) this.#stream.end();
-    else if (this.#head !== null) this.#options.resolve({ ...this.#head, body: textOf(this.#chunks) });
+    else if (this.#head !== null) this.#options.resolve({ ...this.#head, body: wholeText(this.#chunks) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -92,12 +93,6 @@ export class AnswerHandler implements Dispatcher.DispatchHandler {
     if (this.#stream === null) this.#options.reject(error);
     else this.#stream.fail(error);
   }
-}
-
-function textOf(chunks: readonly Buffer[]): string {
-  const [first] = chunks;
-  const text = (chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString();
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 function answeredHeaders(headers: Headers): Record<string, string> {
