@@ -1,5 +1,6 @@
 import { type BenchmarkResult, median, result } from '../report.ts';
 import { closedLoop, type Load, quantile, type Requests } from './load.ts';
+import type { Peer } from './peer.ts';
 import { requestsTo, type Sides } from './sides.ts';
 
 /** What one load showed of one side. */
@@ -12,7 +13,22 @@ interface Measured {
   readonly cpuMs: number;
 }
 
-type SideName = 'direct' | 'gateway' | 'agl-server';
+type SideName = 'direct' | 'gateway' | Peer['name'];
+
+/** What the rounds of one load showed of every side that is there. */
+type Rounds = Readonly<Record<SideName, Measured[]>>;
+
+/** One load, and what it showed. */
+interface Seen {
+  /** What results call it. */
+  readonly at: string;
+  readonly measured: Rounds;
+  readonly inFlight: number;
+  readonly isStreamed: boolean;
+}
+
+/** How many times the throughput of a peer is asked for, at 64 in flight. */
+const targets: Readonly<Partial<Record<SideName, number>>> = { 'agl-server': 25 };
 
 const manyInFlight: readonly number[] = [1, 16, 64, 256];
 
@@ -30,19 +46,21 @@ export async function measureClosedLoops(
     const gateway = requestsTo(sides.gateway.urls, more);
     callCount += (await closedLoop(gateway, { inFlight: 64, seconds: 1.5 })).count;
     for (const inFlight of manyInFlight) {
-      const measured: Record<SideName, Measured[]> = { direct: [], gateway: [], 'agl-server': [] };
+      const measured: Rounds = { direct: [], gateway: [], 'agl-server': [], LiteLLM: [] };
       for (let round = 0; round < rounds; round += 1) {
         const load = { inFlight, seconds };
         measured.direct.push(ofLoad(await closedLoop(direct, load), Number.NaN));
         const through = await withCpu(sides.gateway, gateway, load);
         callCount += through.count;
         measured.gateway.push(through.measured);
-        const { python } = sides;
-        if (python === null || isStreamed) continue;
-        const peer = await withCpu(python, requestsTo([python.url]), load);
-        measured['agl-server'].push(peer.measured);
+        for (const peer of sides.peers) {
+          if (isStreamed && !peer.hasStreams) continue;
+          const { measured: seen } = await withCpu(peer, requestsTo([peer.url], more, peer.key), load);
+          measured[peer.name].push(seen);
+        }
       }
-      results.push(...describe(`${isStreamed ? 'streamed' : 'whole'}, ${inFlight} in flight`, measured, inFlight));
+      const at = `${isStreamed ? 'streamed' : 'whole'}, ${inFlight} in flight`;
+      results.push(...describe({ at, measured, inFlight, isStreamed }));
     }
   }
   const recorded = (await sides.gateway.usage()).spanCount - before;
@@ -70,42 +88,59 @@ function ofLoad(load: Load, cpuMs: number): Measured {
   };
 }
 
-function describe(at: string, measured: Record<SideName, Measured[]>, inFlight: number): BenchmarkResult[] {
+function describe(seen: Seen): BenchmarkResult[] {
+  const { at, measured, isStreamed } = seen;
   const middle = (side: SideName, field: keyof Measured): number => median(measured[side].map((one) => one[field]));
-  const isStreamed = at.startsWith('streamed');
-  const hasPeer = measured['agl-server'].length > 0;
-  const added = (field: 'p50Ms' | 'p99Ms', side: SideName): number => middle(side, field) - middle('direct', field);
+  const added = (field: 'p50Ms' | 'p99Ms'): number => middle('gateway', field) - middle('direct', field);
   const row = (name: string, value: number, unit: string): BenchmarkResult =>
     result(`${at}: ${name}`, { value, unit }, null);
-  const ratio = median(measured.gateway.map(({ perSecond }, round) => perSecond / peerAt(measured, round).perSecond));
-  const cpuRatio = median(measured.gateway.map(({ cpuMs }, round) => peerAt(measured, round).cpuMs / cpuMs));
   return [
     row('direct', middle('direct', 'perSecond'), 'calls/s'),
     row('gateway', middle('gateway', 'perSecond'), 'calls/s'),
-    row('added p50', added('p50Ms', 'gateway'), 'ms'),
-    row('added p99', added('p99Ms', 'gateway'), 'ms'),
+    row('added p50', added('p50Ms'), 'ms'),
+    row('added p99', added('p99Ms'), 'ms'),
     row('gateway CPU for a call', middle('gateway', 'cpuMs'), 'ms'),
     ...(isStreamed
       ? [row('added to first token', middle('gateway', 'firstByteMs') - middle('direct', 'firstByteMs'), 'ms')]
       : []),
-    ...(hasPeer
-      ? [
-          row('agl-server', middle('agl-server', 'perSecond'), 'calls/s'),
-          row('agl-server added p50', added('p50Ms', 'agl-server'), 'ms'),
-          row('agl-server CPU for a call', middle('agl-server', 'cpuMs'), 'ms'),
-          result(
-            `${at}: gateway to agl-server`,
-            { value: ratio, unit: 'times' },
-            inFlight === 64 ? { atLeast: 25 } : null,
-          ),
-          row('agl-server CPU to gateway CPU', cpuRatio, 'times'),
-        ]
-      : []),
+    ...describePeer('agl-server', seen),
+    ...describePeer('LiteLLM', seen),
   ];
 }
 
-/** Of the same round, so that both had the same machine. */
-function peerAt(measured: Record<SideName, Measured[]>, round: number): Measured {
-  const none = Number.NaN;
-  return measured['agl-server'][round] ?? { perSecond: none, p50Ms: none, p99Ms: none, firstByteMs: none, cpuMs: none };
+function describePeer(name: Peer['name'], { at, measured, inFlight }: Seen): BenchmarkResult[] {
+  const peer = measured[name];
+  if (peer.length === 0) return [];
+  const middle = (of: (one: Measured) => number): number => median(peer.map(of));
+  const direct = median(measured.direct.map(({ p50Ms }) => p50Ms));
+  // Of the same round, so that both had the same machine.
+  const ratio = (of: (gateway: Measured, other: Measured) => number): number =>
+    median(measured.gateway.flatMap((one, round) => peer.slice(round, round + 1).map((other) => of(one, other))));
+  const times = ratio((one, other) => one.perSecond / other.perSecond);
+  const target = inFlight === 64 ? targets[name] : undefined;
+  const row = (what: string, value: number, unit: string): BenchmarkResult =>
+    result(`${at}: ${what}`, { value, unit }, null);
+  return [
+    row(
+      name,
+      middle(({ perSecond }) => perSecond),
+      'calls/s',
+    ),
+    row(`${name} added p50`, middle(({ p50Ms }) => p50Ms) - direct, 'ms'),
+    row(
+      `${name} CPU for a call`,
+      middle(({ cpuMs }) => cpuMs),
+      'ms',
+    ),
+    result(
+      `${at}: gateway to ${name}`,
+      { value: times, unit: 'times' },
+      target === undefined ? null : { atLeast: target },
+    ),
+    row(
+      `${name} CPU to gateway CPU`,
+      ratio((one, other) => other.cpuMs / one.cpuMs),
+      'times',
+    ),
+  ];
 }

@@ -1,8 +1,8 @@
 /**
  * `pnpm bench gateway`: what the gateway adds to model calls that are each recorded durably before their answer's last
  * byte leaves: calls a second, time, time to the first token, CPU and memory, streamed and not. Beside it, in the same
- * run, the same calls made directly, and made through `agl-server` of the Python package where there is a Python.
- * Callers, gateway and model are processes of their own on one machine.
+ * run, the same calls made directly, through `agl-server` of the Python package where there is a Python, and through
+ * LiteLLM's proxy where that is installed. Callers, gateways and model are processes of their own on one machine.
  *
  * @module
  */
@@ -11,10 +11,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { type BenchmarkResult, report } from '../report.ts';
-import { type AglServer, startAglServer } from './agl-server.ts';
+import { startAglServer } from './agl-server.ts';
 import { measureClosedLoops } from './closed-loops.ts';
+import { startLitellm } from './litellm.ts';
 import { measureMemory } from './memory.ts';
 import { measureOpenLoops } from './open-loops.ts';
+import type { Peer } from './peer.ts';
 import { startGateway, startUpstream } from './processes.ts';
 
 const { values: flags } = parseArgs({
@@ -27,8 +29,10 @@ const { values: flags } = parseArgs({
     calls: { type: 'string', default: '40000' },
     /** Longer loads, and memory over 300,000 calls: about 15 minutes. */
     full: { type: 'boolean', default: false },
-    /** Leaves out `agl-server`. */
+    /** Leaves out `agl-server` and LiteLLM. */
     'no-python': { type: 'boolean', default: false },
+    /** LiteLLM's program; left out where there is none. */
+    litellm: { type: 'string', default: 'litellm' },
   },
 });
 const seconds = flags.full ? 8 : Number(flags.seconds);
@@ -42,18 +46,26 @@ const gateway = await startGateway({
   upstreamUrl: upstream.url,
   attemptCount: 256,
 });
-let python: AglServer | null = null;
+const peers: Peer[] = [];
 const results: BenchmarkResult[] = [];
 try {
-  if (!flags['no-python']) python = await startAglServer(upstream.url);
-  const sides = { directUrl: upstream.url, gateway, python };
+  if (!flags['no-python']) await startPeers();
+  const sides = { directUrl: upstream.url, gateway, peers };
   results.push(...(await measureClosedLoops(sides, { seconds, rounds })));
   results.push(...(await measureOpenLoops(sides, { seconds: Math.max(4, 2 * seconds), rounds })));
   results.push(...(await measureMemory(gateway, calls)));
 } finally {
-  await python?.close();
+  for (const peer of peers) await peer.close();
   await gateway.close();
   await upstream.close();
   rmSync(folder, { recursive: true, force: true });
 }
 report('gateway', results);
+
+/** One after another: what is started is stopped in the end, also when the next one does not start. */
+async function startPeers(): Promise<void> {
+  const aglServer = await startAglServer(upstream.url);
+  if (aglServer !== null) peers.push(aglServer);
+  const litellm = await startLitellm({ command: flags.litellm, upstreamUrl: upstream.url, folder });
+  if (litellm !== null) peers.push(litellm);
+}

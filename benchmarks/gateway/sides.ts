@@ -1,5 +1,5 @@
-import type { AglServer } from './agl-server.ts';
 import type { Requests } from './load.ts';
+import type { Peer } from './peer.ts';
 import type { GatewayProcess } from './processes.ts';
 import { rawRequest } from './raw-client.ts';
 
@@ -7,13 +7,13 @@ import { rawRequest } from './raw-client.ts';
 export interface Sides {
   readonly directUrl: string;
   readonly gateway: GatewayProcess;
-  /** Null where there is no Python. */
-  readonly python: AglServer | null;
+  /** Those of others that are installed. */
+  readonly peers: readonly Peer[];
 }
 
 /** The request of the benchmark: 2 kB of prompt. */
-export function requestsTo(urls: readonly string[], more: object = {}): Requests {
+export function requestsTo(urls: readonly string[], more: object = {}, key: string | null = null): Requests {
   const body = { model: 'benchmark', messages: [{ role: 'user', content: 'y'.repeat(2000) }], ...more };
-  const requests = urls.map((url) => rawRequest(url, body));
+  const requests = urls.map((url) => rawRequest(url, body, key));
   return { port: requests[0]?.port ?? 0, bytes: requests.map(({ bytes }) => bytes) };
 }
