@@ -6,4 +6,5 @@ export default libraryConfig({
   'testing/index': 'src/testing/index.ts',
   'sqlite-checkpoint-worker': 'src/drivers/sqlite-checkpoint-worker.ts',
   'span-decoder-worker': 'src/server/span-batch/span-decoder-worker.ts',
+  'store-worker': 'src/thread/store-worker.ts',
 });

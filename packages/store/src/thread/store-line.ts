@@ -1,0 +1,148 @@
+import type { MessagePort } from 'node:worker_threads';
+import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import { errorFromCarried } from './carried-error.ts';
+import { Outbox } from './outbox.ts';
+import { PieceTraffic } from './piece-traffic.ts';
+import type { Batch, StoreAnswer, StoreRequest } from './store-message.ts';
+
+/** What a line to a store needs. */
+export interface StoreLineOptions {
+  /** At its other end a `StoreHost` answers. */
+  readonly port: MessagePort;
+  /** The store, as errors name it. */
+  readonly location: string;
+  /** Resolves when the other side is gone: with what it failed by, or null. */
+  readonly ended: Promise<Error | null>;
+}
+
+/** Somebody who waits for an answer. */
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A line to a store in another thread: brings answers to those who asked. It keeps the process alive while somebody waits. */
+export class StoreLine {
+  readonly #options: StoreLineOptions;
+  readonly #outbox: Outbox<StoreRequest>;
+  readonly #pending = new Map<number, Pending>();
+  #lastId = 0;
+  #holds = 0;
+  /** Why nothing can be asked any more. */
+  #refusal: AgentLightningError | null = null;
+
+  /** What comes and goes piece by piece. */
+  readonly traffic: PieceTraffic;
+
+  constructor(options: StoreLineOptions) {
+    const { port, ended } = options;
+    this.#options = options;
+    this.#outbox = new Outbox<StoreRequest>({
+      port,
+      // All that one turn of the event loop brings, such as the requests of many clients, goes together.
+      schedule: (send) => setImmediate(send),
+      onUnsendable: (request, cause) => this.#sendPlain(request, cause),
+    });
+    this.traffic = new PieceTraffic((message, transfer) => this.#outbox.say(message, transfer));
+    port.on('message', (answers: Batch<StoreAnswer>) => {
+      for (const answer of answers) this.#take(answer);
+    });
+    port.unref();
+    void ended.then((error) => this.#lose(error));
+  }
+
+  /** A number for a request. */
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  /** Asks, and resolves with the answer, whose type is the caller's to know. */
+  ask<TAnswer>(id: number, request: StoreRequest): Promise<TAnswer> {
+    return new Promise<TAnswer>((resolve, reject) => {
+      if (this.#refusal !== null) throw this.#refusal;
+      this.hold();
+      this.#pending.set(id, { resolve: (value) => resolve(value as TAnswer), reject });
+      this.#outbox.say(request);
+    });
+  }
+
+  /** Says something that has no answer of its own. */
+  tell(request: StoreRequest): void {
+    if (this.#refusal !== null) throw this.#refusal;
+    this.#outbox.say(request);
+  }
+
+  /** Keeps the process alive until it is released. */
+  hold(): void {
+    this.#holds += 1;
+    if (this.#holds === 1) this.#options.port.ref();
+  }
+
+  /** Undoes one {@link hold}. */
+  release(): void {
+    this.#holds -= 1;
+    if (this.#holds === 0) this.#options.port.unref();
+  }
+
+  /** Asks the other side to close, refuses what comes after, and resolves when it is gone. */
+  async close(): Promise<void> {
+    const { port, location, ended } = this.#options;
+    const id = this.nextId();
+    const answered = this.#refusal === null ? this.ask<void>(id, ['close', id]) : null;
+    this.#refusal ??= new AgentLightningError({
+      code: 'PRECONDITION_FAILED',
+      message: `The store ${location} is closed`,
+      remedy: 'Open it again, or close it later.',
+    });
+    try {
+      await answered;
+    } finally {
+      port.close();
+      await ended;
+    }
+  }
+
+  #take(answer: StoreAnswer): void {
+    const [kind, id] = answer;
+    if (kind === 'answer') this.#settle(id)?.resolve(answer[2]);
+    else if (kind === 'failure') this.#settle(id)?.reject(errorFromCarried(answer[2]));
+    else this.traffic.take(answer);
+  }
+
+  #settle(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(id);
+    this.release();
+    return pending;
+  }
+
+  /** Sends what threads cannot copy as its JSON, which is all that a store keeps of it. */
+  #sendPlain(request: StoreRequest, cause: unknown): void {
+    const [kind, id] = request;
+    try {
+      if (kind !== 'call') throw cause;
+      const parameters = request[3].map((parameter) =>
+        parameter === undefined ? undefined : JSON.parse(JSON.stringify(parameter)),
+      );
+      this.#options.port.postMessage([['call', id, request[2], parameters] satisfies StoreRequest]);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#settle(id)?.reject(new ValidationError('What the store was given', [{ path: '', message }], error));
+    }
+  }
+
+  #lose(cause: Error | null): void {
+    const lost = new AgentLightningError({
+      code: 'UNREACHABLE',
+      message: `The thread of the store ${this.#options.location} has ended${cause === null ? '' : `: ${cause.message}`}. What was under way may have been written or not`,
+      remedy: 'Open the store again; everything that was acknowledged is in its file.',
+      details: { outcome: 'unknown' },
+      cause,
+    });
+    this.#refusal ??= lost;
+    for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(lost);
+    this.traffic.fail(this.#refusal);
+  }
+}
