@@ -121,6 +121,7 @@ export type { WireSpan, WireSpanContext } from './wire-span.ts';
 export {
   spanFromWire,
   spanInputFromWire,
+  spanTimeFromWire,
   spanToReaders,
   spanToWire,
   wireSpanBatchSchema,

@@ -3,6 +3,7 @@ import { isWireSpan, spanInputFromWire, type WireSpan, wireSpanBatchSchema } fro
 import { type SpanRow, spanRow } from '../../span-row.ts';
 import { MalformedRequestError } from '../malformed-request-error.ts';
 import { parseRequest } from '../request-body.ts';
+import { plainSpanRows } from './plain-span-rows.ts';
 
 /** A request that records several spans, as it came. */
 export interface EncodedSpanBatch {
@@ -25,7 +26,7 @@ export interface DecodedSpanBatch {
  */
 export function decodeSpanBatch({ body, hashPrefix }: EncodedSpanBatch): DecodedSpanBatch {
   const text = new TextDecoder().decode(body);
-  const rows = spansOf(text).map((wire) => spanRow(spanInputFromWire(wire)));
+  const rows = plainSpanRows(text) ?? spansOf(text).map((wire) => spanRow(spanInputFromWire(wire)));
   return { rows, requestHash: hashPrefix === null ? null : hash('sha256', hashPrefix + text, 'base64url') };
 }
 
