@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
 
 const partCount = 20;
 const tokens = Array.from({ length: 100 }, (_, index) => 1000 + index);
@@ -65,34 +65,55 @@ function stamped(text: string): string {
   return text.replace('@', `@${process.hrtime.bigint()};`);
 }
 
-function stream(response: ServerResponse, paceMs: number): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  if (paceMs === 0) {
-    response.end(stamped(parts[0] ?? '') + parts.slice(1).join(''));
-    return;
-  }
-  let next = 0;
-  const timer = setInterval(() => {
-    response.write(stamped(parts[next++] ?? ''));
-    if (next < parts.length) return;
-    clearInterval(timer);
-    response.end();
-  }, paceMs);
+const streamHead = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+const wholeHead = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${whole.length}\r\n\r\n`;
+const wholeAnswer = Buffer.concat([Buffer.from(wholeHead), whole]);
+const lastChunk = '0\r\n\r\n';
+
+/** A piece of a body whose length is not known; all of it is ASCII. */
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
-const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  let body = '';
-  request.setEncoding('latin1').on('data', (text: string) => {
-    body += text;
+function stream(socket: Socket, paceMs: number): void {
+  if (paceMs === 0) {
+    socket.write(streamHead + chunk(stamped(parts[0] ?? '') + parts.slice(1).join('')) + lastChunk, 'latin1');
+    return;
+  }
+  socket.write(streamHead, 'latin1');
+  let next = 0;
+  const timer = setInterval(() => {
+    socket.write(chunk(stamped(parts[next++] ?? '')), 'latin1');
+    if (next < parts.length) return;
+    clearInterval(timer);
+    socket.write(lastChunk, 'latin1');
+  }, paceMs);
+  socket.once('close', () => clearInterval(timer));
+}
+
+/**
+ * Reads of requests, one after another on a connection, only what it must: an HTTP server of Node's would take an
+ * eighth of the machine from what is measured.
+ */
+function serve(socket: Socket): void {
+  let text = '';
+  socket.setNoDelay(true);
+  socket.setEncoding('latin1');
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (more: string) => {
+    text += more;
+    const bodyAt = text.indexOf('\r\n\r\n') + 4;
+    if (bodyAt < 4) return;
+    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(0, bodyAt))?.[1] ?? 0);
+    if (text.length < bodyAt + length) return;
+    const body = text.slice(bodyAt, bodyAt + length);
+    text = text.slice(bodyAt + length);
+    if (body.includes('"stream":true')) stream(socket, Number(/"pace_ms":(\d+)/.exec(body)?.[1] ?? 0));
+    else socket.write(wholeAnswer);
   });
-  request.on('end', () => {
-    if (!body.includes('"stream":true')) {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length }).end(whole);
-      return;
-    }
-    stream(response, Number(/"pace_ms":(\d+)/.exec(body)?.[1] ?? 0));
-  });
-});
+}
+
+const server = createServer(serve);
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   process.send?.({ port: typeof address === 'object' && address !== null ? address.port : 0 });
