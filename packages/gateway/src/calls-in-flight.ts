@@ -16,25 +16,35 @@ interface KnownCall {
   readonly rolloutId: string | null;
   readonly startTimeMs: number;
   readonly signal: CallSignal;
+  isInFlight: boolean;
+  /** The call that came before, and the one that came after, of those that are in flight. */
+  previous: KnownCall | null;
+  next: KnownCall | null;
 }
 
-/** The model calls that are in the gateway now: how many there may be, and how they are ended from outside. */
+/**
+ * The model calls that are in the gateway now: how many there may be, and how they are ended from outside. They are
+ * linked to each other, and unlinked when they leave. A `Set` that calls pass through makes a new table every few
+ * calls, and its old ones keep the new ones alive, with all of their calls, until the whole heap is collected.
+ */
 export class CallsInFlight {
   readonly #maxCalls: number;
-  readonly #calls: Set<KnownCall> = new Set();
+  #count = 0;
+  #first: KnownCall | null = null;
+  #last: KnownCall | null = null;
 
   constructor(maxCalls: number) {
     this.#maxCalls = maxCalls;
   }
 
   get count(): number {
-    return this.#calls.size;
+    return this.#count;
   }
 
   /** The attempts that have calls here. */
   get attempts(): readonly { readonly rolloutId: string; readonly attemptId: string }[] {
     const known = new Map<string, { readonly rolloutId: string; readonly attemptId: string }>();
-    for (const { rolloutId, attemptId } of this.#calls) {
+    for (const { rolloutId, attemptId } of this.#all()) {
       if (rolloutId !== null && attemptId !== null) known.set(`${rolloutId}/${attemptId}`, { rolloutId, attemptId });
     }
     return [...known.values()];
@@ -42,24 +52,27 @@ export class CallsInFlight {
 
   /** Notes a call. @throws GatewayError 429 when there are too many */
   begin(attempt: AttemptAddress | null, caller: WaitingCaller, nowMs: number): CallInFlight {
-    if (this.#calls.size >= this.#maxCalls) throw tooMany(this.#maxCalls);
+    if (this.#count >= this.#maxCalls) throw tooMany(this.#maxCalls);
     const signal = new CallSignal();
     const call: KnownCall = {
       attemptId: attempt?.attemptId ?? null,
       rolloutId: attempt?.rolloutId ?? null,
       startTimeMs: nowMs,
       signal,
+      isInFlight: true,
+      previous: this.#last,
+      next: null,
     };
-    this.#calls.add(call);
+    this.#add(call);
     caller.onGone(() => {
-      if (this.#calls.has(call)) signal.abort(new TypeError('the caller has gone'));
+      if (call.isInFlight) signal.abort(new TypeError('the caller has gone'));
     });
-    return { signal, end: () => void this.#calls.delete(call) };
+    return { signal, end: () => this.#remove(call) };
   }
 
   /** Ends the calls of a rollout, or of one attempt of it. */
   endRollout(rolloutId: string, attemptId: string | null, reason: GatewayError): void {
-    for (const call of this.#calls) {
+    for (const call of this.#all()) {
       if (call.rolloutId !== rolloutId || (attemptId !== null && call.attemptId !== attemptId)) continue;
       call.signal.abort(reason);
     }
@@ -67,7 +80,7 @@ export class CallsInFlight {
 
   /** Ends the calls that came before a point in time. */
   endOlderThan(timeMs: number, reason: () => GatewayError): void {
-    for (const call of this.#calls) {
+    for (const call of this.#all()) {
       // The oldest come first.
       if (call.startTimeMs > timeMs) return;
       if (!call.signal.aborted) call.signal.abort(reason());
@@ -76,7 +89,34 @@ export class CallsInFlight {
 
   /** Ends all of them. */
   endAll(reason: GatewayError): void {
-    for (const call of this.#calls) call.signal.abort(reason);
+    for (const call of this.#all()) call.signal.abort(reason);
+  }
+
+  /** As they are now, the oldest first: a call that is ended may leave at once. */
+  #all(): readonly KnownCall[] {
+    const calls: KnownCall[] = [];
+    for (let call = this.#first; call !== null; call = call.next) calls.push(call);
+    return calls;
+  }
+
+  #add(call: KnownCall): void {
+    this.#count += 1;
+    if (this.#last === null) this.#first = call;
+    else this.#last.next = call;
+    this.#last = call;
+  }
+
+  #remove(call: KnownCall): void {
+    if (!call.isInFlight) return;
+    const { previous, next } = call;
+    this.#count -= 1;
+    call.isInFlight = false;
+    if (previous === null) this.#first = next;
+    else previous.next = next;
+    if (next === null) this.#last = previous;
+    else next.previous = previous;
+    call.previous = null;
+    call.next = null;
   }
 }
 
