@@ -28,12 +28,12 @@ export function queryAttempts(
   });
 }
 
+/** Reads the latest attempt of the rollout with an id. */
+export const selectLatestAttempt = `SELECT a.* FROM rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = r.latest_attempt_id
+   WHERE r.rollout_id = ?`;
+
 /** Reads a rollout's latest attempt; null when it was never claimed. */
 export async function getLatestAttempt(context: OperationContext, rolloutId: string): Promise<Attempt | null> {
-  const [row] = await context.db.all(
-    `SELECT a.* FROM rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = r.latest_attempt_id
-     WHERE r.rollout_id = ?`,
-    [rolloutId],
-  );
+  const [row] = await context.db.all(selectLatestAttempt, [rolloutId]);
   return row === undefined ? null : attemptFromRow(row);
 }

@@ -10,6 +10,7 @@ const nameLength = 100;
 const failedMark = 'e';
 const failedText = '"code":"ERROR"';
 const statusStart = '{"status":{"code":';
+const errorStart = '{"status":{"code":"ERROR"';
 /** How many rollouts, and about how many spans, one transaction marks that came before there were marks. */
 const rolloutsPerBatch = 200;
 const spansPerBatch = 2000;
@@ -40,19 +41,15 @@ function insertMarks(db: OperationContext['db'], rows: readonly SqlValue[][]): P
   });
 }
 
+/** What the rows of a rollout say of it. */
+interface SeenSpans {
+  readonly rolloutId: string;
+  readonly names: Set<string>;
+  hasFailed: boolean;
+}
+
 function marksOf(rows: readonly SpanRow[], positions: ReadonlyMap<string, number>): readonly SqlValue[][] {
-  const seen = new Map<string, { readonly names: Set<string>; hasFailed: boolean }>();
-  for (const row of rows) {
-    const rolloutId = row[0];
-    let ofRollout = seen.get(rolloutId);
-    if (ofRollout === undefined) {
-      ofRollout = { names: new Set(), hasFailed: false };
-      seen.set(rolloutId, ofRollout);
-    }
-    ofRollout.names.add(row[6]);
-    ofRollout.hasFailed ||= mayHaveFailed(row[9]);
-  }
-  return [...seen].flatMap(([rolloutId, { names, hasFailed }]) => {
+  return [...seenIn(rows).values()].flatMap(({ rolloutId, names, hasFailed }) => {
     const position = positions.get(rolloutId);
     if (position === undefined) return [];
     const marks = [...names].map(nameMark);
@@ -60,9 +57,30 @@ function marksOf(rows: readonly SpanRow[], positions: ReadonlyMap<string, number
   });
 }
 
+function seenIn(rows: readonly SpanRow[]): ReadonlyMap<string, SeenSpans> {
+  const seen = new Map<string, SeenSpans>();
+  // Spans that come together are mostly of one rollout, and many have one name.
+  let last: SeenSpans = { rolloutId: '', names: new Set(), hasFailed: false };
+  let lastName: string | null = null;
+  for (const row of rows) {
+    const rolloutId = row[0];
+    if (rolloutId !== last.rolloutId || lastName === null) {
+      last = seen.get(rolloutId) ?? { rolloutId, names: new Set(), hasFailed: false };
+      seen.set(rolloutId, last);
+      lastName = null;
+    }
+    if (row[6] !== lastName) {
+      lastName = row[6];
+      last.names.add(lastName);
+    }
+    if (!last.hasFailed) last.hasFailed = mayHaveFailed(row[9]);
+  }
+  return seen;
+}
+
 /** Whether a span's body says so. Ours begin with the status, and only those of others are read to their ends. */
 function mayHaveFailed(body: string): boolean {
-  return body.startsWith(statusStart) ? body.startsWith(`${statusStart}"ERROR"`) : body.includes(failedText);
+  return body.startsWith(statusStart) ? body.startsWith(errorStart) : body.includes(failedText);
 }
 
 function nameMark(name: string): string {

@@ -7,7 +7,7 @@ import { agentOf, assertMayAppend } from '../access/agent-limits.ts';
 import { hashPrefixOf, idempotencyKeyOf, idempotentRequest } from '../idempotency.ts';
 import { assertJson, bodyBytes, readBody } from '../request-body.ts';
 import type { DecodedSpanBatch } from './decode-span-batch.ts';
-import { readWholeBody } from './read-whole-body.ts';
+import { lengthOf, readPieces } from './read-pieces.ts';
 import type { SpanDecoder } from './span-decoder.ts';
 
 /** How a batch of spans was recorded. */
@@ -39,9 +39,9 @@ interface ReadSpanBatch extends DecodedSpanBatch {
 }
 
 async function decodeWhole(context: Context, decoder: SpanDecoder, hashPrefix: string | null): Promise<ReadSpanBatch> {
-  const body = await readWholeBody(context);
-  const bytes = body.byteLength;
-  return { ...(await decoder.decode({ body, hashPrefix })), bytes };
+  const pieces = await readPieces(context);
+  const bytes = lengthOf(pieces);
+  return { ...(await decoder.decode({ pieces, hashPrefix })), bytes };
 }
 
 /** Reads the batch of an agent, whose spans are looked at one by one. */

@@ -4,10 +4,12 @@ import { type SpanRow, spanRow } from '../../span-row.ts';
 import { MalformedRequestError } from '../malformed-request-error.ts';
 import { parseRequest } from '../request-body.ts';
 import { plainSpanRows } from './plain-span-rows.ts';
+import type { BodyPieces } from './read-pieces.ts';
+import { textOf } from './text-of-pieces.ts';
 
 /** A request that records several spans, as it came. */
 export interface EncodedSpanBatch {
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly pieces: BodyPieces;
   /** What its fingerprint begins with; null when it needs none. */
   readonly hashPrefix: string | null;
 }
@@ -24,8 +26,8 @@ export interface DecodedSpanBatch {
  *
  * @throws MalformedRequestError when it is no JSON or does not have the shape
  */
-export function decodeSpanBatch({ body, hashPrefix }: EncodedSpanBatch): DecodedSpanBatch {
-  const text = new TextDecoder().decode(body);
+export function decodeSpanBatch({ pieces, hashPrefix }: EncodedSpanBatch): DecodedSpanBatch {
+  const text = textOf(pieces);
   const rows = plainSpanRows(text) ?? spansOf(text).map((wire) => spanRow(spanInputFromWire(wire)));
   return { rows, requestHash: hashPrefix === null ? null : hash('sha256', hashPrefix + text, 'base64url') };
 }

@@ -8,7 +8,7 @@ import type { SpanDecoderAnswer, SpanDecoderRequest } from './span-decoder.ts';
 /** A thread that reads batches of spans for {@link SpanDecoder}. */
 parentPort?.on('message', (request: SpanDecoderRequest) => {
   const answer = answerTo(request);
-  letGo(request.batch.body);
+  for (const piece of request.batch.pieces) letGo(piece);
   // Given away, which costs less than a copy.
   parentPort?.postMessage(answer, 'packed' in answer ? [answer.packed.numbers.buffer] : []);
 });

@@ -44,5 +44,7 @@ test('starts another thread after the first one has ended for want of work', asy
 });
 
 function encoded(body: unknown, hashPrefix: string | null = null): EncodedSpanBatch {
-  return { body: new TextEncoder().encode(JSON.stringify(body)), hashPrefix };
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  // Cut in the middle, as they come.
+  return { pieces: [bytes.slice(0, 200), bytes.slice(200)], hashPrefix };
 }

@@ -3,6 +3,7 @@ import { AgentLightningError, type ValidationIssue } from '@agentlightning/core'
 import { MalformedRequestError } from '../malformed-request-error.ts';
 import { type DecodedSpanBatch, decodeSpanBatch, type EncodedSpanBatch } from './decode-span-batch.ts';
 import { type PackedSpanRows, unpackSpanRows } from './packed-span-rows.ts';
+import { lengthOf } from './read-pieces.ts';
 
 /** What the thread is asked. */
 export interface SpanDecoderRequest {
@@ -57,20 +58,22 @@ export class SpanDecoder {
   }
 
   /**
-   * Reads a batch, whose body is the decoder's from now on.
+   * Reads a batch, whose bytes are the decoder's from now on.
    *
    * @throws MalformedRequestError when it is no JSON or does not have the shape
    */
   async decode(batch: EncodedSpanBatch): Promise<DecodedSpanBatch> {
-    if (!this.#isUsable || batch.body.byteLength < this.#threadFromBytes) return decodeSpanBatch(batch);
+    if (!this.#isUsable || lengthOf(batch.pieces) < this.#threadFromBytes) return decodeSpanBatch(batch);
     return new Promise((settle, fail) => {
       this.#worker ??= this.#start();
       this.#keepAwake();
       const id = ++this.#lastId;
       this.#pending.set(id, { batch, settle, fail });
       // Until the thread has shown that it runs, a copy is given away: the batch stays, should the thread fail.
-      const body = this.#hasAnswered && isWhole(batch.body) ? batch.body : batch.body.slice();
-      this.#worker.postMessage({ id, batch: { ...batch, body } } satisfies SpanDecoderRequest, [body.buffer]);
+      const pieces = batch.pieces.map((piece) => (this.#hasAnswered && isWhole(piece) ? piece : piece.slice()));
+      const request: SpanDecoderRequest = { id, batch: { pieces, hashPrefix: batch.hashPrefix } };
+      const given = pieces.map(({ buffer }) => buffer);
+      this.#worker.postMessage(request, given);
     });
   }
 
@@ -104,7 +107,7 @@ export class SpanDecoder {
     const left = [...this.#pending.values()];
     this.#pending.clear();
     for (const { batch, settle, fail } of left) {
-      if (batch.body.byteLength === 0) fail(faultOf('its thread has ended'));
+      if (lengthOf(batch.pieces) === 0) fail(faultOf('its thread has ended'));
       else settle(Promise.resolve().then(() => decodeSpanBatch(batch)));
     }
   }
