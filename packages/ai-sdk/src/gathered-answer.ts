@@ -49,42 +49,31 @@ export class GatheredAnswer {
     return this.#head.responseId === undefined && this.#content.length === 0;
   }
 
-  /** Takes in the next part of a stream. */
-  take(part: unknown): void {
-    const {
-      type,
-      id,
-      modelId,
-      toolCallId = id,
-      toolName,
-      delta = '',
-      input,
-      finishReason,
-      usage,
-      error,
-    }: StreamPart = fieldsOf(part);
-    switch (type) {
-      case 'response-metadata':
-        this.#head.responseId ??= id;
-        this.#head.modelId ??= modelId;
-        return;
+  /** Takes in the next part of a stream. What a part does not need is not looked for in it: there are many. */
+  take(next: unknown): void {
+    const part: StreamPart = fieldsOf(next);
+    switch (part.type) {
       case 'text-delta':
       case 'reasoning-delta':
-        this.#append(type.slice(0, -'-delta'.length), delta);
+        this.#append(part.type.slice(0, -'-delta'.length), part.delta);
         return;
       case 'tool-input-start':
       case 'tool-input-delta':
-        this.#toolCall(toolCallId, toolName).input += delta;
+        this.#toolCall(part).input += part.delta ?? '';
         return;
       case 'tool-call':
-        this.#toolCall(toolCallId, toolName).input = input;
+        this.#toolCall(part).input = part.input;
+        return;
+      case 'response-metadata':
+        this.#head.responseId ??= part.id;
+        this.#head.modelId ??= part.modelId;
         return;
       case 'error':
-        this.error = error ?? 'the stream told of an error';
+        this.error = part.error ?? 'the stream told of an error';
         return;
       case 'finish':
-        this.#head.finishReason = finishReason;
-        this.#head.usage = usage;
+        this.#head.finishReason = part.finishReason;
+        this.#head.usage = part.usage;
     }
   }
 
@@ -93,14 +82,14 @@ export class GatheredAnswer {
     return { ...this.#head, content: this.#content };
   }
 
-  #append(type: string, delta: string): void {
+  #append(type: string, delta = ''): void {
     const last = this.#content.at(-1);
     if (last?.type === type) last.text += delta;
     else this.#content.push({ type, text: delta });
   }
 
   /** The tool call of an id, which begins when it is first heard of. */
-  #toolCall(toolCallId: string | undefined, toolName: string | undefined): Content {
+  #toolCall({ id, toolCallId = id, toolName }: StreamPart): Content {
     const begun = this.#content.find((content) => content.toolCallId === toolCallId && content.type === 'tool-call');
     const call = begun ?? { type: 'tool-call', toolCallId, toolName, input: '' };
     if (begun === undefined) this.#content.push(call);

@@ -1,7 +1,7 @@
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createOpenAICompatible as createOpenAICompatible6 } from '@ai-sdk/openai-compatible-v2';
-import { generateText, registerTelemetry, stepCountIs, streamText, type Telemetry, tool } from 'ai';
+import { generateText, registerTelemetry, stepCountIs, streamText, type Telemetry, tool, wrapLanguageModel } from 'ai';
 import * as ai6 from 'ai-v6';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -95,6 +95,31 @@ describe('telemetry integrations of the user', () => {
     const [call] = ofKind(spans, 'model-call');
     expect(outputText(call)).toBe('one two three');
     expect(call?.attributes['gen_ai.usage.output_tokens']).toBe('one two three'.length + 1);
+    expect(spans.map(({ status }) => status.code)).not.toContain('ERROR');
+  });
+
+  test.each([
+    ['told of', {}],
+    ['with integrations of its own', { integrations: counting({}) }],
+  ])('a streamed call %s goes on where telemetry gets a copy of it, without credentials', async (_, telemetry) => {
+    await using model = await ScriptedModel.start([answer('one two three')]);
+    undo = instrumentAiSdk();
+    const wrapped = wrapLanguageModel({
+      model: other('tiny'),
+      middleware: {
+        // As the OpenAI provider does it for MCP tools with an authorization.
+        wrapStream: async ({ doStream }) => {
+          const redacted = { [Symbol.for('vercel.ai.telemetry.redact')]: () => ({}) };
+          return { ...(await doStream()), request: { body: redacted } };
+        },
+      },
+    });
+    const { result, spans } = await traced(
+      model,
+      async () => streamText({ model: wrapped, prompt: 'hi', telemetry }).text,
+    );
+    expect(result).toBe('one two three');
+    expect(ofKind(spans, 'model-call').map(outputText)).toEqual(['one two three']);
     expect(spans.map(({ status }) => status.code)).not.toContain('ERROR');
   });
 
