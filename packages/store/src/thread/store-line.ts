@@ -17,6 +17,7 @@ export interface StoreLineOptions {
 
 /** Somebody who waits for an answer. */
 interface Pending {
+  readonly isCall: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -28,6 +29,8 @@ export class StoreLine {
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #holds = 0;
+  /** How many calls are under way: neither spans that are written nor waits. */
+  #calls = 0;
   /** Why nothing can be asked any more. */
   #refusal: AgentLightningError | null = null;
 
@@ -51,6 +54,11 @@ export class StoreLine {
     void ended.then((error) => this.#lose(error));
   }
 
+  /** Whether there is somebody to ask, and no call under way, of which a read that is asked for now would have to know. */
+  get isIdle(): boolean {
+    return this.#refusal === null && this.#calls === 0;
+  }
+
   /** A number for a request. */
   nextId(): number {
     this.#lastId += 1;
@@ -62,7 +70,9 @@ export class StoreLine {
     return new Promise<TAnswer>((resolve, reject) => {
       if (this.#refusal !== null) throw this.#refusal;
       this.hold();
-      this.#pending.set(id, { resolve: (value) => resolve(value as TAnswer), reject });
+      const isCall = request[0] === 'call';
+      if (isCall) this.#calls += 1;
+      this.#pending.set(id, { isCall, resolve: (value) => resolve(value as TAnswer), reject });
       this.#outbox.say(request);
     });
   }
@@ -114,6 +124,7 @@ export class StoreLine {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
+    if (pending.isCall) this.#calls -= 1;
     this.release();
     return pending;
   }
