@@ -49,6 +49,13 @@ test('an unknown key of the configuration is named with the nearest one', async 
   expect(stderr).toMatch(/there is no option "taskz"; did you mean "tasks"/);
 });
 
+test.skipIf(process.platform === 'win32')('training has more room for what model calls leave behind', async () => {
+  writeFileSync(path.join(folder, 'agl.config.ts'), "throw new Error(['started with', ...process.execArgv].join(' '));");
+  const { code, stderr } = await fail('train', '--steps', '3');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/started with --conditions=\S+ --max-semi-space-size=64 --min-semi-space-size=32/);
+});
+
 test('a bad line of a task file is named by file and line', async () => {
   writeFileSync(path.join(folder, 'train.jsonl'), '{"a":1}\n{"a":\n');
   writeFileSync(

@@ -1,36 +1,6 @@
 #!/usr/bin/env node
-import { AgentLightningError } from '@agentlightning/core';
-import { CommanderError } from 'commander';
-import { exitCodeOf, exitCodes } from './exit-code.ts';
-import { buildProgram } from './program.ts';
+import { takeYoungGeneration } from './young-generation.ts';
 
-/** How long what an agent left behind, such as open connections, may keep the process once its work is done. */
-const lingerMs = 1000;
-
-// `agl runs | head`: whoever read the output has enough.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? exitCodes.brokenPipe : exitCodes.failed);
-});
-
-try {
-  process.exitCode = await runProgram(process.argv.slice(2));
-} catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  } else {
-    process.stderr.write(`${errorText(error)}\n`);
-    process.exitCode = exitCodeOf(error);
-  }
-}
-setTimeout(() => process.exit(), lingerMs).unref();
-
-async function runProgram(args: readonly string[]): Promise<number> {
-  let exitCode: number = exitCodes.done;
-  await buildProgram({ args, setExitCode: (code) => (exitCode = code) }).parseAsync([...args], { from: 'user' });
-  return exitCode;
-}
-
-function errorText(error: unknown): string {
-  if (AgentLightningError.isInstance(error)) return `error: ${error.message}\n  → ${error.remedy}`;
-  return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-}
+// Before anything else is loaded, which would have to be loaded again.
+takeYoungGeneration();
+await import('./run-command-line.ts');

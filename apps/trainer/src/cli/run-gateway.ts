@@ -31,7 +31,8 @@ export async function runGateway(flags: GatewayFlags): Promise<void> {
   const log = serverLog('agl-gateway');
   const upstream = await upstreamsOf(flags);
   const keys = keysOf(process.env);
-  const store = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
+  const apiKey = process.env['AGL_STORE_KEY'] ?? null;
+  const store = await openAnyStore({ url: flags.store, apiKey, isBusy: true });
   try {
     const gateway = await serveGateway({ store, upstream, log, ...keys, ...optionsOf(flags) });
     const upstreams = gateway.upstreams().map(({ id }) => id);
