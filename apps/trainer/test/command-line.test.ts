@@ -50,7 +50,10 @@ test('an unknown key of the configuration is named with the nearest one', async 
 });
 
 test.skipIf(process.platform === 'win32')('training has more room for what model calls leave behind', async () => {
-  writeFileSync(path.join(folder, 'agl.config.ts'), "throw new Error(['started with', ...process.execArgv].join(' '));");
+  writeFileSync(
+    path.join(folder, 'agl.config.ts'),
+    "throw new Error(['started with', ...process.execArgv].join(' '));",
+  );
   const { code, stderr } = await fail('train', '--steps', '3');
   expect(code).toBe(2);
   expect(stderr).toMatch(/started with --conditions=\S+ --max-semi-space-size=64 --min-semi-space-size=32/);
