@@ -12,7 +12,7 @@ describeStoreContract({
     const { port1, port2 } = new MessageChannel();
     new StoreHost(await openStore(':memory:', { clock, watchdogIntervalMs: 5 }), port2);
     const ended = once(port1, 'close').then(() => null);
-    const store = new ThreadStore({ port: port1, location: ':memory:', ended });
+    const store = new ThreadStore({ port: port1, location: ':memory:', ended, holdUntilEnded: () => port1.ref() });
     return { store, close: () => store.close() };
   },
 });

@@ -235,9 +235,11 @@ test('an archive that fails on its way in gives its own error, and one that is l
   }
 });
 
-test('a process ends although it left a store open, but not while somebody waits', async () => {
+test('a process ends although it left a store open, but not while somebody waits, or closes it', async () => {
   await using folder = await temporaryFolder();
-  const fixture = runFixture('store-left-open.ts', [join(folder.path, 'agl.db')]);
-  expect(await fixture.exitCode).toBe(0);
-  expect(fixture.lines).toEqual(['queuing', '0']);
+  const left = runFixture('store-left-open.ts', [join(folder.path, 'left.db')]);
+  const closed = runFixture('store-left-open.ts', [join(folder.path, 'closed.db'), 'close']);
+  expect([await left.exitCode, await closed.exitCode]).toEqual([0, 0]);
+  expect(left.lines).toEqual(['queuing', '0']);
+  expect(closed.lines).toEqual(['queuing', '0', 'closed']);
 });

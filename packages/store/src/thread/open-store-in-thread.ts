@@ -60,7 +60,7 @@ async function startThread(program: URL, location: string, options: OpenStoreOpt
   const word = await Promise.race([opening, ended.then(() => null)]);
   // The port keeps the process alive from here on, as long as somebody waits.
   worker.unref();
-  if (word?.failure === null) return new ThreadStore({ port, location, ended });
+  if (word?.failure === null) return new ThreadStore({ port, location, ended, holdUntilEnded: () => worker.ref() });
   port.close();
   if (word === null) return null;
   throw errorFromCarried(word.failure);

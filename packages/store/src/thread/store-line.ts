@@ -13,6 +13,8 @@ export interface StoreLineOptions {
   readonly location: string;
   /** Resolves when the other side is gone: with what it failed by, or null. */
   readonly ended: Promise<Error | null>;
+  /** Keeps the process alive until then. */
+  readonly holdUntilEnded: () => void;
 }
 
 /** Somebody who waits for an answer. */
@@ -97,7 +99,7 @@ export class StoreLine {
 
   /** Asks the other side to close, refuses what comes after, and resolves when it is gone. */
   async close(): Promise<void> {
-    const { port, location, ended } = this.#options;
+    const { port, location, ended, holdUntilEnded } = this.#options;
     const id = this.nextId();
     const answered = this.#refusal === null ? this.ask<void>(id, ['close', id]) : null;
     this.#refusal ??= new AgentLightningError({
@@ -109,6 +111,7 @@ export class StoreLine {
       await answered;
     } finally {
       port.close();
+      holdUntilEnded();
       await ended;
     }
   }
