@@ -15,7 +15,7 @@ export type CheckpointAnswer = { readonly logPages: number; readonly movedPages:
 
 /** How often the thread is asked. */
 export interface SqliteCheckpointerOptions extends CheckpointWorkerData {
-  /** After how many pages that were added to the log, about. @default 2048 which are 8 MiB */
+  /** After how many pages that were added to the log, about: fewer are moved and synced more often. @default 4096 which are 16 MiB */
   readonly pagesPerCheckpoint?: number;
   /** How many pages the log holds before it is begun anew. @default 16384 which are 64 MiB */
   readonly longestLogPages?: number;
@@ -53,7 +53,7 @@ export class SqliteCheckpointer {
 
   constructor(options: SqliteCheckpointerOptions) {
     this.#options = options;
-    this.#pagesPerCheckpoint = options.pagesPerCheckpoint ?? 2048;
+    this.#pagesPerCheckpoint = options.pagesPerCheckpoint ?? 4096;
     this.#longestLogPages = options.longestLogPages ?? 16_384;
     this.#roomFromPages = this.#longestLogPages;
   }

@@ -26,3 +26,16 @@ test('rows come out as they went in, through a copy as threads make it', () => {
     }),
   );
 });
+
+test('rows with more text than goes into one piece come out as they went in', () => {
+  const long = fc.tuple(row, fc.constantFrom(0, 10_000, 47_999, 48_000, 100_000));
+  fc.assert(
+    fc.property(fc.array(long), (list) => {
+      const rows = list.map(([[...values], length]): SpanRow => {
+        values[9] = `${'x'.repeat(length)}${values[9]}`;
+        return values;
+      });
+      expect(unpackSpanRows(structuredClone(packSpanRows(rows)))).toEqual(rows);
+    }),
+  );
+});

@@ -102,6 +102,20 @@ test('any names and texts of attributes come out as they are when the text is pa
   );
 });
 
+test('looks for two attributes of one name behind any texts and lists', () => {
+  const value = fc.oneof(fc.string({ unit: fc.constantFrom('"', '\\', ',', ']', '[', ':', 'a') }), fc.integer());
+  const entries = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.oneof(value, fc.array(value))));
+  const textOf = ([name, of]: readonly [string, unknown]): string => `"${name}":${JSON.stringify(of)}`;
+  fc.assert(
+    fc.property(fc.array(entries, { minLength: 1, maxLength: 3 }), (spans) => {
+      const rows = plainSpanRows(batchOf(...spans.map((of) => ({ attributes: `{${of.map(textOf).join(',')}}` }))));
+      const areUnique = spans.every((of) => new Set(of.map(([name]) => name)).size === of.length);
+      expect(rows !== null).toBe(areUnique);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
 test('reads spans as our own clients write them, numbered and not, with a parent and without', () => {
   const spans = [
     aSpan({ attributes: { 'gen_ai.request.model': 'small', text: 'say "no"\n', tokens: [1, 2, 3], rate: 0.125 } }),
