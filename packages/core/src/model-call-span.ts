@@ -75,12 +75,12 @@ export function modelCallToSpan(call: ModelCallInput, recording: ModelCallRecord
     parentId: recording.parentId ?? null,
     name: spanNames.modelCall,
     status: error === null ? { code: 'OK', message: null } : { code: 'ERROR', message: error },
-    attributes: defined({
-      ...callAttributes(call),
-      ...tokenAttributes(call.choices, recording.responseTokens),
-      ...bodyAttributes(call, recording),
-      ...recordingAttributes(call, recording),
-    }),
+    attributes: defined([
+      callAttributes(call),
+      tokenAttributes(call.choices, recording.responseTokens),
+      bodyAttributes(call, recording),
+      recordingAttributes(call, recording),
+    ]),
     events: [],
     links: [],
     startTimeMs: call.startTimeMs,
@@ -183,10 +183,14 @@ function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording
   };
 }
 
-function defined(attributes: MaybeAttributes): Attributes {
+/** Made in one go: every model call of a gateway comes by here. */
+function defined(groups: readonly MaybeAttributes[]): Attributes {
   const known: Record<string, AttributeValue> = {};
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined) known[name] = value;
+  for (const group of groups) {
+    for (const name in group) {
+      const value = group[name];
+      if (value !== null && value !== undefined) known[name] = value;
+    }
   }
   return known;
 }
