@@ -29,6 +29,28 @@ export function describeSpans(test: StoreTest): void {
       expect([...first, ...later].map((span) => span?.sequenceId)).toEqual([1, 2, 3, 4]);
     });
 
+    test('of many attempts at once are numbered, known again and taken for signs of life one by one', async ({
+      store,
+    }) => {
+      const started = [];
+      for (let index = 0; index < 35; index += 1) started.push(await store.startRollout({ input: { index } }));
+      const spans = started.map(({ rolloutId, attempt }) => unnumbered(rolloutId, attempt.attemptId));
+      const more = started.map(({ rolloutId, attempt }) => unnumbered(rolloutId, attempt.attemptId));
+      const some = spans.slice(0, 20);
+      expect((await store.appendSpans(some)).map((span) => span?.sequenceId)).toEqual(some.map(() => 1));
+      const again = await store.appendSpans([...spans, ...more]);
+      expect(again.map((span) => span?.sequenceId ?? null)).toEqual(
+        [...spans, ...more].map((_, index) => (index < 20 ? null : index < 35 ? 1 : 2)),
+      );
+      expect((await store.appendSpans(some)).every((span) => span === null)).toBe(true);
+      for (const { rolloutId } of started) {
+        expect(await statusOf(store, rolloutId)).toBe('running');
+        expect((await store.querySpans({ rolloutId })).total).toBe(2);
+      }
+      const nobody = unnumbered('ro-none', 'at-none');
+      await expect(store.appendSpans([...more, ...spans, nobody])).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
     test('raise the counter when they bring a number', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const spans = [
