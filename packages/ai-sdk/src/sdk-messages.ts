@@ -28,7 +28,8 @@ export function modelIdOf({ modelId, model }: SdkPrompt): string | undefined {
 }
 
 /** A model's answer as the body of a Chat Completions answer. */
-export function answerOf({ content, finishReason, usage, ...answer }: SdkAnswer): JsonObject {
+export function answerOf(answer: SdkAnswer): JsonObject {
+  const { content, finishReason, usage } = answer;
   const said = content ?? answer.objectText;
   const reason = fieldsOf(finishReason).unified ?? finishReason;
   return json({
@@ -54,23 +55,23 @@ function messageList(messages: unknown): readonly Fields[] {
 
 function message({ role, content }: Fields): readonly Fields[] {
   if (role === 'assistant') return [saying(content)];
-  if (role === 'tool') return partsOf(content).filter(isOf('tool-result')).map(toolResult);
+  if (role === 'tool') return partsOf(content).flatMap(toolResult);
   return [{ role, content: typeof content === 'string' ? content : partsOf(content).map(userPart) }];
 }
 
 /** Whatever an assistant said, from a text, or from the parts of a message, an answer or an event. */
 function saying(content: unknown): Fields {
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content);
-  const textOf = (type: string): string =>
-    parts
-      .filter(isOf(type))
-      .map(({ text }) => text)
-      .join('');
-  const calls = parts.filter(isOf('tool-call')).map(toolCall);
+  const texts: Record<string, string> = { text: '', reasoning: '' };
+  const calls: Fields[] = [];
+  for (const part of typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content)) {
+    if (part.type === 'tool-call') calls.push(toolCall(part));
+    // What has no text adds none.
+    else texts[String(part.type)] += String(part.text ?? '');
+  }
   return {
     role: 'assistant',
-    content: textOf('text'),
-    reasoning_content: textOf('reasoning') || undefined,
+    content: texts.text,
+    reasoning_content: texts.reasoning || undefined,
     tool_calls: calls,
   };
 }
@@ -79,8 +80,9 @@ function toolCall({ toolCallId, toolName, input = '' }: Fields): Fields {
   return { id: toolCallId, type: 'function', function: { name: toolName, arguments: plainText(input) } };
 }
 
-function toolResult({ toolCallId, output }: Fields): Fields {
-  return { role: 'tool', tool_call_id: toolCallId, content: plainText(fieldsOf(output).value ?? output) };
+function toolResult({ type, toolCallId, output }: Fields): readonly Fields[] {
+  if (type !== 'tool-result') return [];
+  return [{ role: 'tool', tool_call_id: toolCallId, content: plainText(fieldsOf(output).value ?? output) }];
 }
 
 function userPart({ type, text, image, data = image, mediaType }: Fields): Fields {
@@ -107,10 +109,6 @@ function toolDefinition({ name, description, inputSchema }: Fields): Fields {
 /** A number in events, the details with their total where it comes from the provider. */
 function tokenCount(count: unknown): unknown {
   return fieldsOf(count).total ?? count;
-}
-
-function isOf(type: string): (part: Fields) => boolean {
-  return (part) => part.type === type;
 }
 
 function partsOf(value: unknown): readonly Fields[] {
