@@ -137,6 +137,19 @@ test('a watcher who reads slowly misses nothing of what came meanwhile', async (
   await changes.return?.();
 });
 
+test('giving up is no error while the store closes, nor when it is closed', async () => {
+  await using opened = await threadStore();
+  const { store } = opened;
+  const giveUp = new AbortController();
+  const claim = store.claimRollouts({ waitMs: 60_000, signal: giveUp.signal });
+  const closed = store.close();
+  giveUp.abort();
+  expect(await claim).toEqual([]);
+  await closed;
+  const late = store.waitForRollouts(['ro-1'], { signal: giveUp.signal });
+  await expect(late).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+});
+
 test('a thread that dies fails what waits and what comes after, and says so', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');

@@ -85,6 +85,11 @@ export class StoreLine {
     this.#outbox.say(request);
   }
 
+  /** Tells that somebody gives up a wait, who gets its answer all the same. Does nothing when there is none to come. */
+  giveUp(id: number): void {
+    if (this.#pending.has(id)) this.#outbox.say(['abort', id]);
+  }
+
   /** Keeps the process alive until it is released. */
   hold(): void {
     this.#holds += 1;

@@ -251,7 +251,7 @@ export class ThreadStore implements Store {
     answer: Promise<TAnswer>,
   ): Promise<TAnswer> {
     if (signal === undefined) return answer;
-    const abort = (): void => this.#line.tell(['abort', id]);
+    const abort = (): void => this.#line.giveUp(id);
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort);
     try {
