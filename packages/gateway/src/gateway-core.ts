@@ -40,7 +40,9 @@ const silentLog: GatewayLog = { warn: () => undefined, error: () => undefined };
 export function assembleGateway(options: GatewayOptions): GatewayCore {
   const clock: Clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
-  const writer = new SpanWriter({ store: options.store, clock, log });
+  // Who waits for a span sends no other before: nothing that has an order can overtake.
+  const maxBatches = options.durability === 'background' ? 1 : 4;
+  const writer = new SpanWriter({ store: options.store, clock, log, maxBatches });
   const closing = new AbortController();
   const gate = new PauseGate(clock);
   const calls = new CallsInFlight(options.maxCallsInFlight ?? 4096);

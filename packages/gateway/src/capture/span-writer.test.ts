@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   AgentLightningError,
   type Clock,
@@ -25,7 +26,10 @@ function impatientClock(): Clock & { readonly sleeps: number[] } {
 }
 
 /** A writer to a real store whose `appendSpans` goes through a function first. */
-async function startWriter(before: (spans: readonly SpanInput[]) => void): Promise<{
+async function startWriter(
+  before: (spans: readonly SpanInput[]) => unknown,
+  maxBatches = 1,
+): Promise<{
   store: Store;
   writer: SpanWriter;
   errors: object[];
@@ -36,7 +40,7 @@ async function startWriter(before: (spans: readonly SpanInput[]) => void): Promi
   const { rolloutId, attempt } = await inner.startRollout({ input: 1 });
   const store = storeWith(inner, {
     appendSpans: async (spans) => {
-      before(spans);
+      await before(spans);
       return await inner.appendSpans(spans);
     },
   });
@@ -49,7 +53,7 @@ async function startWriter(before: (spans: readonly SpanInput[]) => void): Promi
     const spanId = String(count).padStart(16, '0');
     return { ...aSpan({ rolloutId, attemptId: attempt.attemptId, spanId, name }), sequenceId: count };
   };
-  return { store, writer: new SpanWriter({ store, clock, log }), errors, clock, span };
+  return { store, writer: new SpanWriter({ store, clock, log, maxBatches }), errors, clock, span };
 }
 
 const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store is gone' });
@@ -60,8 +64,8 @@ describe('SpanWriter', () => {
     const sizes: number[] = [];
     const { writer, span } = await startWriter((spans) => sizes.push(spans.length));
     const later = new Promise<void>((resolve, reject) => {
-      setImmediate(() => {
-        setImmediate(() => writer.write(span('third')).then(resolve, reject));
+      void setImmediate().then(() => {
+        void setImmediate().then(() => writer.write(span('third')).then(resolve, reject));
         void writer.write(span('second'));
       });
     });
@@ -75,6 +79,29 @@ describe('SpanWriter', () => {
     await Promise.all(Array.from({ length: 50 }, () => writer.write(span('call'))));
     expect(sizes).toEqual([50]);
     expect((await store.statistics()).totalSpans).toBe(50);
+  });
+
+  it('writes on while batches are under way, but no more of them than it may', async () => {
+    let open: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const begun: string[][] = [];
+    const { writer, span, store } = await startWriter((spans) => {
+      begun.push(spans.map(({ name }) => name));
+      return opened;
+    }, 2);
+    const written: Promise<void>[] = [];
+    for (const name of ['first', 'second', 'third', 'fourth']) {
+      written.push(writer.write(span(name)));
+      // More turns than it waits for more.
+      for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    }
+    expect(begun).toEqual([['first'], ['second']]);
+    open();
+    await Promise.all(written);
+    expect(begun).toEqual([['first'], ['second'], ['third', 'fourth']]);
+    expect((await store.statistics()).totalSpans).toBe(4);
   });
 
   it('does not let a bad span take others with it', async () => {

@@ -20,16 +20,34 @@ const maxBackgroundRetries = 5;
 /** Failures that are about the store and not about a span: writing the spans one by one would not help. */
 const storeFailures: readonly ErrorCode[] = ['UNREACHABLE', 'STORE_FULL', 'STORE_SCHEMA', 'TIMEOUT', 'UNAUTHENTICATED'];
 
-/** Writes spans in few transactions: what comes while one is under way, or within a turn of the loop, is one batch. */
+/** What a writer works with. */
+export interface SpanWriterOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: GatewayLog;
+  /**
+   * How many batches may be under way at a time. With one, calls go round in a herd where the store works elsewhere, in
+   * another thread or behind HTTP: it has nothing to do while they are passed on, nor the gateway while they are
+   * written. With several, batches may overtake each other on their way to a server. @default 1
+   */
+  readonly maxBatches?: number;
+}
+
+/** Writes spans in few transactions: what comes within a few turns of the loop is one batch. */
 export class SpanWriter {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: GatewayLog;
   readonly #pending: PendingSpan[] = [];
   readonly #background: Set<Promise<void>> = new Set();
+  readonly #maxBatches: number;
+  #underWay = 0;
   #isRunning = false;
+  /** Called when a batch is done that was waited for. */
+  #resume: (() => void) | null = null;
 
-  constructor(options: { readonly store: Store; readonly clock: Clock; readonly log: GatewayLog }) {
+  constructor(options: SpanWriterOptions) {
+    this.#maxBatches = options.maxBatches ?? 1;
     this.#store = options.store;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -74,9 +92,21 @@ export class SpanWriter {
   async #run(): Promise<void> {
     while (this.#pending.length > 0) {
       await this.#gather();
-      await this.#writeBatch(this.#pending.splice(0, maxBatchSize));
+      this.#underWay += 1;
+      void this.#writeBatch(this.#pending.splice(0, maxBatchSize)).then(() => this.#batchIsDone());
+      while (this.#underWay >= this.#maxBatches) {
+        await new Promise<void>((resolve) => {
+          this.#resume = resolve;
+        });
+      }
     }
     this.#isRunning = false;
+  }
+
+  #batchIsDone(): void {
+    this.#underWay -= 1;
+    this.#resume?.();
+    this.#resume = null;
   }
 
   /** Waits while each turn of the loop brings more: to commit costs as much for one as for a hundred. */
