@@ -12,16 +12,12 @@ export interface SqlInsert {
   readonly columns: Readonly<Record<string, 'text' | 'integer' | 'real'>>;
   /** The columns of a key: a row whose key is there already is left out. @default such a row is an error */
   readonly unlessKnown?: readonly string[];
-  /** The columns that such a row has written all the same. @default none */
-  readonly orElseSet?: readonly string[];
   readonly rows: readonly (readonly SqlValue[])[];
 }
 
-/** The end of an INSERT that says what becomes of rows whose key is there already. */
-export function onConflict({ unlessKnown, orElseSet = [] }: SqlInsert): string {
-  if (unlessKnown === undefined) return '';
-  const set = orElseSet.map((column) => `${column} = excluded.${column}`).join(', ');
-  return ` ON CONFLICT (${unlessKnown.join(', ')}) DO ${set === '' ? 'NOTHING' : `UPDATE SET ${set}`}`;
+/** The end of an INSERT that leaves out rows whose key is there already. */
+export function onConflict({ unlessKnown }: SqlInsert): string {
+  return unlessKnown === undefined ? '' : ` ON CONFLICT (${unlessKnown.join(', ')}) DO NOTHING`;
 }
 
 /** What runs statements, within one transaction. Placeholders are `?`, in order. */

@@ -1,12 +1,12 @@
-import type { Span, SpanInput } from '@agentlightning/core';
+import type { AttemptStatus, RolloutStatus, Span, SpanInput } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { readText } from '../row-value.ts';
+import { equals } from '../page.ts';
+import { readInteger, readText } from '../row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
-import { loadAttempt } from './attempt-record.ts';
-import { loadRollout } from './rollout-record.ts';
+import { loadAttempt, moveAttempt } from './attempt-record.ts';
+import { isQueued, loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
 import { markRollouts, positionsOf } from './span-marks.ts';
-import { areOneOf, blocksOf, lastSequenceId, noteSignsOfLife } from './span-recipients.ts';
 
 /**
  * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
@@ -42,19 +42,17 @@ export async function appendSpanRows(
   );
   const counters = new Map<string, number>();
   const positions = new Map<string, number>();
-  const recipients = await noteSignsOfLife(context, [...different]);
-  for (const [index, { rolloutId }] of [...different].entries()) {
-    const { position, lastSequenceId } = recipients[index] ?? { position: 0, lastSequenceId: 0 };
+  for (const batch of different) {
+    const { rolloutId, attemptId } = batch;
+    const { position, lastSequenceId } = await noteSignOfLife(context, rolloutId, attemptId);
+    const last = counters.get(rolloutId) ?? lastSequenceId;
     positions.set(rolloutId, position);
-    counters.set(rolloutId, lastSequenceId);
+    counters.set(rolloutId, last);
+    // The first spans of a rollout cannot be there already.
+    if (last > 0) await findRecorded(context, batch);
   }
-  // The first spans of a rollout cannot be there already.
-  await findRecorded(
-    context,
-    [...different].filter(({ rolloutId }) => (counters.get(rolloutId) ?? 0) > 0),
-  );
   const newSpans = numberNewSpans(rows, batches, counters);
-  await writeSequenceIds(context, counters);
+  for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
   await insertSpanRows(
     context,
     newSpans.filter((row) => row !== null),
@@ -124,26 +122,13 @@ function numberNewSpans(
   });
 }
 
-/** Notes which spans of batches are recorded already. */
-async function findRecorded(context: OperationContext, batches: readonly SpanBatch[]): Promise<void> {
-  for (const batch of batches) if (batch.spanIds.length > 1) await findManyRecorded(context, batch);
-  const columns = ['rollout_id', 'attempt_id', 'span_id'];
-  for (const block of blocksOf(batches.filter(({ spanIds }) => spanIds.length === 1))) {
-    const spans = block.map(({ rolloutId, attemptId, spanIds: [spanId = ''] }) => [rolloutId, attemptId, spanId]);
-    const those = areOneOf(columns, spans);
-    const rows = await context.db.all(`SELECT rollout_id, span_id FROM spans WHERE ${those.sql}`, those.parameters);
-    for (const row of rows) {
-      const rolloutId = readText(row, 'rollout_id');
-      block.find((batch) => batch.rolloutId === rolloutId)?.known.add(readText(row, 'span_id'));
-    }
-  }
-}
-
-async function findManyRecorded(
+/** Notes which spans of a batch are recorded already. */
+async function findRecorded(
   context: OperationContext,
   { rolloutId, attemptId, spanIds, known }: SpanBatch,
 ): Promise<void> {
-  const ids = context.dialect.isOneOf('span_id', spanIds);
+  const [first = ''] = spanIds;
+  const ids = spanIds.length === 1 ? equals('span_id', first) : context.dialect.isOneOf('span_id', spanIds);
   const rows = await context.db.all(
     `SELECT span_id FROM spans WHERE rollout_id = ? AND attempt_id = ? AND ${ids.sql}`,
     [rolloutId, attemptId, ...ids.parameters],
@@ -204,17 +189,74 @@ async function insertSpanRows(
   ]);
 }
 
-/** Writes the last number that was given to a span of a rollout. */
-export function writeSequenceId(context: OperationContext, rolloutId: string, last: number): Promise<void> {
-  return writeSequenceIds(context, new Map([[rolloutId, last]]));
+/** What is known of a rollout that gets spans. */
+interface Recipient {
+  /** Where it stands among all. */
+  readonly position: number;
+  /** The last number that was given to a span of it. */
+  readonly lastSequenceId: number;
 }
 
-function writeSequenceIds({ db }: OperationContext, counters: ReadonlyMap<string, number>): Promise<void> {
-  return db.insert({
-    table: 'span_counters',
-    columns: { rollout_id: 'text', last_sequence_id: 'integer' },
-    unlessKnown: ['rollout_id'],
-    orElseSet: ['last_sequence_id'],
-    rows: [...counters].map((counter) => [...counter]),
-  });
+/**
+ * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An
+ * attempt that was given back to the queue stays as it is: nobody may be at work on it, and the queue must keep its
+ * rollout.
+ */
+async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<Recipient> {
+  const underWay = await findUnderWay(context, rolloutId, attemptId);
+  if (underWay !== null) {
+    await noteHeartbeat(context, rolloutId, attemptId);
+    return underWay;
+  }
+  const record = await loadRollout(context, rolloutId);
+  const { attempt, isGivenBack } = await loadAttempt(context, record, attemptId);
+  await noteHeartbeat(context, rolloutId, attempt.attemptId);
+  const { latestAttemptId, position } = record;
+  const isLatest = attempt.attemptId === latestAttemptId;
+  if (!isGivenBack && startsRunning(attempt.status, record.rollout.status, isLatest))
+    await moveAttempt(context, { record, attempt }, { to: 'running' });
+  return { position, lastSequenceId: await lastSequenceId(context, rolloutId) };
+}
+
+/** Looks by one statement for an attempt that stays as it is, as nearly all do; null for every other. */
+async function findUnderWay({ db }: OperationContext, rolloutId: string, attemptId: string): Promise<Recipient | null> {
+  const [row] = await db.all(
+    `SELECT r.position, r.status, r.latest_attempt_id, a.status AS a_status, a.is_given_back, c.last_sequence_id
+     FROM rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = ?
+     JOIN span_counters AS c ON c.rollout_id = r.rollout_id WHERE r.rollout_id = ?`,
+    [attemptId, rolloutId],
+  );
+  if (row === undefined) return null;
+  const isLatest = row.latest_attempt_id === attemptId;
+  // Trusted: only we write them.
+  const statuses = [readText(row, 'a_status') as AttemptStatus, readText(row, 'status') as RolloutStatus] as const;
+  if (readInteger(row, 'is_given_back') === 0 && startsRunning(...statuses, isLatest)) return null;
+  return { position: readInteger(row, 'position'), lastSequenceId: readInteger(row, 'last_sequence_id') };
+}
+
+async function noteHeartbeat({ db, nowMs }: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
+  await db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
+    nowMs,
+    rolloutId,
+    attemptId,
+  ]);
+}
+
+function startsRunning(attempt: AttemptStatus, rollout: RolloutStatus, isLatest: boolean): boolean {
+  if (attempt === 'preparing' || attempt === 'unresponsive') return true;
+  return attempt === 'running' && isLatest && (rollout === 'preparing' || isQueued(rollout));
+}
+
+async function lastSequenceId(context: OperationContext, rolloutId: string): Promise<number> {
+  const [row] = await context.db.all('SELECT last_sequence_id FROM span_counters WHERE rollout_id = ?', [rolloutId]);
+  return row === undefined ? 0 : readInteger(row, 'last_sequence_id');
+}
+
+/** Writes the last number that was given to a span of a rollout. */
+export async function writeSequenceId(context: OperationContext, rolloutId: string, last: number): Promise<void> {
+  await context.db.run(
+    `INSERT INTO span_counters (rollout_id, last_sequence_id) VALUES (?, ?)
+     ON CONFLICT (rollout_id) DO UPDATE SET last_sequence_id = excluded.last_sequence_id`,
+    [rolloutId, last],
+  );
 }
