@@ -60,19 +60,6 @@ const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store 
 const bad = new AgentLightningError({ code: 'VALIDATION', message: 'the span is bad' });
 
 describe('SpanWriter', () => {
-  it('waits with a transaction while each turn of the loop brings more', async () => {
-    const sizes: number[] = [];
-    const { writer, span } = await startWriter((spans) => sizes.push(spans.length));
-    const later = new Promise<void>((resolve, reject) => {
-      void setImmediate().then(() => {
-        void setImmediate().then(() => writer.write(span('third')).then(resolve, reject));
-        void writer.write(span('second'));
-      });
-    });
-    await Promise.all([writer.write(span('first')), later]);
-    expect(sizes).toEqual([3]);
-  });
-
   it('writes what comes at the same time in one transaction', async () => {
     const sizes: number[] = [];
     const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length));
@@ -94,7 +81,7 @@ describe('SpanWriter', () => {
     const written: Promise<void>[] = [];
     for (const name of ['first', 'second', 'third', 'fourth']) {
       written.push(writer.write(span(name)));
-      // More turns than it waits for more.
+      // More turns than it waits.
       for (let turn = 0; turn < 10; turn += 1) await setImmediate();
     }
     expect(begun).toEqual([['first'], ['second']]);

@@ -11,9 +11,6 @@ interface PendingSpan {
 /** How many spans one transaction takes at most. */
 const maxBatchSize = 256;
 
-/** How many turns of the event loop a transaction is waited with while more spans come. */
-const maxTurns = 6;
-
 /** How often a span is tried again that nobody waits for. */
 const maxBackgroundRetries = 5;
 
@@ -33,7 +30,7 @@ export interface SpanWriterOptions {
   readonly maxBatches?: number;
 }
 
-/** Writes spans in few transactions: what comes within a few turns of the loop is one batch. */
+/** Writes spans in few transactions: what comes within a turn of the event loop is one batch. */
 export class SpanWriter {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -91,7 +88,8 @@ export class SpanWriter {
 
   async #run(): Promise<void> {
     while (this.#pending.length > 0) {
-      await this.#gather();
+      // To commit costs as much for one as for a hundred: what this turn brings goes together.
+      await setImmediate();
       this.#underWay += 1;
       void this.#writeBatch(this.#pending.splice(0, maxBatchSize)).then(() => this.#batchIsDone());
       while (this.#underWay >= this.#maxBatches) {
@@ -107,14 +105,6 @@ export class SpanWriter {
     this.#underWay -= 1;
     this.#resume?.();
     this.#resume = null;
-  }
-
-  /** Waits while each turn of the loop brings more: to commit costs as much for one as for a hundred. */
-  async #gather(): Promise<void> {
-    for (let turn = 0, known = 0; turn < maxTurns && this.#pending.length > known; turn += 1) {
-      known = this.#pending.length;
-      await setImmediate();
-    }
   }
 
   async #writeBatch(batch: readonly PendingSpan[]): Promise<void> {
