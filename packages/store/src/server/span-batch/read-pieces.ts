@@ -24,12 +24,14 @@ export async function readPieces(context: Context): Promise<BodyPieces> {
 function piecesOf(incoming: IncomingMessage): Promise<BodyPieces> {
   return new Promise((resolve, reject) => {
     const pieces: Uint8Array<ArrayBuffer>[] = [];
+    // Also when the client goes away, which is an error only to those who listened before.
+    const gone = (): void => reject(new Error('The connection was closed before the body was read'));
+    if (incoming.destroyed) gone();
     // Nobody has told it to read text.
     incoming.on('data', (piece: Uint8Array<ArrayBuffer>) => pieces.push(piece));
     incoming.once('end', () => resolve(pieces));
     incoming.once('error', reject);
-    // Also when the client goes away, which is an error only to those who listened before.
-    incoming.once('close', () => reject(new Error('The connection was closed before the body was read')));
+    incoming.once('close', gone);
   });
 }
 
