@@ -1,20 +1,14 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-
-/** What the process of a store uses. */
-export interface StoreUsage {
-  /** How much memory it holds. */
-  readonly rssBytes: number;
-  /** For how long the thread that serves was at work so far: what else goes on in the machine does not count. */
-  readonly servingCpuMs: number;
-}
 
 /** A store's server in a process of its own. */
 export interface ServedStore {
   readonly url: string;
-  /** What its process uses, after collecting garbage. */
-  usage(): Promise<StoreUsage>;
+  /** How much memory its process holds, in bytes, after collecting garbage: what is measured next starts colder for it. */
+  memoryBytes(): Promise<number>;
+  /** For how long the thread that serves was at work so far, in milliseconds: what else goes on in the machine does not count. */
+  servingCpuMs(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -31,14 +25,17 @@ export async function serve(location: string): Promise<ServedStore> {
   const [{ url }] = (await Promise.race([once(child, 'message'), failed])) as [{ readonly url: string }];
   return {
     url,
-    usage: async () => {
-      child.send('usage');
-      const [usage] = (await once(child, 'message')) as [StoreUsage];
-      return usage;
-    },
+    memoryBytes: () => asked(child, 'memory'),
+    servingCpuMs: () => asked(child, 'cpu'),
     close: async () => {
       child.send('close');
       await ended;
     },
   };
+}
+
+async function asked(child: ChildProcess, what: 'memory' | 'cpu'): Promise<number> {
+  child.send(what);
+  const [value] = (await once(child, 'message')) as [number];
+  return value;
 }

@@ -15,10 +15,12 @@ process.on('message', (message) => {
       await store.close();
       process.disconnect();
     });
-  } else {
+  } else if (message === 'memory') {
     globalThis.gc?.();
+    process.send?.(process.memoryUsage().rss);
+  } else {
     const { user, system } = process.threadCpuUsage();
-    process.send?.({ rssBytes: process.memoryUsage().rss, servingCpuMs: (user + system) / 1000 });
+    process.send?.((user + system) / 1000);
   }
 });
 process.send?.({ url: server.url });

@@ -113,15 +113,16 @@ async function measureRound({ locationOf, compare, share }: MeasuredStore, round
   const load = new HttpLoad(store.url);
   try {
     await singleSpans(load, 2000 * share, 64);
-    const start = await store.usage();
+    const startBytes = await store.memoryBytes();
     const singles = await singleSpans(load, 10_000 * share, 64);
     await batchedSpans(load, { ...batches, batches: 60 * share });
-    const before = await store.usage();
+    const beforeCpuMs = await store.servingCpuMs();
     const batched = await batchedSpans(load, counted);
-    const after = await store.usage();
+    const cpuMs = (await store.servingCpuMs()) - beforeCpuMs;
+    const beforeGrowthBytes = await store.memoryBytes();
     const bare = compare === undefined ? null : await compare(round);
     await batchedSpans(load, counted);
-    const { rssBytes } = await store.usage();
+    const growthBytes = (await store.memoryBytes()) - beforeGrowthBytes;
     await claims(load, 2000 * share, workers);
     const claimed = await claims(load, 10_000 * share, workers);
     return {
@@ -129,9 +130,9 @@ async function measureRound({ locationOf, compare, share }: MeasuredStore, round
       batched,
       bare,
       claimed,
-      servingCpuPerSpanUs: ((after.servingCpuMs - before.servingCpuMs) * 1000) / (counted.batches * counted.perBatch),
-      startMebibytes: start.rssBytes / mebibyte,
-      growthMebibytes: (rssBytes - after.rssBytes) / mebibyte,
+      servingCpuPerSpanUs: (cpuMs * 1000) / (counted.batches * counted.perBatch),
+      startMebibytes: startBytes / mebibyte,
+      growthMebibytes: growthBytes / mebibyte,
     };
   } finally {
     load.close();
