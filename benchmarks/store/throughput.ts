@@ -10,6 +10,8 @@ import { batchedSpans, claims, singleSpans } from './workload.ts';
 const rounds = 3;
 /** Batches as a gateway under load sends them. */
 const batches = { batches: 200, perBatch: 500, clients: 4 } as const;
+/** How often batches are measured in a round, in turns with what they are compared with: both vary more than all else. */
+const comparisons = 3;
 const workers = 1000;
 const mebibyte = 2 ** 20;
 /** How much the memory of a server may grow by 50 MiB of spans that pass through it: what waits to be collected. */
@@ -45,9 +47,10 @@ export async function measureThroughput(
     outcomes.push(await measureRound(measured, round));
   }
   const medianOf = (value: (round: Round) => number): number => median(outcomes.map(value));
+  const batches = outcomes.flatMap(({ batched }) => batched);
   const throughput = {
     singleSpans: medianOf(({ singles }) => singles.perSecond),
-    batchedSpans: medianOf(({ batched }) => batched.perSecond),
+    batchedSpans: median(batches.map(({ load }) => load.perSecond)),
     claims: medianOf(({ claimed }) => claimed.perSecond),
   };
   const { name, claimsTarget, compare } = measured;
@@ -57,7 +60,7 @@ export async function measureThroughput(
     results: [
       result(`${name}: spans one by one, 64 clients`, { value: throughput.singleSpans, unit: 'spans/s' }, null),
       result(`${name}: spans in batches of 500`, { value: throughput.batchedSpans, unit: 'spans/s' }, null),
-      ...(compare === undefined ? [] : comparison(outcomes)),
+      ...(compare === undefined ? [] : comparison(batches)),
       result(`${name}: claims, 1,000 workers`, { value: throughput.claims, unit: 'claims/s' }, bound),
       ...latencies(
         `${name}: span, 64 clients`,
@@ -65,7 +68,7 @@ export async function measureThroughput(
       ),
       ...latencies(
         `${name}: batch of 500 spans, 4 clients`,
-        outcomes.flatMap(({ batched }) => batched.latenciesMs),
+        batches.flatMap(({ load }) => load.latenciesMs),
       ),
       ...latencies(
         `${name}: claim, 1,000 workers`,
@@ -81,12 +84,12 @@ export async function measureThroughput(
   };
 }
 
-/** Batches compared with what the bare database did in the same round. */
-function comparison(outcomes: readonly Round[]): readonly BenchmarkResult[] {
-  const medianOf = (value: (round: Round, bare: BareResult) => number): number =>
-    median(outcomes.flatMap((round) => (round.bare === null ? [] : [value(round, round.bare)])));
+/** Batches compared with what the bare database did right after them. */
+function comparison(batches: readonly MeasuredBatches[]): readonly BenchmarkResult[] {
+  const medianOf = (value: (measured: MeasuredBatches, bare: BareResult) => number): number =>
+    median(batches.flatMap((measured) => (measured.bare === null ? [] : [value(measured, measured.bare)])));
   const bare = medianOf((_, { spansPerSecond }) => spansPerSecond);
-  const share = medianOf(({ batched }, { spansPerSecond }) => batched.perSecond / spansPerSecond);
+  const share = medianOf(({ load }, { spansPerSecond }) => load.perSecond / spansPerSecond);
   const cpu = medianOf(({ servingCpuPerSpanUs }) => servingCpuPerSpanUs);
   const bareCpu = medianOf((_, { cpuPerSpanUs }) => cpuPerSpanUs);
   return [
@@ -97,11 +100,17 @@ function comparison(outcomes: readonly Round[]): readonly BenchmarkResult[] {
   ];
 }
 
+/** Batches, and what they are compared with, measured right after each other. */
+interface MeasuredBatches {
+  readonly load: LoadResult;
+  readonly servingCpuPerSpanUs: number;
+  /** Null for a kind of store that is compared with nothing. */
+  readonly bare: BareResult | null;
+}
+
 interface Round {
   readonly singles: LoadResult;
-  readonly batched: LoadResult;
-  readonly bare: BareResult | null;
-  readonly servingCpuPerSpanUs: number;
+  readonly batched: readonly MeasuredBatches[];
   readonly claimed: LoadResult;
   readonly startMebibytes: number;
   readonly growthMebibytes: number;
@@ -116,11 +125,15 @@ async function measureRound({ locationOf, compare, share }: MeasuredStore, round
     const startBytes = await store.memoryBytes();
     const singles = await singleSpans(load, 10_000 * share, 64);
     await batchedSpans(load, { ...batches, batches: 60 * share });
-    const beforeCpuMs = await store.servingCpuMs();
-    const batched = await batchedSpans(load, counted);
-    const cpuMs = (await store.servingCpuMs()) - beforeCpuMs;
+    const batched: MeasuredBatches[] = [];
+    for (let turn = 0; turn < comparisons; turn += 1) {
+      const beforeCpuMs = await store.servingCpuMs();
+      const result = await batchedSpans(load, counted);
+      const cpuMs = (await store.servingCpuMs()) - beforeCpuMs;
+      const servingCpuPerSpanUs = (cpuMs * 1000) / (counted.batches * counted.perBatch);
+      batched.push({ load: result, servingCpuPerSpanUs, bare: compare === undefined ? null : await compare(round) });
+    }
     const beforeGrowthBytes = await store.memoryBytes();
-    const bare = compare === undefined ? null : await compare(round);
     await batchedSpans(load, counted);
     const growthBytes = (await store.memoryBytes()) - beforeGrowthBytes;
     await claims(load, 2000 * share, workers);
@@ -128,9 +141,7 @@ async function measureRound({ locationOf, compare, share }: MeasuredStore, round
     return {
       singles,
       batched,
-      bare,
       claimed,
-      servingCpuPerSpanUs: (cpuMs * 1000) / (counted.batches * counted.perBatch),
       startMebibytes: startBytes / mebibyte,
       growthMebibytes: growthBytes / mebibyte,
     };
