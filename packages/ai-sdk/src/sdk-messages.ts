@@ -61,17 +61,18 @@ function message({ role, content }: Fields): readonly Fields[] {
 
 /** Whatever an assistant said, from a text, or from the parts of a message, an answer or an event. */
 function saying(content: unknown): Fields {
-  const texts: Record<string, string> = { text: '', reasoning: '' };
+  let said = '';
+  let reasoning = '';
   const calls: Fields[] = [];
   for (const part of typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content)) {
     if (part.type === 'tool-call') calls.push(toolCall(part));
-    // What has no text adds none.
-    else texts[String(part.type)] += String(part.text ?? '');
+    else if (part.type === 'text') said += String(part.text ?? '');
+    else if (part.type === 'reasoning') reasoning += String(part.text ?? '');
   }
   return {
     role: 'assistant',
-    content: texts.text,
-    reasoning_content: texts.reasoning || undefined,
+    content: said,
+    reasoning_content: reasoning || undefined,
     tool_calls: calls,
   };
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { JsonObject } from '@agentlightning/core';
+import { freePort } from '../../../../tools/free-port.ts';
 
 /** What the Python side is told to train on. */
 export interface TrainingOrder {
@@ -87,13 +87,4 @@ export async function startPythonServer(
       await ended;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
