@@ -63,8 +63,18 @@ describe('SpanWriter', () => {
   it('writes what comes at the same time in one transaction', async () => {
     const sizes: number[] = [];
     const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length));
-    await Promise.all(Array.from({ length: 50 }, () => writer.write(span('call'))));
-    expect(sizes).toEqual([50]);
+    await Promise.all(Array.from({ length: 15 }, () => writer.write(span('call'))));
+    expect(sizes).toEqual([15]);
+    expect((await store.statistics()).totalSpans).toBe(15);
+  });
+
+  it('writes much that comes at the same time before all of it is there', async () => {
+    const sizes: number[] = [];
+    const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length), 2);
+    const written = Array.from({ length: 50 }, () => writer.write(span('call')));
+    expect(sizes).toEqual([16, 16]);
+    await Promise.all(written);
+    expect(sizes).toEqual([16, 16, 18]);
     expect((await store.statistics()).totalSpans).toBe(50);
   });
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
 import type { GatewayLog } from '../gateway-options.ts';
 
@@ -10,6 +9,12 @@ interface PendingSpan {
 
 /** How many spans one transaction takes at most. */
 const maxBatchSize = 256;
+
+/**
+ * How many spans do not wait for others. A busy turn of the event loop brings far more: a store that works elsewhere
+ * would have nothing to do until it ends, and then all of them at once.
+ */
+const fullBatchSize = 16;
 
 /** How often a span is tried again that nobody waits for. */
 const maxBackgroundRetries = 5;
@@ -30,7 +35,7 @@ export interface SpanWriterOptions {
   readonly maxBatches?: number;
 }
 
-/** Writes spans in few transactions: what comes within a turn of the event loop is one batch. */
+/** Writes spans in few transactions: what comes within a turn of the event loop goes together, unless it is much. */
 export class SpanWriter {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -39,9 +44,7 @@ export class SpanWriter {
   readonly #background: Set<Promise<void>> = new Set();
   readonly #maxBatches: number;
   #underWay = 0;
-  #isRunning = false;
-  /** Called when a batch is done that was waited for. */
-  #resume: (() => void) | null = null;
+  #isAwaitingTurn = false;
 
   constructor(options: SpanWriterOptions) {
     this.#maxBatches = options.maxBatches ?? 1;
@@ -54,9 +57,8 @@ export class SpanWriter {
   write(span: SpanInput): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ span, resolve, reject });
-      if (this.#isRunning) return;
-      this.#isRunning = true;
-      void this.#run();
+      if (this.#pending.length >= fullBatchSize) this.#send();
+      this.#sendAfterTurn();
     });
   }
 
@@ -86,25 +88,24 @@ export class SpanWriter {
     }
   }
 
-  async #run(): Promise<void> {
-    while (this.#pending.length > 0) {
-      // To commit costs as much for one as for a hundred: what this turn brings goes together.
-      await setImmediate();
-      this.#underWay += 1;
-      void this.#writeBatch(this.#pending.splice(0, maxBatchSize)).then(() => this.#batchIsDone());
-      while (this.#underWay >= this.#maxBatches) {
-        await new Promise<void>((resolve) => {
-          this.#resume = resolve;
-        });
-      }
-    }
-    this.#isRunning = false;
+  /** To commit costs as much for one as for a few: what this turn brings goes together. */
+  #sendAfterTurn(): void {
+    if (this.#isAwaitingTurn || this.#pending.length === 0) return;
+    this.#isAwaitingTurn = true;
+    setImmediate(() => {
+      this.#isAwaitingTurn = false;
+      this.#send();
+    });
   }
 
-  #batchIsDone(): void {
-    this.#underWay -= 1;
-    this.#resume?.();
-    this.#resume = null;
+  /** Sends what has gathered, unless as many batches as may be are under way: then the next to end sends it. */
+  #send(): void {
+    if (this.#pending.length === 0 || this.#underWay >= this.#maxBatches) return;
+    this.#underWay += 1;
+    void this.#writeBatch(this.#pending.splice(0, maxBatchSize)).then(() => {
+      this.#underWay -= 1;
+      this.#sendAfterTurn();
+    });
   }
 
   async #writeBatch(batch: readonly PendingSpan[]): Promise<void> {

@@ -76,6 +76,8 @@ export class StoreLine {
       if (isCall) this.#calls += 1;
       this.#pending.set(id, { isCall, resolve: (value) => resolve(value as TAnswer), reject });
       this.#outbox.say(request);
+      // Spans come in batches that were gathered already.
+      if (request[0] === 'spans') this.#outbox.flush();
     });
   }
 
