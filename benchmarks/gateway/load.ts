@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { RawConnection, sharedNowMs } from './raw-client.ts';
+import type { Ticking } from './ticker.ts';
 
 /** What a load came to. Latencies in milliseconds. */
 export interface Load {
@@ -37,36 +40,30 @@ export async function closedLoop(requests: Requests, at: { inFlight: number; sec
   return collected.load(sharedNowMs() - beganMs);
 }
 
+/** How long the thread that says when calls are due takes to start at most, in milliseconds. */
+const startMs = 500;
+
 /** Calls at a fixed rate, whether or not earlier ones are answered; latencies count from when a call was due. */
 export async function openLoop(requests: Requests, at: { perSecond: number; seconds: number }): Promise<Load> {
   const collected = new Collected();
   const idle: RawConnection[] = [];
   const all: RawConnection[] = [];
   const running: Promise<void>[] = [];
-  const count = at.perSecond * at.seconds;
   const call = async (index: number, dueMs: number): Promise<void> => {
     const connection = idle.pop() ?? new RawConnection(requests.port);
     if (!all.includes(connection)) all.push(connection);
     collected.add(dueMs, await connection.ask(bytesFor(requests, index)));
     idle.push(connection);
   };
-  const beganMs = sharedNowMs();
-  for (let index = 0; index < count; index += 1) {
-    const dueMs = beganMs + (index * 1000) / at.perSecond;
-    while (sharedNowMs() < dueMs) await aMoment(dueMs - sharedNowMs());
-    running.push(call(index, dueMs));
-  }
+  const { perSecond, seconds } = at;
+  const beginsMs = sharedNowMs() + startMs;
+  const ticking: Ticking = { perSecond, count: perSecond * seconds, beginsMs };
+  const ticker = new Worker(new URL('./ticker.ts', import.meta.url), { workerData: ticking });
+  ticker.on('message', (dueMs: number) => running.push(call(running.length, dueMs)));
+  await once(ticker, 'exit');
   await Promise.all(running);
   for (const connection of all) connection.close();
-  return collected.load(sharedNowMs() - beganMs);
-}
-
-/** Timers are good to a millisecond; what is left is waited for in turns of the loop, which take a core from the others. */
-function aMoment(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (ms > 1.25) setTimeout(resolve, ms - 1.25);
-    else setImmediate(resolve);
-  });
+  return collected.load(sharedNowMs() - beginsMs);
 }
 
 function bytesFor({ bytes }: Requests, index: number): Buffer {
