@@ -5,18 +5,17 @@ import type { StoreChange, StoreChangeListener } from './store-change.ts';
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Rows for a table. */
-export interface SqlInsert {
+/** Where rows go. Each is written down once, as a constant: drivers remember how they write to it. */
+export interface InsertTarget {
   readonly table: string;
   /** The columns that are written, each with its type, in the order of the values. */
   readonly columns: Readonly<Record<string, 'text' | 'integer' | 'real'>>;
   /** The columns of a key: a row whose key is there already is left out. @default such a row is an error */
   readonly unlessKnown?: readonly string[];
-  readonly rows: readonly (readonly SqlValue[])[];
 }
 
 /** The end of an INSERT that leaves out rows whose key is there already. */
-export function onConflict({ unlessKnown }: SqlInsert): string {
+export function onConflict({ unlessKnown }: InsertTarget): string {
   return unlessKnown === undefined ? '' : ` ON CONFLICT (${unlessKnown.join(', ')}) DO NOTHING`;
 }
 
@@ -27,7 +26,7 @@ export interface SqlConnection {
   /** Runs a statement and gives back how many rows it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
   /** Inserts rows, many at once where that is faster. */
-  insert(insert: SqlInsert): Promise<void>;
+  insert(target: InsertTarget, rows: readonly (readonly SqlValue[])[]): Promise<void>;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ClientBase, ClientConfig, QueryResult } from 'pg';
 import pg from 'pg';
-import { onConflict, type SqlConnection, type SqlInsert, type SqlRow } from '../sql-driver.ts';
+import { type InsertTarget, onConflict, type SqlConnection, type SqlRow } from '../sql-driver.ts';
 import type { SqlValue } from '../sql-value.ts';
 import { postgresStatement } from './postgres-statement.ts';
 import { decodeText, encodeText } from './postgres-text.ts';
@@ -67,14 +67,14 @@ export class PostgresConnection implements SqlConnection {
     return (await this.#query(sql, parameters.map(encoded))).rowCount ?? 0;
   }
 
-  async insert(insert: SqlInsert): Promise<void> {
-    const { table, columns, rows } = insert;
+  async insert(target: InsertTarget, rows: readonly (readonly SqlValue[])[]): Promise<void> {
+    const { table, columns } = target;
     if (rows.length === 0) return;
     const names = Object.keys(columns);
     const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`);
     // A list for each column instead of a placeholder for each value: one statement for any number of rows.
     await this.#query(
-      `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})${onConflict(insert)}`,
+      `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})${onConflict(target)}`,
       names.map((_, index) => rows.map((row) => encoded(row[index] ?? null))),
     );
   }

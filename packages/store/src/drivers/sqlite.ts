@@ -1,12 +1,13 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
-import { onConflict, type SqlConnection, type SqlDriver, type SqlInsert } from '../sql-driver.ts';
+import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import type { SqlValue } from '../sql-value.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { isBusy, storeErrorFrom } from './sqlite-error.ts';
+import { bytesPerRow, SqliteInserter } from './sqlite-inserter.ts';
 
 /** How the SQLite driver opens its file. */
 export interface SqliteDriverOptions {
@@ -25,20 +26,10 @@ export interface SqliteDriverOptions {
 const maxCachedStatements = 300;
 const busyRetryMs = 2;
 /**
- * How many rows go into a table with one statement, the most first. Calls cost, and so do the copies of pages that each
- * statement makes for itself to go back to: many rows at once cost a sixth less than few.
- */
-const rowsPerInsert = [250, 16, 1] as const;
-const fewRows = 16;
-/** How many characters go with one statement of more than few rows: it keeps them until it is used again. */
-const longestInsert = 2 ** 20;
-/**
  * How long the write-ahead log grows before a commit copies it into the file: to 32 MiB, or to 256 MiB while another
  * thread copies it meanwhile. It grows that long only when a reader in another process keeps it from beginning anew.
  */
 const pagesPerCheckpoint = { alone: 8192, helped: 65_536 } as const;
-/** Bytes that a row adds to the log beside its text: numbers, and its places in indexes. About: the log is measured, too. */
-const bytesPerRow = 400;
 /** How much of the file is kept in memory, in KiB. */
 const cacheKibibytes = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
@@ -51,6 +42,7 @@ export class SqliteDriver implements SqlDriver {
   readonly #database: DatabaseSync;
   readonly #groups: GroupCommit<SqlConnection>;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #inserter: SqliteInserter;
   readonly #listeners = new Set<StoreChangeListener>();
   readonly #connection: SqlConnection;
   #poll: NodeJS.Timeout | null = null;
@@ -69,6 +61,10 @@ export class SqliteDriver implements SqlDriver {
       options.path === ':memory:'
         ? null
         : new SqliteCheckpointer({ path: options.path, synchronous: synchronousOf(options) });
+    this.#inserter = new SqliteInserter(this.#database, (bytes) => {
+      this.#writeCount += 1;
+      this.#bytesWritten += bytes;
+    });
     this.#connection = {
       all: async (sql, parameters = []) => {
         if (!isSelect(sql)) this.#noteWrite(parameters);
@@ -78,7 +74,7 @@ export class SqliteDriver implements SqlDriver {
         this.#noteWrite(parameters);
         return Number(this.#statement(sql).run(...parameters).changes);
       },
-      insert: async (insert) => this.#insert(insert),
+      insert: async (target, rows) => this.#inserter.insert(target, rows),
     };
     this.#groups = new GroupCommit({
       connection: this.#connection,
@@ -208,40 +204,6 @@ export class SqliteDriver implements SqlDriver {
     }
   }
 
-  #insert(insert: SqlInsert): void {
-    let from = 0;
-    for (const size of rowsPerInsert) from = this.#insertBlocks(insert, { from, size });
-  }
-
-  /** Inserts rows, so many with each statement as long as there are so many; says where the others begin. */
-  #insertBlocks(insert: SqlInsert, { from, size }: { readonly from: number; readonly size: number }): number {
-    const { rows, columns } = insert;
-    if (from + size > rows.length) return from;
-    const statement = this.#statement(insertStatement(insert, size));
-    const width = Object.keys(columns).length;
-    // One list, filled anew for each statement, and by index: taking rows apart costs a tenth of what writing them does.
-    const values = new Array<SqlValue>(size * width).fill(null);
-    let begin = from;
-    for (; begin + size <= rows.length; begin += size) {
-      let length = 0;
-      let at = 0;
-      for (let index = begin; index < begin + size; index += 1) {
-        const row = rows[index] ?? [];
-        for (let column = 0; column < width; column += 1) {
-          const value = row[column] ?? null;
-          values[at] = value;
-          at += 1;
-          if (typeof value === 'string') length += value.length;
-        }
-      }
-      if (size > fewRows && length > longestInsert) return begin;
-      this.#writeCount += 1;
-      this.#bytesWritten += length + size * bytesPerRow;
-      statement.run(...values);
-    }
-    return begin;
-  }
-
   #statement(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -276,13 +238,6 @@ export class SqliteDriver implements SqlDriver {
       remedy: 'Open it again with openStore, or close it later.',
     });
   }
-}
-
-function insertStatement(insert: SqlInsert, rows: number): string {
-  const names = Object.keys(insert.columns);
-  const row = `(${names.map(() => '?').join(', ')})`;
-  const values = Array.from({ length: rows }, () => row).join(', ');
-  return `INSERT INTO ${insert.table} (${names.join(', ')}) VALUES ${values}${onConflict(insert)}`;
 }
 
 function isSelect(sql: string): boolean {

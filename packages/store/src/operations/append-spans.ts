@@ -1,12 +1,13 @@
-import type { AttemptStatus, RolloutStatus, Span, SpanInput } from '@agentlightning/core';
+import type { Span, SpanInput } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { equals } from '../page.ts';
-import { readInteger, readText } from '../row-value.ts';
+import { readText } from '../row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
-import { loadAttempt, moveAttempt } from './attempt-record.ts';
-import { isQueued, loadRollout } from './rollout-record.ts';
+import { loadAttempt } from './attempt-record.ts';
+import { loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
-import { markRollouts, positionsOf } from './span-marks.ts';
+import { noteSignOfLife } from './sign-of-life.ts';
+import { lastSequenceId, writeSequenceId } from './span-counter.ts';
+import { markRollouts, onlyMarkOf, positionsOf } from './span-marks.ts';
 
 /**
  * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
@@ -41,32 +42,41 @@ export async function appendSpanRows(
     [...different].map(({ rolloutId }) => rolloutId),
   );
   const counters = new Map<string, number>();
-  const positions = new Map<string, number>();
+  const unmarked = new Map<string, number>();
   for (const batch of different) {
-    const { rolloutId, attemptId } = batch;
-    const { position, lastSequenceId } = await noteSignOfLife(context, rolloutId, attemptId);
-    const last = counters.get(rolloutId) ?? lastSequenceId;
-    positions.set(rolloutId, position);
-    counters.set(rolloutId, last);
+    const { rolloutId, attemptId, spanIds, first } = batch;
+    const single = spanIds.length === 1 ? { spanId: first[2], mark: onlyMarkOf(first) } : null;
+    const recipient = await noteSignOfLife(context, { rolloutId, attemptId, single });
+    if (!counters.has(rolloutId)) counters.set(rolloutId, recipient.lastSequenceId);
+    if (!recipient.isMarked) unmarked.set(rolloutId, recipient.position);
+    if (recipient.isRecorded === true) batch.known.add(first[2]);
     // The first spans of a rollout cannot be there already.
-    if (last > 0) await findRecorded(context, batch);
+    if (recipient.isRecorded === null && recipient.lastSequenceId > 0) await findRecorded(context, batch);
   }
   const newSpans = numberNewSpans(rows, batches, counters);
   for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
   await insertSpanRows(
     context,
     newSpans.filter((row) => row !== null),
-    positions,
+    unmarked,
   );
   noteSpans(context, different);
   return newSpans.map((row) => row?.[3] ?? null);
 }
+
+const spanTable = {
+  table: 'spans',
+  columns: spanColumns,
+  unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
+} as const;
 
 /** The spans of one attempt, of those that are recorded together. */
 interface SpanBatch {
   readonly rolloutId: string;
   readonly attemptId: string;
   readonly spanIds: string[];
+  /** The first of them. */
+  readonly first: SpanRow;
   /** Ids of spans that are recorded already, or stand further ahead. */
   readonly known: Set<string>;
   /** How many are new. */
@@ -86,7 +96,7 @@ function batchesOf(rows: readonly SpanRow[]): readonly SpanBatch[] {
     if (last === null || last.attemptId !== attemptId || last.rolloutId !== rolloutId) {
       const byAttempt = byRollout.get(rolloutId) ?? new Map<string, SpanBatch>();
       byRollout.set(rolloutId, byAttempt);
-      last = byAttempt.get(attemptId) ?? newBatch(rolloutId, attemptId);
+      last = byAttempt.get(attemptId) ?? newBatch(row);
       byAttempt.set(attemptId, last);
     }
     last.spanIds.push(row[2]);
@@ -94,8 +104,16 @@ function batchesOf(rows: readonly SpanRow[]): readonly SpanBatch[] {
   });
 }
 
-function newBatch(rolloutId: string, attemptId: string): SpanBatch {
-  return { rolloutId, attemptId, spanIds: [], known: new Set(), count: 0, lastSequenceId: 0 };
+function newBatch(first: SpanRow): SpanBatch {
+  return {
+    rolloutId: first[0],
+    attemptId: first[1],
+    spanIds: [],
+    first,
+    known: new Set(),
+    count: 0,
+    lastSequenceId: 0,
+  };
 }
 
 /** A span that was not there, with its number; null stands for one that was, or comes twice. */
@@ -127,8 +145,7 @@ async function findRecorded(
   context: OperationContext,
   { rolloutId, attemptId, spanIds, known }: SpanBatch,
 ): Promise<void> {
-  const [first = ''] = spanIds;
-  const ids = spanIds.length === 1 ? equals('span_id', first) : context.dialect.isOneOf('span_id', spanIds);
+  const ids = context.dialect.isOneOf('span_id', spanIds);
   const rows = await context.db.all(
     `SELECT span_id FROM spans WHERE rollout_id = ? AND attempt_id = ? AND ${ids.sql}`,
     [rolloutId, attemptId, ...ids.parameters],
@@ -172,91 +189,13 @@ export async function insertSpans(context: OperationContext, spans: readonly Spa
   await insertSpanRows(context, spans.map(spanRow), await positionsOf(context, rolloutIds));
 }
 
+/** Writes spans, and marks those rollouts whose positions are given. */
 async function insertSpanRows(
   context: OperationContext,
   rows: readonly SpanRow[],
   positions: ReadonlyMap<string, number>,
 ): Promise<void> {
   if (rows.length === 0) return;
-  await Promise.all([
-    context.db.insert({
-      table: 'spans',
-      columns: spanColumns,
-      unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
-      rows,
-    }),
-    markRollouts(context, rows, positions),
-  ]);
-}
-
-/** What is known of a rollout that gets spans. */
-interface Recipient {
-  /** Where it stands among all. */
-  readonly position: number;
-  /** The last number that was given to a span of it. */
-  readonly lastSequenceId: number;
-}
-
-/**
- * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An
- * attempt that was given back to the queue stays as it is: nobody may be at work on it, and the queue must keep its
- * rollout.
- */
-async function noteSignOfLife(context: OperationContext, rolloutId: string, attemptId: string): Promise<Recipient> {
-  const underWay = await findUnderWay(context, rolloutId, attemptId);
-  if (underWay !== null) {
-    await noteHeartbeat(context, rolloutId, attemptId);
-    return underWay;
-  }
-  const record = await loadRollout(context, rolloutId);
-  const { attempt, isGivenBack } = await loadAttempt(context, record, attemptId);
-  await noteHeartbeat(context, rolloutId, attempt.attemptId);
-  const { latestAttemptId, position } = record;
-  const isLatest = attempt.attemptId === latestAttemptId;
-  if (!isGivenBack && startsRunning(attempt.status, record.rollout.status, isLatest))
-    await moveAttempt(context, { record, attempt }, { to: 'running' });
-  return { position, lastSequenceId: await lastSequenceId(context, rolloutId) };
-}
-
-/** Looks by one statement for an attempt that stays as it is, as nearly all do; null for every other. */
-async function findUnderWay({ db }: OperationContext, rolloutId: string, attemptId: string): Promise<Recipient | null> {
-  const [row] = await db.all(
-    `SELECT r.position, r.status, r.latest_attempt_id, a.status AS a_status, a.is_given_back, c.last_sequence_id
-     FROM rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = ?
-     JOIN span_counters AS c ON c.rollout_id = r.rollout_id WHERE r.rollout_id = ?`,
-    [attemptId, rolloutId],
-  );
-  if (row === undefined) return null;
-  const isLatest = row.latest_attempt_id === attemptId;
-  // Trusted: only we write them.
-  const statuses = [readText(row, 'a_status') as AttemptStatus, readText(row, 'status') as RolloutStatus] as const;
-  if (readInteger(row, 'is_given_back') === 0 && startsRunning(...statuses, isLatest)) return null;
-  return { position: readInteger(row, 'position'), lastSequenceId: readInteger(row, 'last_sequence_id') };
-}
-
-async function noteHeartbeat({ db, nowMs }: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
-  await db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
-    nowMs,
-    rolloutId,
-    attemptId,
-  ]);
-}
-
-function startsRunning(attempt: AttemptStatus, rollout: RolloutStatus, isLatest: boolean): boolean {
-  if (attempt === 'preparing' || attempt === 'unresponsive') return true;
-  return attempt === 'running' && isLatest && (rollout === 'preparing' || isQueued(rollout));
-}
-
-async function lastSequenceId(context: OperationContext, rolloutId: string): Promise<number> {
-  const [row] = await context.db.all('SELECT last_sequence_id FROM span_counters WHERE rollout_id = ?', [rolloutId]);
-  return row === undefined ? 0 : readInteger(row, 'last_sequence_id');
-}
-
-/** Writes the last number that was given to a span of a rollout. */
-export async function writeSequenceId(context: OperationContext, rolloutId: string, last: number): Promise<void> {
-  await context.db.run(
-    `INSERT INTO span_counters (rollout_id, last_sequence_id) VALUES (?, ?)
-     ON CONFLICT (rollout_id) DO UPDATE SET last_sequence_id = excluded.last_sequence_id`,
-    [rolloutId, last],
-  );
+  const inserted = context.db.insert(spanTable, rows);
+  await (positions.size === 0 ? inserted : Promise.all([inserted, markRollouts(context, rows, positions)]));
 }

@@ -81,10 +81,9 @@ function newRollout(
 }
 
 async function insertRollouts(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
-  await context.db.insert({
-    table: 'rollouts',
-    columns: rolloutColumns,
-    rows: rollouts.map((rollout) => [
+  await context.db.insert(
+    rolloutTable,
+    rollouts.map((rollout) => [
       rollout.rolloutId,
       rollout.runId,
       rollout.status,
@@ -98,21 +97,24 @@ async function insertRollouts(context: OperationContext, rollouts: readonly Roll
       rollout.metadata === null ? null : toJson(rollout.metadata, 'Rollout metadata'),
       toJson(rollout.input, 'Rollout input'),
     ]),
-  });
+  );
   for (const rollout of rollouts) noteRollout(context, rollout);
 }
 
-const rolloutColumns = {
-  rollout_id: 'text',
-  run_id: 'text',
-  status: 'text',
-  mode: 'text',
-  resources_id: 'text',
-  timeout_ms: 'real',
-  unresponsive_ms: 'real',
-  max_attempts: 'integer',
-  retry_condition: 'text',
-  start_time_ms: 'real',
-  metadata: 'text',
-  input: 'text',
+const rolloutTable = {
+  table: 'rollouts',
+  columns: {
+    rollout_id: 'text',
+    run_id: 'text',
+    status: 'text',
+    mode: 'text',
+    resources_id: 'text',
+    timeout_ms: 'real',
+    unresponsive_ms: 'real',
+    max_attempts: 'integer',
+    retry_condition: 'text',
+    start_time_ms: 'real',
+    metadata: 'text',
+    input: 'text',
+  },
 } as const;

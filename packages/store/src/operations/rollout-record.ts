@@ -94,13 +94,17 @@ export function noteRollout(context: OperationContext, rollout: Rollout): void {
 
 /** Puts rollouts at the end of the queue, in order, unless they stand in it already. */
 export function enterQueue(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
-  return context.db.insert({
-    table: 'queue',
-    columns: { rollout_id: 'text', run_id: 'text' },
-    unlessKnown: ['rollout_id'],
-    rows: rollouts.map(({ rolloutId, runId }) => [rolloutId, runId]),
-  });
+  return context.db.insert(
+    queueTable,
+    rollouts.map(({ rolloutId, runId }) => [rolloutId, runId]),
+  );
 }
+
+const queueTable = {
+  table: 'queue',
+  columns: { rollout_id: 'text', run_id: 'text' },
+  unlessKnown: ['rollout_id'],
+} as const;
 
 /** Takes a rollout from the queue. A place that somebody is taking right now is left to whoever takes it. */
 async function leaveQueue(context: OperationContext, rolloutId: string): Promise<void> {

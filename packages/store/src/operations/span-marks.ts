@@ -11,6 +11,11 @@ const failedMark = 'e';
 const failedText = '"code":"ERROR"';
 const statusStart = '{"status":{"code":';
 const errorStart = '{"status":{"code":"ERROR"';
+const markTable = {
+  table: 'span_marks',
+  columns: { mark: 'text', position: 'integer' },
+  unlessKnown: ['mark', 'position'],
+} as const;
 /** How many rollouts, and about how many spans, one transaction marks that came before there were marks. */
 const rolloutsPerBatch = 200;
 const spansPerBatch = 2000;
@@ -23,6 +28,11 @@ export function markOf({ name, statusIn, runId, rolloutIdIn }: SpanSearch): stri
   return statusIn?.length === 1 && statusIn[0] === 'ERROR' ? failedMark : null;
 }
 
+/** The mark that a span leaves, unless it leaves more than one: then null. */
+export function onlyMarkOf(row: SpanRow): string | null {
+  return mayHaveFailed(row[9]) ? null : nameMark(row[6]);
+}
+
 /** Marks rollouts, whose positions are given, by the spans that they get. */
 export function markRollouts(
   { db }: OperationContext,
@@ -33,12 +43,7 @@ export function markRollouts(
 }
 
 function insertMarks(db: OperationContext['db'], rows: readonly SqlValue[][]): Promise<void> {
-  return db.insert({
-    table: 'span_marks',
-    columns: { mark: 'text', position: 'integer' },
-    unlessKnown: ['mark', 'position'],
-    rows,
-  });
+  return db.insert(markTable, rows);
 }
 
 /** What the rows of a rollout say of it. */

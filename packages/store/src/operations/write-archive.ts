@@ -20,8 +20,9 @@ import { archiveError } from '../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../archive/run-archive-record.ts';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, toJson } from '../row-value.ts';
-import { insertSpans, writeSequenceId } from './append-spans.ts';
+import { insertSpans } from './append-spans.ts';
 import { isOpen } from './attempt-record.ts';
+import { writeSequenceId } from './span-counter.ts';
 import { writeMetrics } from './update-run.ts';
 
 /** How many spans are written with one statement. */

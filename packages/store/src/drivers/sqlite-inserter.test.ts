@@ -10,6 +10,7 @@ test('writes as many rows as there are, short and long, and leaves out those tha
     outsidePollMs: 1000,
     maxSizeBytes: null,
   });
+  const notes = { table: 'notes', columns: { id: 'integer', body: 'text' }, unlessKnown: ['id'] } as const;
   await driver.write((db) => db.run('CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)'));
   const counts = fc.oneof(fc.nat({ max: 1100 }), fc.constantFrom(1, 15, 16, 17, 249, 250, 251, 266, 500, 516));
   await fc.assert(
@@ -17,9 +18,7 @@ test('writes as many rows as there are, short and long, and leaves out those tha
       const rowsTo = (end: number): [number, string | null][] =>
         Array.from({ length: end }, (_, id) => [id, id % 7 === 0 ? null : String(id).padStart(length, 'x')]);
       const insert = (rows: readonly (readonly [number, string | null])[]): Promise<void> =>
-        driver.write((db) =>
-          db.insert({ table: 'notes', columns: { id: 'integer', body: 'text' }, unlessKnown: ['id'], rows }),
-        );
+        driver.write((db) => db.insert(notes, rows));
       await driver.write((db) => db.run('DELETE FROM notes'));
       await insert(rowsTo(known));
       await insert(rowsTo(count));
