@@ -8,6 +8,14 @@ export interface CapturedUsage {
   readonly outputTokens: number;
 }
 
+/** Tokens that go on where those of a choice ended. */
+export interface MoreTokens {
+  readonly tokenIds: readonly number[];
+  readonly logprobs: readonly number[];
+  /** The text of each. */
+  readonly tokens: readonly string[];
+}
+
 interface ChoiceTokens {
   tokenIds: number[];
   logprobs: number[];
@@ -39,6 +47,15 @@ export class CapturedAnswer {
     this.#addPromptTokenIds(numbersOf(body.prompt_token_ids));
     this.#addUsage(body);
     for (const choice of objectsOf(body.choices)) this.#addChoice(choice);
+  }
+
+  /** Takes no more than tokens of a choice: what a chunk says that is otherwise like one before. */
+  addTokens(index: number, { tokenIds, logprobs, tokens }: MoreTokens): void {
+    this.#told = null;
+    const known = this.#choiceAt(index);
+    known.tokenIds = joined(known.tokenIds, tokenIds);
+    known.logprobs = joined(known.logprobs, logprobs);
+    known.tokens = joined(known.tokens, tokens);
   }
 
   /** Takes the policy version as the answer's header, or a part of its body, names it. */
@@ -118,14 +135,18 @@ export class CapturedAnswer {
 
   #addChoice(choice: JsonObject): void {
     const index = numberOf(choice.index) ?? 0;
-    const known = this.#choices.get(index) ?? { tokenIds: [], logprobs: [], tokens: [], finishReason: null };
-    this.#choices.set(index, known);
-    const { logprobs, tokens } = logprobsOf(choice.logprobs);
     this.#addPromptTokenIds(numbersOf(choice.prompt_token_ids));
-    known.tokenIds = joined(known.tokenIds, numbersOf(choice.token_ids) ?? []);
-    known.logprobs = joined(known.logprobs, logprobs);
-    known.tokens = joined(known.tokens, tokens);
+    this.addTokens(index, { tokenIds: numbersOf(choice.token_ids) ?? [], ...logprobsOf(choice.logprobs) });
+    const known = this.#choiceAt(index);
     known.finishReason = textOf(choice.finish_reason) ?? known.finishReason;
+  }
+
+  #choiceAt(index: number): ChoiceTokens {
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    const choice = { tokenIds: [], logprobs: [], tokens: [], finishReason: null };
+    this.#choices.set(index, choice);
+    return choice;
   }
 }
 
@@ -136,10 +157,7 @@ function joined<TItem>(known: TItem[], more: readonly TItem[]): TItem[] {
   return known;
 }
 
-function logprobsOf(value: JsonValue | undefined): {
-  readonly logprobs: readonly number[];
-  readonly tokens: readonly string[];
-} {
+function logprobsOf(value: JsonValue | undefined): Omit<MoreTokens, 'tokenIds'> {
   if (!isObject(value)) return { logprobs: [], tokens: [] };
   const { tokens, token_logprobs: values } = value;
   if (Array.isArray(tokens) && Array.isArray(values)) {

@@ -24,6 +24,18 @@ export class StreamedMessage {
     for (const choice of objectsOf(choices)) this.#addChoice(choice);
   }
 
+  /**
+   * Takes no more than text: what a chunk says that is otherwise like one before.
+   *
+   * @param name - the field of the choice's delta that has it, such as `content`
+   */
+  addText(index: number, name: string, text: string): void {
+    const { message } = this.#choiceAt(index);
+    const before = message[name];
+    if (typeof before === 'string') message[name] = before + text;
+    else appendFields(message, { [name]: text }, []);
+  }
+
   /** The body so far. */
   toBody(): JsonObject {
     return {
@@ -40,13 +52,7 @@ export class StreamedMessage {
   }
 
   #addChoice(choice: JsonObject): void {
-    const index = numberOf(choice.index) ?? 0;
-    const known = this.#choices.get(index) ?? {
-      message: { role: 'assistant', content: null },
-      toolCalls: new Map<number, Mutable>(),
-      rest: { finish_reason: null },
-    };
-    this.#choices.set(index, known);
+    const known = this.#choiceAt(numberOf(choice.index) ?? 0);
     const { index: _, delta, finish_reason: finishReason, logprobs: __, token_ids: ___, ...rest } = choice;
     known.rest = { ...known.rest, ...rest };
     if (textOf(finishReason) !== null) known.rest.finish_reason = finishReason ?? null;
@@ -54,6 +60,18 @@ export class StreamedMessage {
     const { tool_calls: toolCalls, ...fields } = delta;
     appendFields(known.message, fields, ['role']);
     for (const call of objectsOf(toolCalls)) addToolCall(known.toolCalls, call);
+  }
+
+  #choiceAt(index: number): StreamedChoice {
+    const known = this.#choices.get(index);
+    if (known !== undefined) return known;
+    const choice: StreamedChoice = {
+      message: { role: 'assistant', content: null },
+      toolCalls: new Map(),
+      rest: { finish_reason: null },
+    };
+    this.#choices.set(index, choice);
+    return choice;
   }
 }
 

@@ -9,14 +9,22 @@ import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { textOf } from '../http/json-access.ts';
 import type { AnswerStream } from '../model-api/answer-stream.ts';
+import type { ChunkForm, ReadChunk } from './chunk-form.ts';
+import { ChunkForms } from './chunk-forms.ts';
+import { parseAnswer } from './parse-answer.ts';
 import type { AddedFields } from './prepared-request.ts';
 import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
+
+type EventEntry = Extract<StreamEntry, { readonly kind: 'event' }>;
 
 /** A Chat Completions stream that reaches its client as it is, but for what only the gateway asked for. */
 export class ChatStream implements AnswerStream {
   readonly #answer: CapturedAnswer;
   readonly #added: AddedFields;
   readonly #message: StreamedMessage = new StreamedMessage();
+  readonly #forms: ChunkForms;
+  /** The form of the last chunk; null when it was parsed. */
+  #form: ChunkForm | null = null;
   #isAtEnd = false;
   #failure: string | null = null;
 
@@ -24,6 +32,7 @@ export class ChatStream implements AnswerStream {
   constructor(answer: CapturedAnswer, added: AddedFields) {
     this.#answer = answer;
     this.#added = added;
+    this.#forms = new ChunkForms(added);
   }
 
   get isAtEnd(): boolean {
@@ -40,21 +49,14 @@ export class ChatStream implements AnswerStream {
   }
 
   take(entry: StreamEntry): string {
-    if (entry.kind === 'event' && entry.data === '[DONE]') {
+    if (entry.kind === 'comment') return writeEntry(entry);
+    const { event, data } = entry;
+    if (data === '[DONE]') {
       this.#isAtEnd = true;
       return '';
     }
-    const chunk = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
-    if (entry.kind === 'comment' || chunk === null) return writeEntry(entry);
-    if (isJsonObject(chunk.error)) {
-      this.#failure = textOf(chunk.error.message) ?? 'the upstream ended with an error';
-      return writeEntry(entry);
-    }
-    this.#answer.add(chunk);
-    const visible = visibleAnswer(chunk, this.#added);
-    this.#message.add(visible);
-    if (isOnlyUsage(chunk, this.#added)) return '';
-    return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
+    const read = event === undefined ? this.#forms.read(data) : null;
+    return read === null ? this.#parse(entry) : this.#add(entry, read);
   }
 
   ending(): string {
@@ -67,6 +69,32 @@ export class ChatStream implements AnswerStream {
 
   recorded(): JsonObject {
     return this.#message.toBody();
+  }
+
+  #add(entry: EventEntry, { form, parts }: ReadChunk): string {
+    if (form !== this.#form) {
+      this.#form = form;
+      this.#answer.add(form.empty);
+      this.#message.add(form.visibleEmpty);
+    }
+    this.#answer.addTokens(form.index, parts);
+    if (form.textName !== null) this.#message.addText(form.index, form.textName, parts.text);
+    return form.written(parts) ?? writeEntry(entry);
+  }
+
+  #parse(entry: EventEntry): string {
+    this.#form = null;
+    const chunk = this.#added.logprobs ? parseAnswer(entry.data) : parseJsonObject(entry.data);
+    if (chunk === null) return writeEntry(entry);
+    if (isJsonObject(chunk.error)) {
+      this.#failure = textOf(chunk.error.message) ?? 'the upstream ended with an error';
+      return writeEntry(entry);
+    }
+    this.#answer.add(chunk);
+    const visible = visibleAnswer(chunk, this.#added);
+    this.#message.add(visible);
+    if (isOnlyUsage(chunk, this.#added)) return '';
+    return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
   }
 }
 
