@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { SpanSearch, Store } from '@agentlightning/core';
+import type { Span, SpanSearch, Store } from '@agentlightning/core';
 import { aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { migrateStore, openStore } from '../src/index.ts';
@@ -70,6 +70,41 @@ test('a search by name or for what failed finds rare spans among many rollouts i
   expect((await store.searchSpans({ statusIn: ['ERROR'] })).items).toEqual([]);
   await store.close();
   expect(count(path, 'SELECT count(*) AS count FROM span_marks')).toBe(many.rollouts - finished.length);
+});
+
+test('a rollout whose spans come one by one is found by every name, and when one fails, also after others like it', async () => {
+  const store = await openStore(':memory:');
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const { attemptId } = attempt;
+  const isFound = async (search: SpanSearch): Promise<boolean> => (await store.searchSpans(search)).items.length > 0;
+  const append = (name: string, code: 'OK' | 'ERROR', spanId: string): Promise<readonly (Span | null)[]> => {
+    const { sequenceId: _own, ...span } = aSpan({
+      rolloutId,
+      attemptId,
+      spanId,
+      name,
+      status: { code, message: null },
+    });
+    return store.appendSpans([span]);
+  };
+  for (const [spanId, name] of ['call', 'call', 'tool', 'call', longName, `${longName}y`].entries()) {
+    expect(await append(name, 'OK', `${spanId}`)).toMatchObject([{ name, sequenceId: spanId + 1 }]);
+    expect(await isFound({ name })).toBe(true);
+  }
+  expect(await isFound({ statusIn: ['ERROR'] })).toBe(false);
+  expect(await append('call', 'ERROR', 'failed')).toMatchObject([{ sequenceId: 7 }]);
+  expect(await isFound({ statusIn: ['ERROR'] })).toBe(true);
+  expect(await append('never', 'OK', 'failed')).toEqual([null]);
+  expect(await isFound({ name: 'never' })).toBe(false);
+  // Another rollout may take the place of one that is deleted, and has no marks of it.
+  await store.updateRollout(rolloutId, { status: 'cancelled' });
+  await store.deleteRollouts([rolloutId]);
+  const next = await store.startRollout({ input: 2 });
+  const ofNext = { rolloutId: next.rolloutId, attemptId: next.attempt.attemptId };
+  await store.appendSpans([aSpan({ ...ofNext, name: 'tool' })]);
+  expect((await store.searchSpans({ name: 'tool' })).items).toMatchObject([ofNext]);
+  expect(await isFound({ name: 'call' })).toBe(false);
+  await store.close();
 });
 
 test('spans from before there were marks are found at once, and quickly when they are marked', async () => {
