@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { ChatStream } from './chat-stream.ts';
-import { ChunkForms } from './chunk-forms.ts';
+import { ChunkForms, KnownForms } from './chunk-forms.ts';
 import type { AddedFields } from './prepared-request.ts';
 import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
 
@@ -27,9 +27,9 @@ function parsed(chunks: readonly string[], added: AddedFields): object {
 }
 
 /** The same as the gateway does it. */
-function streamed(chunks: readonly string[], added: AddedFields): object {
+function streamed(chunks: readonly string[], added: AddedFields, known: KnownForms = new KnownForms()): object {
   const answer = new CapturedAnswer();
-  const stream = new ChatStream(answer, added);
+  const stream = new ChatStream(answer, added, known);
   const texts = chunks.map((data) => stream.take({ kind: 'event', event: undefined, data }));
   return { texts, recorded: JSON.stringify(stream.recorded()), ...captured(answer) };
 }
@@ -187,7 +187,12 @@ describe('a chunk of a form that one before it had', () => {
   it('says the same, and is seen and recorded the same, as when it is parsed', () => {
     fc.assert(
       fc.property(fc.oneof(chunks, alike), added, (given, fields) => {
-        expect(streamed(given, fields)).toEqual(parsed(given, fields));
+        const known = new KnownForms();
+        expect(streamed(given, fields, known)).toEqual(parsed(given, fields));
+        const others = given.map((chunk) =>
+          chunk.replace('chatcmpl-1', 'chatcmpl-23').replace('"created":1', '"created":20'),
+        );
+        expect(streamed(others, fields, known)).toEqual(parsed(others, fields));
       }),
       { numRuns: 3000 },
     );
@@ -266,7 +271,7 @@ describe('a chunk of a form that one before it had', () => {
     });
 
   it('is not parsed', () => {
-    const forms = new ChunkForms(everything);
+    const forms = new ChunkForms(everything, new KnownForms());
     const first = forms.read(chunkOf('a', 1));
     const second = forms.read(chunkOf('say "b"\n', 2));
     expect(first?.form).toBeDefined();
@@ -275,18 +280,36 @@ describe('a chunk of a form that one before it had', () => {
   });
 
   it.each([
-    ['another id', chunkOf('b', 2, { id: 'chatcmpl-2' })],
+    ['an id with escapes', chunkOf('b', 2, { id: 'chatcmpl\n' })],
+    ['a broken time', chunkOf('b', 2, { created: 1.5 })],
     ['the finish reason', chunkOf('b', 2).replace('"finish_reason":null', '"finish_reason":"stop"')],
     ['the usage', chunkOf('b', 2, { usage: { prompt_tokens: 1 } })],
     ['spaces between', chunkOf('b', 2).replaceAll(',', ', ')],
   ])('has not that form when it has %s', (_name, other) => {
-    const forms = new ChunkForms(everything);
+    const forms = new ChunkForms(everything, new KnownForms());
     const first = forms.read(chunkOf('a', 1));
     expect(forms.read(other)?.form).not.toBe(first?.form);
   });
 
+  it('is known again in another answer', () => {
+    const known = new KnownForms();
+    const first = new ChunkForms(everything, known).read(chunkOf('a', 1, { prompt_token_ids: [1, 2] }));
+    const second = new ChunkForms(everything, known).read(
+      chunkOf('b', 2, { id: 'chatcmpl-234', created: 56, prompt_token_ids: [3] }),
+    );
+    expect(second?.form).toBe(first?.form);
+    expect(second?.parts).toMatchObject({ writtenId: '"chatcmpl-234"', writtenCreated: '56', promptTokenIds: [3] });
+  });
+
+  it('has not that form for those who asked for something else', () => {
+    const known = new KnownForms();
+    const first = new ChunkForms(everything, known).read(chunkOf('a', 1));
+    const other = new ChunkForms({ ...everything, usage: false }, known).read(chunkOf('a', 1));
+    expect(other?.form).not.toBe(first?.form);
+  });
+
   it('is known again after others, so choices may come in turn', () => {
-    const forms = new ChunkForms(everything);
+    const forms = new ChunkForms(everything, new KnownForms());
     const of = (index: number, content: string): string => chunkOf(content, 1).replace('"index":0', `"index":${index}`);
     const [first, second, third, fourth] = [of(0, 'a'), of(1, 'b'), of(0, 'c'), of(1, 'd')].map((chunk) =>
       forms.read(chunk),
@@ -297,14 +320,14 @@ describe('a chunk of a form that one before it had', () => {
   });
 
   it('is parsed when every chunk has a form of its own', () => {
-    const forms = new ChunkForms(everything);
-    const read = Array.from({ length: 20 }, (_, index) => forms.read(chunkOf('a', 1, { created: index })));
+    const forms = new ChunkForms(everything, new KnownForms());
+    const read = Array.from({ length: 20 }, (_, index) => forms.read(chunkOf('a', 1, { version: index })));
     expect(read.filter((chunk) => chunk !== null)).toHaveLength(16);
   });
 });
 
 it('an event with a name keeps it, and so does a comment its text', () => {
-  const stream = new ChatStream(new CapturedAnswer(), everything);
+  const stream = new ChatStream(new CapturedAnswer(), everything, new KnownForms());
   const data = JSON.stringify({ choices: [{ delta: { content: 'a' }, token_ids: [1] }] });
   const entries: readonly StreamEntry[] = [
     { kind: 'event', event: 'part', data },

@@ -9,8 +9,8 @@ import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { textOf } from '../http/json-access.ts';
 import type { AnswerStream } from '../model-api/answer-stream.ts';
-import type { ChunkForm, ReadChunk } from './chunk-form.ts';
-import { ChunkForms } from './chunk-forms.ts';
+import type { ReadChunk } from './chunk-form.ts';
+import { ChunkForms, type KnownForms } from './chunk-forms.ts';
 import { parseAnswer } from './parse-answer.ts';
 import type { AddedFields } from './prepared-request.ts';
 import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
@@ -23,16 +23,19 @@ export class ChatStream implements AnswerStream {
   readonly #added: AddedFields;
   readonly #message: StreamedMessage = new StreamedMessage();
   readonly #forms: ChunkForms;
-  /** The form of the last chunk; null when it was parsed. */
-  #form: ChunkForm | null = null;
+  /** Null when it was parsed. */
+  #lastChunk: ReadChunk | null = null;
   #isAtEnd = false;
   #failure: string | null = null;
 
-  /** @param answer - where the tokens are collected */
-  constructor(answer: CapturedAnswer, added: AddedFields) {
+  /**
+   * @param answer - where the tokens are collected
+   * @param known - the forms of chunks that streams have had before
+   */
+  constructor(answer: CapturedAnswer, added: AddedFields, known: KnownForms) {
     this.#answer = answer;
     this.#added = added;
-    this.#forms = new ChunkForms(added);
+    this.#forms = new ChunkForms(added, known);
   }
 
   get isAtEnd(): boolean {
@@ -71,19 +74,21 @@ export class ChatStream implements AnswerStream {
     return this.#message.toBody();
   }
 
-  #add(entry: EventEntry, { form, parts }: ReadChunk): string {
-    if (form !== this.#form) {
-      this.#form = form;
-      this.#answer.add(form.empty);
-      this.#message.add(form.visibleEmpty);
+  #add(entry: EventEntry, read: ReadChunk): string {
+    const { form, parts } = read;
+    if (this.#lastChunk === null || !goesOn(read, this.#lastChunk)) {
+      const empty = form.empty(parts);
+      this.#answer.add(empty);
+      this.#message.add(visibleAnswer(empty, this.#added));
     }
+    this.#lastChunk = read;
     this.#answer.addTokens(form.index, parts);
     if (form.textName !== null) this.#message.addText(form.index, form.textName, parts.text);
     return form.written(parts) ?? writeEntry(entry);
   }
 
   #parse(entry: EventEntry): string {
-    this.#form = null;
+    this.#lastChunk = null;
     const chunk = this.#added.logprobs ? parseAnswer(entry.data) : parseJsonObject(entry.data);
     if (chunk === null) return writeEntry(entry);
     if (isJsonObject(chunk.error)) {
@@ -96,6 +101,13 @@ export class ChatStream implements AnswerStream {
     if (isOnlyUsage(chunk, this.#added)) return '';
     return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
   }
+}
+
+/** Whether a chunk says nothing that the one before it did not, but for what is new in every chunk. */
+function goesOn({ form, parts }: ReadChunk, before: ReadChunk): boolean {
+  const { writtenId, writtenCreated, promptTokenIds } = before.parts;
+  const isSame = form === before.form && parts.writtenId === writtenId && parts.writtenCreated === writtenCreated;
+  return isSame && parts.promptTokenIds.length === 0 && promptTokenIds.length === 0;
 }
 
 /** An error within a stream of Chat Completions, or of Completions. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@agentlightning/core';
+import { type JsonObject, type JsonValue, parseJsonObject } from '@agentlightning/core';
 import { numberOf } from '../http/json-access.ts';
-import { type ChunkParts, noParts, partReaders } from './chunk-parts.ts';
-import { type CutChunk, cutChunk, markStart, marks, type PartPlace } from './cut-chunk.ts';
+import { type ChunkParts, noParts, type PartName, partReaders } from './chunk-parts.ts';
+import { type CutChunk, cutChunk, markOf, markStart, type PartPlace } from './cut-chunk.ts';
 import type { AddedFields } from './prepared-request.ts';
 import { visibleAnswer } from './visible-answer.ts';
 
@@ -11,46 +11,49 @@ export interface ReadChunk {
   readonly parts: ChunkParts;
 }
 
+/** What the client gets around the parts that it sees, in their order. */
+interface VisibleForm {
+  readonly places: readonly { readonly name: SeenPart; readonly before: string }[];
+  readonly after: string;
+}
+
+type SeenPart = Extract<PartName, 'id' | 'created' | 'text'>;
+
 /**
- * What chunks of a stream have in common: all but their text, log-probabilities and token ids, each a whole value of
- * JSON in the same place. So a chunk of a known form need not be parsed.
+ * What chunks have in common: all but their ids, text, log-probabilities and token ids, each a whole value of JSON in
+ * the same place. So a chunk of a known form need not be parsed, also when it is of another answer.
  */
 export class ChunkForm {
   readonly #places: readonly PartPlace[];
   readonly #after: string;
-  /** What the client gets around the text; null when it gets the chunk as it is. */
-  readonly #visible: readonly [string, string] | null;
+  /** Null when the client gets the chunk as it is. */
+  readonly #visible: VisibleForm | null;
+  readonly #empty: JsonObject;
   /** Of the choice whose chunks have this form. */
   readonly index: number;
   /** The field of the delta that has the text; null when there is none. */
   readonly textName: string | null;
-  /** A chunk of this form without text and tokens. */
-  readonly empty: JsonObject;
-  /** The same as the client sees it. */
-  readonly visibleEmpty: JsonObject;
 
-  private constructor(cut: CutChunk, added: AddedFields, visible: readonly [string, string] | null) {
+  private constructor(cut: CutChunk, visible: VisibleForm | null) {
     const { body, choice, delta, textName } = cut;
-    this.#places = cut.places;
-    this.#after = cut.after;
+    this.#places = cut.places.map(({ name, before }) => ({ name, before: ownText(before) }));
+    this.#after = ownText(cut.after);
     this.#visible = visible;
     this.index = numberOf(choice.index) ?? 0;
     this.textName = textName;
     const emptyDelta = textName === null ? delta : { ...delta, [textName]: '' };
-    this.empty = { ...body, choices: [{ ...choice, delta: emptyDelta }] };
-    this.visibleEmpty = visibleAnswer(this.empty, added);
+    this.#empty = { ...body, choices: [{ ...choice, delta: emptyDelta }] };
   }
 
   /** Learns the form of a chunk; null when the chunk must be parsed. */
   static learn(data: string, added: AddedFields): ReadChunk | null {
     const cut = cutChunk(data);
     if (cut === null) return null;
-    const visible = visibleAnswer(cut.body, added);
-    if (visible === cut.body) return { form: new ChunkForm(cut, added, null), parts: cut.parts };
-    const [before = '', after = ''] = JSON.stringify(visible).split(`"${marks.text}"`);
+    const body = visibleAnswer(cut.body, added);
+    const visible = body === cut.body ? null : visibleForm(JSON.stringify(body));
     // Agents that asked for tokens themselves get them as they are written when they were parsed.
-    if (before.includes(markStart) || after.includes(markStart)) return null;
-    return { form: new ChunkForm(cut, added, [`data: ${before}`, `${after}\n\n`]), parts: cut.parts };
+    if (visible !== null && hasMarks(visible)) return null;
+    return { form: new ChunkForm(cut, visible), parts: cut.parts };
   }
 
   /** What a chunk says beside what all of this form say; null when it is of another form. */
@@ -67,8 +70,46 @@ export class ChunkForm {
     return data.slice(at) === this.#after ? parts : null;
   }
 
-  /** The chunk as it is written in the client's stream; null when that is as it came. */
-  written({ writtenText }: ChunkParts): string | null {
-    return this.#visible === null ? null : this.#visible[0] + writtenText + this.#visible[1];
+  /** A chunk as if it had no text and no tokens of the answer. */
+  empty(parts: ChunkParts): JsonObject {
+    const filled: Record<string, JsonValue> = { ...this.#empty };
+    if (parts.writtenId !== '') filled.id = parts.writtenId.slice(1, -1);
+    if (parts.writtenCreated !== '') filled.created = Number(parts.writtenCreated);
+    if (filled.prompt_token_ids === markOf('promptTokenIds')) filled.prompt_token_ids = parts.promptTokenIds;
+    return filled;
   }
+
+  /** The chunk as it is written in the client's stream; null when that is as it came. */
+  written({ writtenId, writtenCreated, writtenText }: ChunkParts): string | null {
+    if (this.#visible === null) return null;
+    let written = '';
+    for (const { name, before } of this.#visible.places) {
+      written += before + (name === 'text' ? writtenText : name === 'id' ? writtenId : writtenCreated);
+    }
+    return written + this.#visible.after;
+  }
+}
+
+const seenMark: RegExp = new RegExp(`"${markStart}(id|created|text)"`);
+
+function visibleForm(written: string): VisibleForm {
+  const [first = '', ...rest] = `data: ${written}\n\n`.split(seenMark);
+  let before = first;
+  const places: { readonly name: SeenPart; readonly before: string }[] = [];
+  for (let at = 0; at < rest.length; at += 2) {
+    const name = rest[at];
+    if (name === 'id' || name === 'created' || name === 'text') places.push({ name, before });
+    before = rest[at + 1] ?? '';
+  }
+  return { places, after: before };
+}
+
+function hasMarks({ places, after }: VisibleForm): boolean {
+  return after.includes(markStart) || places.some(({ before }) => before.includes(markStart));
+}
+
+/** A text that does not keep the one it was cut out of. */
+function ownText(text: string): string {
+  const own = parseJsonObject(JSON.stringify({ text }))?.text;
+  return typeof own === 'string' ? own : text;
 }

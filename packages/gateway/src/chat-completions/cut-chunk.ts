@@ -27,15 +27,13 @@ export interface PartPlace {
 /** How all marks begin: what no chunk says. */
 export const markStart = 'cut out of a chunk: ';
 
-/** What stands in the place of parts. */
-export const marks: Readonly<Record<PartName, string>> = {
-  text: `${markStart}text`,
-  logprobs: `${markStart}logprobs`,
-  tokenIds: `${markStart}token ids`,
-};
-
 /** The fields of a delta whose text goes on from chunk to chunk. */
 const textNames = ['content', 'reasoning_content', 'reasoning'];
+
+/** What stands in the place of a part. */
+export function markOf(part: PartName): string {
+  return markStart + part;
+}
 
 /**
  * Cuts a chunk whose parts are where engines have them.
@@ -44,13 +42,16 @@ const textNames = ['content', 'reasoning_content', 'reasoning'];
  *   take each
  */
 export function cutChunk(data: string): CutChunk | null {
+  // The last chunk has only the usage, in every stream.
+  if (!data.includes('"delta":')) return null;
   const textName = textNames.find((name) => data.includes(`"${name}":"`)) ?? null;
   const cut = cutParts(data, findParts(data, textName));
   const body = cut === null ? null : parseJsonObject(cut.marked);
   if (cut === null || body === null || isJsonObject(body.error)) return null;
   const [choice = null, ...others] = isJsonList(body.choices) ? body.choices : [];
   if (others.length > 0 || !isJsonObject(choice) || !isJsonObject(choice.delta)) return null;
-  if (!hasItsTokens(choice, cut.places) || !hasOneText(choice.delta, textName)) return null;
+  if (!hasItsHead(body, cut.places) || !hasItsTokens(choice, cut.places)) return null;
+  if (!hasOneText(choice.delta, textName)) return null;
   return { ...cut, textName, body, choice, delta: choice.delta };
 }
 
@@ -61,16 +62,18 @@ interface FoundPart {
 
 /** Where the parts seem to be, in their order. Whether they are is seen when the chunk is parsed without them. */
 function findParts(data: string, textName: string | null): readonly FoundPart[] {
-  const openings: readonly [PartName, string | null][] = [
-    ['text', textName === null ? null : `"${textName}":"`],
-    ['logprobs', logprobsOpening],
-    ['tokenIds', '"token_ids":['],
+  const openings: readonly [PartName, string, first: string][] = [
+    ['id', '"id":', '"'],
+    ['created', '"created":', ''],
+    ['promptTokenIds', '"prompt_token_ids":', '['],
+    ['text', `"${textName}":`, '"'],
+    ['logprobs', logprobsOpening.slice(0, -1), '['],
+    ['tokenIds', '"token_ids":', '['],
   ];
   return openings
-    .flatMap(([name, opening]) => {
-      const at = opening === null ? -1 : data.indexOf(opening);
-      return opening === null || at < 0 ? [] : [{ name, start: at + opening.length - 1 }];
-    })
+    .map(([name, opening, first]) => ({ name, at: data.indexOf(opening + first), length: opening.length }))
+    .filter(({ name, at }) => at >= 0 && (name !== 'text' || textName !== null))
+    .map(({ name, at, length }) => ({ name, start: at + length }))
     .sort((left, right) => left.start - right.start);
 }
 
@@ -87,7 +90,7 @@ function cutParts(
     const before = data.slice(end, start);
     if (!isPlain(before)) return null;
     places.push({ name, before });
-    marked += `${before}"${marks[name]}"`;
+    marked += `${before}"${markOf(name)}"`;
     end = partReaders[name](data, start, parts);
     if (end < 0) return null;
   }
@@ -100,18 +103,32 @@ function isPlain(text: string): boolean {
   return !text.includes('\\') && !text.includes(markStart);
 }
 
+function isCut(part: PartName, places: readonly PartPlace[]): boolean {
+  return places.some(({ name }) => name === part);
+}
+
+/** Whether what is cut out of a chunk's head stood there. */
+function hasItsHead({ id, created, prompt_token_ids: ids }: JsonObject, places: readonly PartPlace[]): boolean {
+  return (
+    (!isCut('id', places) || id === markOf('id')) &&
+    (!isCut('created', places) || created === markOf('created')) &&
+    (!isCut('promptTokenIds', places) || ids === markOf('promptTokenIds'))
+  );
+}
+
 /** Whether log-probabilities and ids were cut out where a choice has them, and none are left. */
 function hasItsTokens({ logprobs, token_ids: tokenIds }: JsonObject, places: readonly PartPlace[]): boolean {
-  const isCut = (part: PartName): boolean => places.some(({ name }) => name === part);
   const { content, tokens } = objectOf(logprobs);
-  const isLogprobs = isCut('logprobs') ? content === marks.logprobs && tokens === undefined : !isJsonObject(logprobs);
-  return isLogprobs && (isCut('tokenIds') ? tokenIds === marks.tokenIds : !isJsonList(tokenIds));
+  const isLogprobs = isCut('logprobs', places)
+    ? content === markOf('logprobs') && tokens === undefined
+    : !isJsonObject(logprobs);
+  return isLogprobs && (isCut('tokenIds', places) ? tokenIds === markOf('tokenIds') : !isJsonList(tokenIds));
 }
 
 /** Whether the text is all of a delta that goes on: to take the rest of it twice is to take it once. */
 function hasOneText(delta: JsonObject, textName: string | null): boolean {
   const isTakenOnce = ([name, value]: [string, JsonValue]): boolean => {
-    if (name === textName) return value === marks.text;
+    if (name === textName) return value === markOf('text');
     return value === null || name === 'role' || (typeof value !== 'string' && name !== 'tool_calls');
   };
   return (textName === null || textName in delta) && Object.entries(delta).every(isTakenOnce);
