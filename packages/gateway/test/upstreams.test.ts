@@ -166,7 +166,8 @@ describe('an upstream that is down', () => {
     await using left = await startUpstream(sometimes);
     await using right = await startUpstream(respond);
     await using fixture = await gatewayOf([left, right], { healthChecks: { intervalMs: 10 } });
-    const attempts = await Promise.all(Array.from({ length: 12 }, () => fixture.attempt()));
+    // So many that some certainly go to each, whose ids are made by chance.
+    const attempts = await Promise.all(Array.from({ length: 40 }, () => fixture.attempt()));
     for (const attempt of attempts) await fixture.client(attempt).chat.completions.create(simpleRequest);
     expect(stateOf(fixture, 'a')).toMatchObject({ isUp: false, lastFailure: expect.stringContaining('500') });
     const { length: before } = left.requests.filter(({ body }) => body !== '');
