@@ -35,7 +35,7 @@ export interface SpanWriterOptions {
   readonly maxBatches?: number;
 }
 
-/** Writes spans in few transactions: what comes within a turn of the event loop goes together, unless it is much. */
+/** Writes spans in few transactions: one that comes alone at once, others with those of their turn, unless they are many. */
 export class SpanWriter {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class SpanWriter {
   write(span: SpanInput): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ span, resolve, reject });
-      if (this.#pending.length >= fullBatchSize) this.#send();
+      if (this.#underWay === 0 || this.#pending.length >= fullBatchSize) this.#send();
       this.#sendAfterTurn();
     });
   }
