@@ -1,7 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Attempt } from '@agentlightning/core';
-import { type latestAttemptColumns, selectLatestAttempt } from '../operations/read-attempts.ts';
+import { latestAttemptColumns, selectLatestAttempt } from '../operations/read-attempts.ts';
 import { attemptFromRow } from '../row.ts';
+import type { SqlRow } from '../sql-driver.ts';
 import { sqlitePath } from '../store-location.ts';
 
 /** Reads attempts from the file of a store that another thread writes to: what is committed, as a connection of its own. */
@@ -45,16 +46,8 @@ export class AttemptReader {
   }
 }
 
-function rowOf(values: readonly unknown[]): Record<(typeof latestAttemptColumns)[number], unknown> {
-  return {
-    rollout_id: values[0],
-    attempt_id: values[1],
-    sequence_id: values[2],
-    status: values[3],
-    worker_id: values[4],
-    start_time_ms: values[5],
-    end_time_ms: values[6],
-    last_heartbeat_time_ms: values[7],
-    metadata: values[8],
-  };
+function rowOf(values: readonly unknown[]): SqlRow {
+  const row: Record<string, unknown> = {};
+  for (const [index, name] of latestAttemptColumns.entries()) row[name] = values[index];
+  return row;
 }
