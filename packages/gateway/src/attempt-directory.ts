@@ -6,6 +6,7 @@ import {
   type Store,
 } from '@agentlightning/core';
 import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
+import { findAttempt } from './find-attempt.ts';
 import { GatewayError, storeUnavailable } from './gateway-error.ts';
 import type { PlainCalls } from './plain-calls.ts';
 
@@ -72,8 +73,8 @@ export class AttemptDirectory {
   async #read(rolloutId: string, attemptId: string): Promise<[KnownRollout, Attempt | null]> {
     try {
       const known = this.#rollouts.get(rolloutId);
-      if (known !== undefined) return [known, await this.#attempt(rolloutId, attemptId)];
-      return await Promise.all([this.#rollout(rolloutId), this.#attempt(rolloutId, attemptId)]);
+      if (known !== undefined) return [known, await findAttempt(this.#store, rolloutId, attemptId)];
+      return await Promise.all([this.#rollout(rolloutId), findAttempt(this.#store, rolloutId, attemptId)]);
     } catch (error) {
       if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') throw unknown(`Rollout ${rolloutId}`);
       throw storeUnavailable(error);
@@ -90,14 +91,6 @@ export class AttemptDirectory {
     const oldest = this.#rollouts.keys().next();
     if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);
     return rollout;
-  }
-
-  /** Nearly always the latest one; an older one may still be at work when it was given up too early. */
-  async #attempt(rolloutId: string, attemptId: string): Promise<Attempt | null> {
-    const latest = await this.#store.getLatestAttempt(rolloutId);
-    if (latest === null || latest.attemptId === attemptId) return latest;
-    const { items } = await this.#store.queryAttempts(rolloutId);
-    return items.find((attempt) => attempt.attemptId === attemptId) ?? null;
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Clock, isTerminalAttemptStatus, type Store, type StoreChange } from '@agentlightning/core';
 import type { CallsInFlight } from './calls-in-flight.ts';
+import { findAttempt } from './find-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
 import type { GatewayLog } from './gateway-options.ts';
 
@@ -69,9 +70,8 @@ export class AttemptWatch {
     const { store, calls, log } = this.#options;
     for (const { rolloutId, attemptId } of calls.attempts) {
       try {
-        const attempts = await store.queryAttempts(rolloutId);
-        const attempt = attempts.items.find((item) => item.attemptId === attemptId);
-        if (attempt === undefined || !isTerminalAttemptStatus(attempt.status)) continue;
+        const attempt = await findAttempt(store, rolloutId, attemptId);
+        if (attempt === null || !isTerminalAttemptStatus(attempt.status)) continue;
         calls.endRollout(rolloutId, attemptId, over(`Attempt ${attemptId} is ${attempt.status}`));
       } catch (error) {
         log.warn({ err: error, rolloutId, attemptId }, 'an attempt could not be read');

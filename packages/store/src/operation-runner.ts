@@ -1,5 +1,5 @@
 import type { Clock } from '@agentlightning/core';
-import type { OperationContext } from './operation.ts';
+import { type OperationContext, operationTime } from './operation.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { type ChangeFeed, ChangeRecorder } from './store-change.ts';
 
@@ -44,16 +44,11 @@ export class TransactionRunner implements OperationRunner {
   }
 
   #context(db: OperationContext['db'], changes: ChangeRecorder): OperationContext {
-    return { db, dialect: this.#driver.dialect, nowMs: toMicroseconds(this.#clock.now()), changes };
+    return { db, dialect: this.#driver.dialect, nowMs: operationTime(this.#clock), changes };
   }
 }
 
 /** Runs every operation in one transaction that is open already. */
 export function runnerWithin(context: OperationContext): OperationRunner {
   return { read: (operation) => operation(context), write: (operation) => operation(context) };
-}
-
-/** Rounds to the microsecond, which is as fine as the store protocol's seconds are. */
-function toMicroseconds(timeMs: number): number {
-  return Math.round(timeMs * 1000) / 1000;
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '@agentlightning/core';
 import type { SqlDialect } from './sql-dialect.ts';
 import type { SqlConnection } from './sql-driver.ts';
 import type { ChangeRecorder } from './store-change.ts';
@@ -10,4 +11,9 @@ export interface OperationContext {
   readonly nowMs: number;
   /** Where the operation notes what others may be waiting for. */
   readonly changes: ChangeRecorder;
+}
+
+/** When an operation that runs now takes place: to the microsecond, which is as fine as the store protocol's seconds are. */
+export function operationTime(clock: Clock): number {
+  return Math.round(clock.now() * 1000) / 1000;
 }

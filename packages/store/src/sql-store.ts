@@ -17,7 +17,6 @@ import { importRun } from './archive/import-run.ts';
 import { ChangeJournal, type JournalEntry, type JournalReading } from './change-journal.ts';
 import { ClaimLine } from './claim-line.ts';
 import { waitForFinish } from './finish-waits.ts';
-import type { OperationContext } from './operation.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
 import {
   answerOnce,
@@ -36,7 +35,7 @@ import { expireAttempts, findExpiredAttempts } from './operations/expire-attempt
 import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
 import { isStoreTimeOld, noteStoreTime, readStoreTime, type StoreTime } from './operations/store-time.ts';
-import { markWorkerDequeued, markWorkerIdle } from './operations/worker-record.ts';
+import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
 import type { SpanRow } from './span-row.ts';
 import type { SqlDriver } from './sql-driver.ts';
@@ -168,6 +167,12 @@ export class SqlStore extends SqlStoreOperations implements Store {
     });
   }
 
+  /** Hears of what another connection of this process has written, and about how many bytes: tells those who listen. */
+  noteWritten(changes: readonly StoreChange[], bytes: number): void {
+    this.#driver.noteCommitted?.(bytes);
+    this.#feed.publish(changes);
+  }
+
   async statistics(): Promise<StoreStatistics> {
     const counts = await this.runner.read((context) => countEverything(context));
     return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };
@@ -276,10 +281,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   }
 
   #noteIdle(workerId: string): Promise<void> {
-    return this.runner.write(async (context: OperationContext) => {
-      await markWorkerDequeued(context, workerId);
-      await markWorkerIdle(context, workerId);
-    });
+    return this.runner.write((context) => markWorkerIdle(context, workerId));
   }
 
   /** Remembers a wait, for closing to wait for. */

@@ -10,7 +10,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const writer = join(import.meta.dirname, 'fixtures/acknowledging-writer.ts');
 
-test.each(['here', 'thread'])(
+test.each(['here', 'thread', 'alone'])(
   'keeps everything that was acknowledged when its process is killed, again and again (%s)',
   async (where) => {
     await using folder = await temporaryFolder();

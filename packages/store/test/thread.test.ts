@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import {
   IllegalTransitionError,
@@ -123,6 +124,39 @@ test('a watcher sees what is changed here, and that another process has changed 
   expect(await changes.next()).toEqual({ done: false, value: { kind: 'unknown' } });
   await other.close();
   await changes.return?.();
+});
+
+test('a watcher hears what a span that came alone has changed, and that another connection has written it', async () => {
+  await using opened = await threadStore();
+  const { store } = opened;
+  const changes = store.watchChanges({ kindIn: ['spans'] })[Symbol.asyncIterator]();
+  await changes.next();
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const { attemptId } = attempt;
+  const { sequenceId: _own, ...span } = aSpan({ rolloutId, attemptId });
+  expect(await store.appendSpans([span])).toEqual([{ ...span, sequenceId: 1 }]);
+  const change = { kind: 'spans', rolloutId, attemptId, count: 1, lastSequenceId: 1 };
+  expect([await changes.next(), await changes.next()]).toEqual(
+    expect.arrayContaining([
+      { done: false, value: change },
+      { done: false, value: { kind: 'unknown' } },
+    ]),
+  );
+  await changes.return?.();
+});
+
+test('a span is stored by the other thread when it cannot be written in this one', async () => {
+  await using opened = await threadStore();
+  const { store, file } = opened;
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const { sequenceId: _own, ...span } = aSpan({ rolloutId, attemptId: attempt.attemptId });
+  const stored = store.appendSpans([span]);
+  other.exec('COMMIT');
+  other.close();
+  expect(await stored).toEqual([{ ...span, sequenceId: 1 }]);
+  await expect(store.appendSpans([{ ...span, rolloutId: 'ro-unknown' }])).rejects.toBeInstanceOf(NotFoundError);
 });
 
 test('a watcher who reads slowly misses nothing of what came meanwhile', async () => {

@@ -1,29 +1,20 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
-import type { SqlValue } from '../sql-value.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
+import { SqliteConnection, type SqliteConnectionOptions, synchronousOf } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { isBusy, storeErrorFrom } from './sqlite-error.ts';
-import { bytesPerRow, SqliteInserter } from './sqlite-inserter.ts';
 
 /** How the SQLite driver opens its file. */
-export interface SqliteDriverOptions {
-  /** The file, or `:memory:`. */
-  readonly path: string;
-  /** `process`: what is acknowledged survives `kill -9`. `power`: it survives a power failure too, at a sync per write. */
-  readonly durability: 'process' | 'power';
+export interface SqliteDriverOptions extends SqliteConnectionOptions {
   /** How long to wait while another process writes, in milliseconds. */
   readonly busyTimeoutMs: number;
   /** How often to look for changes by other processes, in milliseconds. */
   readonly outsidePollMs: number;
-  /** The most the file may hold, in bytes; null for no limit but the disk's. */
-  readonly maxSizeBytes: number | null;
 }
 
-const maxCachedStatements = 300;
 const busyRetryMs = 2;
 /**
  * How long the write-ahead log grows before a commit copies it into the file: to 32 MiB, or to 256 MiB while another
@@ -39,55 +30,35 @@ export class SqliteDriver implements SqlDriver {
   readonly name = 'sqlite';
   readonly dialect: SqlDriver['dialect'] = sqliteDialect;
   readonly #options: SqliteDriverOptions;
-  readonly #database: DatabaseSync;
+  readonly #connection: SqliteConnection;
   readonly #groups: GroupCommit<SqlConnection>;
-  readonly #statements = new Map<string, StatementSync>();
-  readonly #inserter: SqliteInserter;
   readonly #listeners = new Set<StoreChangeListener>();
-  readonly #connection: SqlConnection;
   #poll: NodeJS.Timeout | null = null;
   #dataVersion: unknown = null;
   #isOpen = true;
   readonly #checkpointer: SqliteCheckpointer | null;
   #isLogHelped = false;
-  #writeCount = 0;
-  /** About how many bytes were written since the last commit. */
-  #bytesWritten = 0;
 
   private constructor(options: SqliteDriverOptions) {
     this.#options = options;
-    this.#database = new DatabaseSync(options.path);
+    const connection = new SqliteConnection(options.path);
+    this.#connection = connection;
     this.#checkpointer =
       options.path === ':memory:'
         ? null
-        : new SqliteCheckpointer({ path: options.path, synchronous: synchronousOf(options) });
-    this.#inserter = new SqliteInserter(this.#database, (bytes) => {
-      this.#writeCount += 1;
-      this.#bytesWritten += bytes;
-    });
-    this.#connection = {
-      all: async (sql, parameters = []) => {
-        if (!isSelect(sql)) this.#noteWrite(parameters);
-        return this.#statement(sql).all(...parameters);
-      },
-      run: async (sql, parameters = []) => {
-        this.#noteWrite(parameters);
-        return Number(this.#statement(sql).run(...parameters).changes);
-      },
-      insert: async (target, rows) => this.#inserter.insert(target, rows),
-    };
+        : new SqliteCheckpointer({ path: options.path, synchronous: synchronousOf(options.durability) });
     this.#groups = new GroupCommit({
-      connection: this.#connection,
+      connection: connection.sql,
       begin: async (kind) => {
         if (kind === 'write') await this.#checkpointer?.makeRoom();
-        await this.#whenFree(() => this.#statement(beginStatements[kind]).run());
+        await this.#whenFree(() => connection.control(beginStatements[kind]));
       },
       control: (statement) => {
-        this.#statement(statement).run();
-        if (statement === 'COMMIT') this.#afterCommit();
+        connection.control(statement);
+        if (statement === 'COMMIT') this.noteCommitted(connection.takeBytesWritten());
       },
-      isOpen: () => this.#database.isTransaction,
-      writeCount: () => this.#writeCount,
+      isOpen: () => connection.isInTransaction,
+      writeCount: () => connection.writeCount,
       errorFrom: (error) => storeErrorFrom(error, options.path),
     });
   }
@@ -97,7 +68,7 @@ export class SqliteDriver implements SqlDriver {
     try {
       const driver = new SqliteDriver(options);
       await driver.#configure().catch((error: unknown) => {
-        driver.#database.close();
+        driver.#connection.close();
         throw error;
       });
       return driver;
@@ -129,47 +100,33 @@ export class SqliteDriver implements SqlDriver {
     this.#isOpen = false;
     await this.#groups.idle();
     this.#stopPolling();
-    this.#statements.clear();
     await this.#checkpointer?.close();
-    if (this.#database.isOpen) this.#database.close();
+    this.#connection.close();
   }
 
-  async #configure(): Promise<void> {
-    const { maxSizeBytes } = this.#options;
-    // Waiting for another process's lock happens in #whenFree, where it does not block the event loop.
-    this.#database.exec('PRAGMA busy_timeout = 0');
-    await this.#whenFree(() => this.#database.exec('PRAGMA journal_mode = WAL'));
-    // In WAL mode NORMAL loses nothing when a process dies: a committed frame is in the operating system's
-    // hands. Only a power failure may take the newest commits, and it never leaves a half-written one.
-    this.#database.exec(`PRAGMA synchronous = ${synchronousOf(this.#options)}`);
-    this.#database.exec('PRAGMA foreign_keys = ON');
-    // A commit for many changes more pages than SQLite's own cache holds, which would be written twice then; and what
-    // a statement may have to undo needs no file.
-    this.#database.exec(`PRAGMA cache_size = -${cacheKibibytes}; PRAGMA temp_store = MEMORY`);
-    // Pages that are written again before a checkpoint are copied into the file once: fewer checkpoints, less work.
-    this.#limitLog(pagesPerCheckpoint.alone);
-    if (maxSizeBytes !== null) this.#limitSize(maxSizeBytes);
-    this.#dataVersion = this.#readDataVersion();
-  }
-
-  /** Lets the log grow longer while another thread copies it. */
-  #afterCommit(): void {
+  /** Has the log seen to, and lets it grow longer while another thread copies it. */
+  noteCommitted(bytes: number): void {
     const checkpointer = this.#checkpointer;
     if (checkpointer === null) return;
-    checkpointer.committed(this.#bytesWritten);
-    this.#bytesWritten = 0;
+    checkpointer.committed(bytes);
     if (checkpointer.isRunning === this.#isLogHelped) return;
     this.#isLogHelped = checkpointer.isRunning;
     this.#limitLog(this.#isLogHelped ? pagesPerCheckpoint.helped : pagesPerCheckpoint.alone);
   }
 
-  #limitLog(pages: number): void {
-    this.#database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
+  async #configure(): Promise<void> {
+    const connection = this.#connection;
+    await this.#whenFree(() => connection.execute('PRAGMA journal_mode = WAL'));
+    connection.configure(this.#options);
+    // A commit for many changes more pages than SQLite's own cache holds, which would be written twice then.
+    connection.execute(`PRAGMA cache_size = -${cacheKibibytes}`);
+    // Pages that are written again before a checkpoint are copied into the file once: fewer checkpoints, less work.
+    this.#limitLog(pagesPerCheckpoint.alone);
+    this.#dataVersion = connection.readDataVersion();
   }
 
-  #limitSize(maxSizeBytes: number): void {
-    const pageSize = Number(this.#database.prepare('PRAGMA page_size').get()?.page_size ?? 4096);
-    this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxSizeBytes / pageSize))}`);
+  #limitLog(pages: number): void {
+    this.#connection.execute(`PRAGMA wal_autocheckpoint = ${pages}`);
   }
 
   async #transaction<TResult>(
@@ -195,34 +152,11 @@ export class SqliteDriver implements SqlDriver {
     }
   }
 
-  #noteWrite(values: readonly SqlValue[]): void {
-    this.#writeCount += 1;
-    this.#bytesWritten += bytesPerRow;
-    for (let index = 0; index < values.length; index += 1) {
-      const value = values[index];
-      if (typeof value === 'string') this.#bytesWritten += value.length;
-    }
-  }
-
-  #statement(sql: string): StatementSync {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    if (this.#statements.size >= maxCachedStatements) this.#statements.clear();
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-
   #lookForChanges(): void {
-    const version = this.#readDataVersion();
+    const version = this.#connection.readDataVersion();
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
     for (const listener of [...this.#listeners]) listener(unknownChange);
-  }
-
-  /** SQLite's number that changes when another connection commits. */
-  #readDataVersion(): unknown {
-    return this.#database.prepare('PRAGMA data_version').get()?.data_version;
   }
 
   #stopPolling(): void {
@@ -238,12 +172,4 @@ export class SqliteDriver implements SqlDriver {
       remedy: 'Open it again with openStore, or close it later.',
     });
   }
-}
-
-function isSelect(sql: string): boolean {
-  return sql.startsWith('SELECT');
-}
-
-function synchronousOf({ durability }: SqliteDriverOptions): 'NORMAL' | 'FULL' {
-  return durability === 'power' ? 'FULL' : 'NORMAL';
 }

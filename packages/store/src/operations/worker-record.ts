@@ -22,8 +22,9 @@ export async function markWorkerDequeued(context: OperationContext, workerId: st
   );
 }
 
-/** Notes that a worker found nothing to do. */
+/** Notes that a worker asked for work, and found nothing to do. */
 export async function markWorkerIdle(context: OperationContext, workerId: string): Promise<void> {
+  await markWorkerDequeued(context, workerId);
   await lockRows(context, 'workers', [workerId]);
   const [busyWith] = await context.db.all(
     "SELECT 1 FROM attempts WHERE worker_id = ? AND status IN ('preparing', 'running') LIMIT 1",

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import type { Store } from '@agentlightning/core';
+import { type Store, systemClock } from '@agentlightning/core';
 import { type OpenStoreOptions, openStore } from '../open-store.ts';
-import { isPostgres } from '../store-location.ts';
+import { isPostgres, sqlitePath } from '../store-location.ts';
+import { AttemptReader } from './attempt-reader.ts';
 import { type CarriedError, errorFromCarried } from './carried-error.ts';
-import { ThreadStore } from './thread-store.ts';
+import { LoneSpanWriter } from './lone-span-writer.ts';
+import { ThreadStore, type ThreadStoreOptions } from './thread-store.ts';
 
 /** What the thread works with. */
 export interface StoreWorkerData {
@@ -21,8 +23,9 @@ export interface StoreOpening {
 
 /**
  * Opens a store as `openStore` does, in a thread of its own: for a process whose event loop is busy with other things,
- * such as model calls, so that it neither inserts nor commits there. Everything else is the same: what is acknowledged is
- * durable, and the store keeps the process alive only while somebody waits for it.
+ * such as model calls, so that it neither inserts nor commits there, but for spans that come alone while it is not that busy.
+ * Everything else is the same: what is acknowledged is durable, and the store keeps the process alive only while somebody
+ * waits for it. Those who watch it are told `unknown` now and then where spans came alone, as if another process had written.
  *
  * The store is opened in this thread where another is of no use, or cannot be had: a PostgreSQL database does its work
  * elsewhere anyway, a `clock` cannot be handed over, and a program that was bundled may be without the thread's.
@@ -60,10 +63,20 @@ async function startThread(program: URL, location: string, options: OpenStoreOpt
   const word = await Promise.race([opening, ended.then(() => null)]);
   // The port keeps the process alive from here on, as long as somebody waits.
   worker.unref();
-  if (word?.failure === null) return new ThreadStore({ port, location, ended, holdUntilEnded: () => worker.ref() });
+  const line = { port, location, ended, holdUntilEnded: () => worker.ref() };
+  if (word?.failure === null) return new ThreadStore({ ...line, ...connectionsOf(location, options) });
   port.close();
   if (word === null) return null;
   throw errorFromCarried(word.failure);
+}
+
+/** What reads and writes the file in this thread, where it can. */
+function connectionsOf(
+  location: string,
+  { durability = 'process', maxSizeBytes = null }: OpenStoreOptions,
+): Pick<ThreadStoreOptions, 'reader' | 'loneSpans'> {
+  const loneSpans = { path: sqlitePath(location), durability, maxSizeBytes, clock: systemClock };
+  return { reader: AttemptReader.open(location), loneSpans: LoneSpanWriter.open(loneSpans) };
 }
 
 function workerOf(program: URL, workerData: StoreWorkerData): Worker | null {

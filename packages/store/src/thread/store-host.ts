@@ -63,6 +63,7 @@ export class StoreHost {
     const [kind, id] = request;
     if (kind === 'abort') this.#waits.get(id)?.abort();
     else if (kind === 'close') void this.#close(id);
+    else if (kind === 'written') this.#store.noteWritten(request[2], request[3]);
     else if (kind === 'watch')
       void this.#traffic.send(id, (signal) => this.#store.watchChanges({ ...request[2], signal }));
     else if (kind === 'export') void this.#traffic.send(id, () => this.#store.exportRun(request[2]));

@@ -19,7 +19,7 @@ export interface StoreLineOptions {
 
 /** Somebody who waits for an answer. */
 interface Pending {
-  readonly isCall: boolean;
+  readonly kind: StoreRequest[0];
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -31,8 +31,8 @@ export class StoreLine {
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #holds = 0;
-  /** How many calls are under way: neither spans that are written nor waits. */
-  #calls = 0;
+  /** How many calls, and how many batches of spans, are under way. */
+  readonly #underWay = { call: 0, spans: 0 };
   /** Why nothing can be asked any more. */
   #refusal: AgentLightningError | null = null;
 
@@ -58,7 +58,12 @@ export class StoreLine {
 
   /** Whether there is somebody to ask, and no call under way, of which a read that is asked for now would have to know. */
   get isIdle(): boolean {
-    return this.#refusal === null && this.#calls === 0;
+    return this.#refusal === null && this.#underWay.call === 0;
+  }
+
+  /** Whether it is idle, and writes no spans either. */
+  get isQuiet(): boolean {
+    return this.isIdle && this.#underWay.spans === 0;
   }
 
   /** A number for a request. */
@@ -72,12 +77,12 @@ export class StoreLine {
     return new Promise<TAnswer>((resolve, reject) => {
       if (this.#refusal !== null) throw this.#refusal;
       this.hold();
-      const isCall = request[0] === 'call';
-      if (isCall) this.#calls += 1;
-      this.#pending.set(id, { isCall, resolve: (value) => resolve(value as TAnswer), reject });
+      const [kind] = request;
+      this.#count(kind, 1);
+      this.#pending.set(id, { kind, resolve: (value) => resolve(value as TAnswer), reject });
       this.#outbox.say(request);
       // Spans come in batches that were gathered already.
-      if (request[0] === 'spans') this.#outbox.flush();
+      if (kind === 'spans') this.#outbox.flush();
     });
   }
 
@@ -85,6 +90,11 @@ export class StoreLine {
   tell(request: StoreRequest): void {
     if (this.#refusal !== null) throw this.#refusal;
     this.#outbox.say(request);
+  }
+
+  /** Says what need not be known any more when there is nobody to ask. */
+  mention(request: StoreRequest): void {
+    if (this.#refusal === null) this.#outbox.say(request);
   }
 
   /** Tells that somebody gives up a wait, who gets its answer all the same. Does nothing when there is none to come. */
@@ -134,9 +144,13 @@ export class StoreLine {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
-    if (pending.isCall) this.#calls -= 1;
+    this.#count(pending.kind, -1);
     this.release();
     return pending;
+  }
+
+  #count(kind: StoreRequest[0], more: 1 | -1): void {
+    if (kind === 'call' || kind === 'spans') this.#underWay[kind] += more;
   }
 
   /** Sends what threads cannot copy as its JSON, which is all that a store keeps of it. */

@@ -1,4 +1,4 @@
-import type { ClaimOptions, Store, WatchOptions } from '@agentlightning/core';
+import type { ClaimOptions, Store, StoreChange, WatchOptions } from '@agentlightning/core';
 import type { SpanRow } from '../span-row.ts';
 import type { CarriedError } from './carried-error.ts';
 
@@ -29,6 +29,8 @@ export type StoreRequest =
   | readonly ['watch', id: number, options: Omit<WatchOptions, 'signal'>]
   | readonly ['export', id: number, runId: string]
   | readonly ['import', id: number]
+  /** It has written spans itself: what they changed, and about how many bytes they added to the log. */
+  | readonly ['written', id: number, changes: readonly StoreChange[], bytes: number]
   | readonly ['close', id: number]
   | PieceMessage;
 

@@ -34,20 +34,34 @@ import type {
   WorkerQuery,
 } from '@agentlightning/core';
 import { spanRow } from '../span-row.ts';
-import { AttemptReader } from './attempt-reader.ts';
+import type { AttemptReader } from './attempt-reader.ts';
+import type { LoneSpanWriter } from './lone-span-writer.ts';
+import { SpanAppender } from './span-appender.ts';
 import { StoreLine, type StoreLineOptions } from './store-line.ts';
 import type { CarriedMethod, StoreRequest } from './store-message.ts';
+
+/** What a store in another thread is made of. */
+export interface ThreadStoreOptions extends StoreLineOptions {
+  /** Reads what gateways ask for every call; null where only the other thread can. */
+  readonly reader: AttemptReader | null;
+  /** Writes spans that come alone; null where only the other thread can. */
+  readonly loneSpans: LoneSpanWriter | null;
+}
 
 /** A store in another thread. Open one with `openStoreInThread`. */
 export class ThreadStore implements Store {
   readonly #line: StoreLine;
   readonly #reader: AttemptReader | null;
+  readonly #loneSpans: LoneSpanWriter | null;
+  readonly #spans: SpanAppender;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
 
-  constructor(options: StoreLineOptions) {
-    this.#line = new StoreLine(options);
-    this.#reader = AttemptReader.open(options.location);
+  constructor({ reader, loneSpans, ...line }: ThreadStoreOptions) {
+    this.#line = new StoreLine(line);
+    this.#reader = reader;
+    this.#loneSpans = loneSpans;
+    this.#spans = new SpanAppender(this.#line, loneSpans);
   }
 
   enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
@@ -103,9 +117,7 @@ export class ThreadStore implements Store {
 
   async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     if (spans.length === 0) return [];
-    const id = this.#line.nextId();
-    // As rows: their JSON is text already, which crosses at a fraction of what objects cost, and numbers alone come back.
-    const sequenceIds = await this.#line.ask<readonly (number | null)[]>(id, ['spans', id, spans.map(spanRow)]);
+    const sequenceIds = await this.#spans.append(spans.map(spanRow));
     return spans.map((span, index) => {
       const sequenceId = sequenceIds[index] ?? null;
       return sequenceId === null ? null : { ...span, sequenceId };
@@ -232,7 +244,7 @@ export class ThreadStore implements Store {
   close(): Promise<void> {
     this.#closing.abort();
     this.#reader?.close();
-    this.#closed ??= this.#line.close();
+    this.#closed ??= Promise.all([this.#line.close(), this.#loneSpans?.close()]).then(() => undefined);
     return this.#closed;
   }
 
