@@ -5,6 +5,7 @@ import {
   IllegalTransitionError,
   type JsonObject,
   NotFoundError,
+  type Span,
   type Store,
   ValidationError,
 } from '@agentlightning/core';
@@ -157,6 +158,37 @@ test('a span is stored by the other thread when it cannot be written in this one
   other.close();
   expect(await stored).toEqual([{ ...span, sequenceId: 1 }]);
   await expect(store.appendSpans([{ ...span, rolloutId: 'ro-unknown' }])).rejects.toBeInstanceOf(NotFoundError);
+});
+
+test('spans that are asked for together are numbered in that order, whichever thread writes them', async () => {
+  await using opened = await threadStore();
+  const { store, file } = opened;
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const other = new DatabaseSync(file, { timeout: 5000 });
+  const append = async (attributes: Span['attributes']): Promise<unknown> => {
+    const { sequenceId: _own, ...span } = aSpan({ rolloutId, attemptId: attempt.attemptId, attributes });
+    const [stored] = await store.appendSpans([span]);
+    return stored?.sequenceId;
+  };
+  // The first is too long to be written here.
+  expect(await Promise.all([append({ text: 'x'.repeat(200_000) }), append({}), append({})])).toEqual([1, 2, 3]);
+  expect(await Promise.all([append({}), append({}), append({})])).toEqual([4, 5, 6]);
+  // The first cannot be written here, and the others come when it is known.
+  other.exec('BEGIN IMMEDIATE');
+  const blocked = Promise.all([append({}), append({}), append({})]);
+  other.exec('COMMIT');
+  other.close();
+  expect(await blocked).toEqual([7, 8, 9]);
+});
+
+test('a span that was asked for before the store is closed is stored, whichever thread writes it', async () => {
+  await using opened = await threadStore();
+  const { store } = opened;
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const span = aSpan({ rolloutId, attemptId: attempt.attemptId, attributes: { text: 'x'.repeat(200_000) } });
+  const stored = store.appendSpans([span]);
+  await store.close();
+  expect(await stored).toEqual([span]);
 });
 
 test('a watcher who reads slowly misses nothing of what came meanwhile', async () => {

@@ -88,7 +88,9 @@ test('it waits for nobody: while another connection writes, spans are left to th
   const { file, writer, span } = opened;
   const other = new DatabaseSync(file);
   other.exec('BEGIN IMMEDIATE');
-  expect(await writer.write(spanRow(span()))).toBeUndefined();
+  // At once, so that the span keeps its place among those that come with it.
+  expect(writer.write(spanRow(span()))).toBeUndefined();
+  expect(writer.isWriting).toBe(false);
   other.exec('ROLLBACK');
   other.close();
   expect(await writer.write(spanRow(span()))).toMatchObject({ sequenceId: 1 });
@@ -124,7 +126,9 @@ test('spans come alone while there are few of them, and none is under way', asyn
   expect(arrive(2, 2)).toBe(false);
   const write = writer.write(spanRow(span()));
   expect(arrive(2)).toBe(false);
+  expect(writer.isWriting).toBe(true);
   await write;
+  expect(writer.isWriting).toBe(false);
   expect(arrive(0.1)).toBe(true);
   for (let arrival = 0; arrival < 100; arrival += 1) arrive(0.5);
   expect(arrive(0.5)).toBe(false);

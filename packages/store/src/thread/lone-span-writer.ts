@@ -85,18 +85,21 @@ export class LoneSpanWriter {
     return count === 1 && this.#averageGapMs >= this.#minGapMs && this.#isOpen && this.#underWay === null;
   }
 
-  /** Writes a span, to be durable when this resolves; undefined when that is left to the other thread. */
-  async write(row: SpanRow): Promise<LoneWrite | undefined> {
+  /** Whether it is writing a span, and nobody else can. */
+  get isWriting(): boolean {
+    return this.#underWay !== null;
+  }
+
+  /**
+   * Writes a span, to be durable when this resolves. Undefined when that is left to the other thread: at once, so that
+   * the span gets there before whatever is asked for next, and later only where the span or the file has something wrong.
+   */
+  write(row: SpanRow): Promise<LoneWrite | undefined> | undefined {
     const body = row[9];
     if (body.length > longestBody) return undefined;
     this.#spansInARow = (this.#spansInARow + 1) % spansInARow;
-    if (this.#spansInARow === 0) return undefined;
-    this.#underWay = this.#transaction(row);
-    try {
-      return await this.#underWay;
-    } finally {
-      this.#underWay = null;
-    }
+    if (this.#spansInARow === 0 || !this.#begin()) return undefined;
+    return this.#track(this.#transaction(row));
   }
 
   /** Lets go of the file, when what is under way is written. */
@@ -106,12 +109,30 @@ export class LoneSpanWriter {
     this.#connection.close();
   }
 
-  /** It waits for nobody: where somebody is in the way, or something is wrong, the other thread knows what to make of it. */
+  /** It waits for nobody: false where somebody is in the way. */
+  #begin(): boolean {
+    try {
+      this.#connection.control('BEGIN IMMEDIATE');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #track(write: Promise<LoneWrite | undefined>): Promise<LoneWrite | undefined> {
+    this.#underWay = write;
+    try {
+      return await write;
+    } finally {
+      this.#underWay = null;
+    }
+  }
+
+  /** It explains nothing: where something is wrong, the other thread knows what to make of it. */
   async #transaction(row: SpanRow): Promise<LoneWrite | undefined> {
     const connection = this.#connection;
     const changes = new ChangeRecorder();
     try {
-      connection.control('BEGIN IMMEDIATE');
       const context = { db: connection.sql, dialect: sqliteDialect, nowMs: operationTime(this.#clock), changes };
       const [sequenceId = null] = await appendSpanRows(context, [row]);
       connection.control('COMMIT');

@@ -1,5 +1,5 @@
 import type { SpanRow } from '../span-row.ts';
-import type { LoneSpanWriter } from './lone-span-writer.ts';
+import type { LoneSpanWriter, LoneWrite } from './lone-span-writer.ts';
 import type { StoreLine } from './store-line.ts';
 
 /** The sequence ids of spans; null stands for one that was there already. */
@@ -16,15 +16,17 @@ export class SpanAppender {
     this.#loneSpans = loneSpans;
   }
 
-  /** At once, so that what is asked for next knows of it: only a span that is written here after all waits for that. */
+  /** Whichever thread writes spans, they are numbered in the order in which they came, and come before what is asked for next. */
   append(rows: readonly SpanRow[]): Promise<SequenceIds> {
     const isAlone = this.#loneSpans?.noteArrival(rows.length, performance.now()) === true && this.#line.isQuiet;
     const [first] = rows;
-    return isAlone && first !== undefined ? this.#appendAlone(first) : this.#appendThere(rows);
+    if (!isAlone || first === undefined) return this.#appendThere(rows);
+    const write = this.#loneSpans?.write(first);
+    return write === undefined ? this.#appendThere(rows) : this.#finishHere(first, write);
   }
 
-  async #appendAlone(row: SpanRow): Promise<SequenceIds> {
-    const written = await this.#loneSpans?.write(row);
+  async #finishHere(row: SpanRow, write: Promise<LoneWrite | undefined>): Promise<SequenceIds> {
+    const written = await write;
     if (written === undefined) return await this.#appendThere([row]);
     this.#line.mention(['written', this.#line.nextId(), written.changes, written.bytes]);
     return [written.sequenceId];
@@ -33,6 +35,10 @@ export class SpanAppender {
   /** As rows: their JSON is text already, which crosses at a fraction of what objects cost, and numbers alone come back. */
   #appendThere(rows: readonly SpanRow[]): Promise<SequenceIds> {
     const id = this.#line.nextId();
-    return this.#line.ask(id, ['spans', id, rows]);
+    const sequenceIds = this.#line.ask<SequenceIds>(id, ['spans', id, rows]);
+    // At once, because spans come in batches that were gathered already. But while one is written here, the other thread
+    // would find the file locked. At the end of this turn it is free, and what that one changed is told before these.
+    if (this.#loneSpans?.isWriting !== true) this.#line.flush();
+    return sequenceIds;
   }
 }

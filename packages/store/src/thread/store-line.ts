@@ -81,9 +81,12 @@ export class StoreLine {
       this.#count(kind, 1);
       this.#pending.set(id, { kind, resolve: (value) => resolve(value as TAnswer), reject });
       this.#outbox.say(request);
-      // Spans come in batches that were gathered already.
-      if (kind === 'spans') this.#outbox.flush();
     });
+  }
+
+  /** Sends now what was said, and would go at the end of this turn of the event loop. */
+  flush(): void {
+    this.#outbox.flush();
   }
 
   /** Says something that has no answer of its own. */

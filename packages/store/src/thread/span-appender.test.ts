@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
+import { systemClock } from '@agentlightning/core';
+import { aSpan } from '@agentlightning/core/testing';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openStore } from '../open-store.ts';
+import { LoneSpanWriter } from './lone-span-writer.ts';
+import { StoreHost } from './store-host.ts';
+import { ThreadStore } from './thread-store.ts';
+
+/** Both ends of the line in one thread, where the other end takes what is sent as soon as it can. */
+async function open(file: string): Promise<ThreadStore> {
+  const { port1: port, port2 } = new MessageChannel();
+  new StoreHost(await openStore(file), port2);
+  const ended = once(port, 'close').then(() => null);
+  const limits = { durability: 'process', maxSizeBytes: null } as const;
+  const loneSpans = LoneSpanWriter.open({ path: file, clock: systemClock, ...limits });
+  return new ThreadStore({ port, location: file, ended, holdUntilEnded: () => port.ref(), reader: null, loneSpans });
+}
+
+test('those who watch are told of a span that came alone before they are told of what came right after it', async () => {
+  await using folder = await temporaryFolder();
+  const store = await open(join(folder.path, 'agl.db'));
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const changes = store.watchChanges({ kindIn: ['attempt'] });
+  await changes.next();
+  const span = aSpan({ rolloutId, attemptId: attempt.attemptId });
+  const written = [
+    store.appendSpans([span]),
+    store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' }),
+    store.appendSpans([{ ...span, spanId: 'f'.repeat(16) }]),
+  ];
+  const told: string[] = [];
+  for await (const change of changes) {
+    if (change.kind === 'attempt') told.push(change.status);
+    if (told.length === 2) break;
+  }
+  expect(told).toEqual(['running', 'succeeded']);
+  await Promise.all(written);
+  await store.close();
+});
