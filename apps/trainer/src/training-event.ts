@@ -49,6 +49,7 @@ export interface TrainingSummary {
   readonly exampleAfter: string | null;
   /** Where the run's data lies. */
   readonly dataDir: string;
+  /** Where the store is, without the password of a database. */
   readonly storeUrl: string;
   /** What a search for prompts found. @default absent, of a training */
   readonly prompts?: PromptsOutcome;

@@ -1,3 +1,4 @@
+export { addressText, withoutPasswords } from './address-text.ts';
 export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
 export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from './agent-path.ts';
 export type {

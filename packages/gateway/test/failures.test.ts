@@ -326,6 +326,7 @@ describe('a gateway that cannot start', () => {
     [{ upstream: { baseUrl: 'http://x/v1' }, host: '0.0.0.0' }, /no apiKey/],
     [{ upstream: { baseUrl: 'localhost:80' } }, /localhost:80 is not an http/],
     [{ upstream: { baseUrl: 'http://me:secret@x/v1' } }, /credentials/],
+    [{ upstream: { baseUrl: 'http://me:se/cret@x/v1' } }, /base URL http:\/\/…@x\/v1 is not an http/],
     [{ upstream: [] }, /no upstream/],
     [{ upstream: { baseUrl: 'http://x/v1' }, apiKey: '' }, /apiKey` is empty/],
     [{ upstream: { baseUrl: 'http://x/v1', maxConcurrent: 0 } }, /maxConcurrent of/],

@@ -103,7 +103,7 @@ export async function openDriver(location: string, options: OpenStoreOptions): P
 
 /** Loads what PostgreSQL needs only where it is used. */
 async function openPostgres(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
-  if (!URL.canParse(location)) throw badLocation(location.replace(/\/\/.*@/, '//'));
+  if (!/^\w+:\/\//.test(location) || !URL.canParse(location)) throw badLocation(location);
   const { PostgresDriver } = await import('./drivers/postgres.ts');
   return PostgresDriver.open({
     url: location,

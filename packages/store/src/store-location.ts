@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ValidationError } from '@agentlightning/core';
+import { addressText, ValidationError } from '@agentlightning/core';
 
 /** Whether a location names a PostgreSQL database. */
 export function isPostgres(location: string): boolean {
@@ -17,9 +17,9 @@ export function sqlitePath(location: string): string {
   return rest === ':memory:' ? rest : resolve(rest);
 }
 
-/** A location that names no store. */
+/** A location that names no store; its password is not said. */
 export function badLocation(location: string): ValidationError {
-  return new ValidationError(`Store location ${location}`, [
+  return new ValidationError(`Store location ${addressText(location)}`, [
     { path: '', message: 'must be sqlite:<path>, a path, :memory:, or postgres://user:password@host:port/database' },
   ]);
 }

@@ -131,6 +131,14 @@ test('a base URL may end in a slash or in the path of the protocol', async () =>
   await store.close();
 });
 
+test.each(['http://agl:hunter@store:4747', 'http://hunter@store', 'http://agl:hun/ter@store'])(
+  'an address such as %s is refused, without the password that it has',
+  (baseUrl) => {
+    const refused = expect(() => new StoreClient({ baseUrl }));
+    refused.toThrow(/^\[CONFIG\] The store's address http:\/\/…@store(:4747)? has a user or a password in it$/);
+  },
+);
+
 /** A client over a network that loses the answer of a request, after the server has done what it asked. */
 async function withLossyNetwork(): Promise<
   AsyncDisposable & {

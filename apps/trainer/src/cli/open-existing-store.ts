@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { AgentLightningError, type Store } from '@agentlightning/core';
+import { AgentLightningError, addressText, type Store } from '@agentlightning/core';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function openExistingStore(url: string): Promise<Store> {
   if (!/^(https?|postgres(ql)?):/.test(url) && !existsSync(file)) {
     throw new AgentLightningError({
       code: 'NOT_FOUND',
-      message: `there is no store at ${file}`,
+      message: `there is no store at ${addressText(file)}`,
       remedy: 'Give its place: `--store sqlite:path/to/.agl/agl.db`.',
     });
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { withoutPasswords } from '@agentlightning/core';
 import { Command } from 'commander';
 import { addDatasetCommand } from './dataset-command.ts';
 import { addGatewayCommand } from './gateway-command.ts';
@@ -18,6 +19,7 @@ export function buildProgram(options: ProgramOptions): Command {
       'Train AI agents written in TypeScript: reinforcement learning of their models, search for better prompts.',
     )
     .version(packageVersion(), '-v, --version', 'the version of this package')
+    .configureOutput({ writeErr: (text) => void process.stderr.write(withoutPasswords(text)) })
     .showSuggestionAfterError()
     .showHelpAfterError('(run with --help for the flags)')
     .exitOverride();

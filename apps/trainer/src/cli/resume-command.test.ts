@@ -9,6 +9,13 @@ test('keeps what says where the data lies and how long the run is', () => {
   );
 });
 
+test('says no password of an address again', () => {
+  const args = ['train', '--store', 'postgres://agl:se cret@db/agl', '--gateway=http://a:secret@b', '--name', 'a:b@c'];
+  expect(resumeCommand(args, 'run-1', 'agl')).toBe(
+    "agl train --store 'postgres://…@db/agl' '--gateway=http://…@b' --name a:b@c --resume run-1",
+  );
+});
+
 test('takes the place of --run and of an earlier --resume, however they are written', () => {
   for (const given of [['--run', 'x'], ['--run=x'], ['--resume', 'x'], ['--resume=x']]) {
     expect(resumeCommand(['train', ...given, '--seed', '3'], 'run-1', 'pnpm agl')).toBe(

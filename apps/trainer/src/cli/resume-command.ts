@@ -1,8 +1,9 @@
 import path from 'node:path';
+import { addressText } from '@agentlightning/core';
 
 /**
  * The command that goes on with a run: the one that began it, with `--resume`. The other flags stay, since they say
- * where the run's data lies and how many steps it has.
+ * where the run's data lies and how many steps it has. Passwords of addresses are not said again.
  *
  * @param args - the arguments that the run was begun or resumed with, `train` included
  * @param command - how the program is called
@@ -17,6 +18,7 @@ export function resumeCommand(args: readonly string[], runId: string, command: s
 
 /** Paths below the current folder read better without it; what a shell would take apart is quoted. */
 function shown(arg: string): string {
-  const near = arg.startsWith(process.cwd() + path.sep) ? path.relative(process.cwd(), arg) : arg;
+  const said = arg.replace(/^(--[\w-]+=)?(.*:\/\/.*)$/s, (_, flag = '', address) => flag + addressText(address));
+  const near = said.startsWith(process.cwd() + path.sep) ? path.relative(process.cwd(), said) : said;
   return /^[\w@%+=:,./-]+$/.test(near) ? near : `'${near.replaceAll("'", "'\\''")}'`;
 }

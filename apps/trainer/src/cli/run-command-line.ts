@@ -1,4 +1,4 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
 import { CommanderError } from 'commander';
 import { exitCodeOf, exitCodes } from './exit-code.ts';
 import { buildProgram } from './program.ts';
@@ -17,7 +17,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   } else {
-    process.stderr.write(`${errorText(error)}\n`);
+    process.stderr.write(`${withoutPasswords(errorText(error))}\n`);
     process.exitCode = exitCodeOf(error);
   }
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { AgentLightningError, type CollectedRollout } from '@agentlightning/core';
+import { AgentLightningError, type CollectedRollout, withoutPasswords } from '@agentlightning/core';
 import { type ConfigOverrides, loadConfig } from '../config/load-config.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch } from '../config/resolve-run.ts';
@@ -128,7 +128,7 @@ function listenToProcess(report: Report): { readonly signal: AbortSignal; readon
     controller.abort(new DOMException('interrupted', 'AbortError'));
   };
   const onRejection = (reason: unknown): void => {
-    const text = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason);
+    const text = withoutPasswords(reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason));
     report.onEvent({ type: 'warning', message: `a promise was rejected and nobody waited for it: ${text}` });
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('unhandledRejection', onRejection);
@@ -143,7 +143,7 @@ function listenToProcess(report: Report): { readonly signal: AbortSignal; readon
 /** The last line for programs when a run broke off. */
 function writeFailure(error: unknown, run: { readonly runId: string | null; readonly resume: string | null }): void {
   const known = AgentLightningError.isInstance(error) ? error : null;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = withoutPasswords(error instanceof Error ? error.message : String(error));
   const failure = { event: 'failed', code: known?.code ?? null, message, run: run.runId, resume: run.resume };
   process.stdout.write(`${JSON.stringify(failure)}\n`);
 }

@@ -1,4 +1,4 @@
-import type { RetentionPolicy } from '@agentlightning/core';
+import { addressText, type RetentionPolicy } from '@agentlightning/core';
 import { createStoreServer } from '@agentlightning/store';
 import { openLocalStore } from '../runtime/open-any-store.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
@@ -30,9 +30,7 @@ export async function serveStore(flags: StoreFlags): Promise<void> {
     const attemptTokens = attemptTokensFromEnvironment();
     const server = await createStoreServer({ store, host, port, apiKey, attemptTokens, log, idleGraceMs });
     const isLocked = apiKey !== null || (await store.hasAccessKeys());
-    // Without the password of a database.
-    const place = db.replace(/\/\/[^@/]*@/, '//');
-    log.info({ url: server.url, db: place, key: isLocked, tokens: attemptTokens !== null }, 'store is up');
+    log.info({ url: server.url, db: addressText(db), key: isLocked, tokens: attemptTokens !== null }, 'store is up');
     if (apiKey !== null && apiKey.length < minKeyLength) log.warn('AGL_STORE_KEY is short enough to be guessed');
     if (!isLocked) log.warn('the store has no key: it answers on this machine only, and whoever is on it may do all');
     // Before anybody is told that it is up, and may stop it.

@@ -1,4 +1,4 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, addressText } from '@agentlightning/core';
 import type { AccessKey, AccessScope } from '@agentlightning/store';
 import { textTable } from '../report/text-table.ts';
 import { openLocalStore } from '../runtime/open-any-store.ts';
@@ -50,7 +50,7 @@ async function withKeys<TResult>(
   if (/^https?:/.test(url)) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `keys are not made over the network, and ${new URL(url).origin} is a server`,
+      message: `keys are not made over the network, and ${addressText(url)} is a server`,
       remedy: 'Run it where the store is: `--store sqlite:<file>` or `--store postgres://…`.',
     });
   }

@@ -1,4 +1,4 @@
-import { addressForTheRecord } from './address-for-the-record.ts';
+import { addressText } from '@agentlightning/core';
 import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
 import type { RuntimeConfig } from './train-config.ts';
 
@@ -7,7 +7,7 @@ export function runtimeForTheRecord(runtime: RuntimeConfig | ResolvedEndpoint): 
   const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
   return {
     ...runtime,
-    ...(runtime.type === 'endpoint' ? { baseUrl: addressForTheRecord(runtime.baseUrl) } : {}),
+    ...(runtime.type === 'endpoint' ? { baseUrl: addressText(runtime.baseUrl) } : {}),
     apiKey: undefined,
     inferenceApiKey: undefined,
     ...(tls === undefined ? {} : { tls: { ...tls, privateKey: undefined } }),

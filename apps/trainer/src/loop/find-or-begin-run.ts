@@ -1,5 +1,4 @@
-import type { JsonObject, Store } from '@agentlightning/core';
-import { addressForTheRecord } from '../config/address-for-the-record.ts';
+import { addressText, type JsonObject, type Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
@@ -48,8 +47,8 @@ function configForTheRecord(config: ResolvedConfig): JsonObject {
   return JSON.parse(
     JSON.stringify({
       ...plain,
-      storeUrl: addressForTheRecord(storeUrl),
-      gatewayUrl: gatewayUrl === null ? null : addressForTheRecord(gatewayUrl),
+      storeUrl: addressText(storeUrl),
+      gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
       runtime: runtimeForTheRecord(runtime),
       tasks: { train: sourceForTheRecord(tasks.train), test: sourceForTheRecord(tasks.test) },
     }),

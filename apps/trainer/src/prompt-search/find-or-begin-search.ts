@@ -1,5 +1,4 @@
-import type { JsonObject, Store } from '@agentlightning/core';
-import { addressForTheRecord } from '../config/address-for-the-record.ts';
+import { addressText, type JsonObject, type Store } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
@@ -69,8 +68,8 @@ function configForTheRecord(config: ResolvedPromptSearch): JsonObject {
   return JSON.parse(
     JSON.stringify({
       name,
-      storeUrl: addressForTheRecord(storeUrl),
-      gatewayUrl: gatewayUrl === null ? null : addressForTheRecord(gatewayUrl),
+      storeUrl: addressText(storeUrl),
+      gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
       concurrency,
       rolloutTimeoutMs,
       maxAttempts,
@@ -81,7 +80,7 @@ function configForTheRecord(config: ResolvedPromptSearch): JsonObject {
       prompts,
       failedReward,
       missingReward,
-      optimizer: { ...optimizer, baseUrl: addressForTheRecord(optimizer.baseUrl), apiKey: undefined },
+      optimizer: { ...optimizer, baseUrl: addressText(optimizer.baseUrl), apiKey: undefined },
       runtime: runtimeForTheRecord(runtime),
       tasks: {
         train: sourceForTheRecord(tasks.train),

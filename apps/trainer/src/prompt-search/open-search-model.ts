@@ -1,5 +1,11 @@
 import path from 'node:path';
-import type { AgentLightningError, ProxyLlmResource, Run, Store } from '@agentlightning/core';
+import {
+  type AgentLightningError,
+  addressText,
+  type ProxyLlmResource,
+  type Run,
+  type Store,
+} from '@agentlightning/core';
 import type { Upstream } from '@agentlightning/gateway';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
@@ -84,7 +90,7 @@ function modelCheck(baseUrl: string): HealthCheck {
     what: 'the model endpoint',
     check: () =>
       assertReachable({
-        what: `the model endpoint ${baseUrl}`,
+        what: `the model endpoint ${addressText(baseUrl)}`,
         url: `${baseUrl.replace(/\/+$/, '')}/models`,
         // It may ask for a key, or not list models: then it is there.
         isFine: (status) => status < 500,

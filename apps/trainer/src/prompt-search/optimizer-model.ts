@@ -1,4 +1,10 @@
-import { AgentLightningError, type Clock, type OptimizerMessage } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  addressText,
+  type Clock,
+  type OptimizerMessage,
+  withoutPasswords,
+} from '@agentlightning/core';
 import { z } from 'zod';
 import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
 
@@ -83,7 +89,7 @@ export class OptimizerModel {
     const { baseUrl, model } = this.#settings;
     return new AgentLightningError({
       code: 'UPSTREAM_FAILED',
-      message: `the optimiser model ${model} at ${baseUrl} did not answer: ${reason}`,
+      message: `the optimiser model ${model} at ${addressText(baseUrl)} did not answer: ${withoutPasswords(reason)}`,
       remedy: 'Check `optimizer` in the configuration: address, model and the variable of its key.',
     });
   }

@@ -1,4 +1,4 @@
-import { AgentLightningError, systemClock } from '@agentlightning/core';
+import { AgentLightningError, systemClock, withoutPasswords } from '@agentlightning/core';
 
 /** What is asked, and how patiently. */
 export interface ReachableOptions {
@@ -40,6 +40,7 @@ async function statusOf(url: string): Promise<number | string> {
     return answer.status;
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
-    return cause instanceof Error ? cause.message : String(error);
+    // An address with a password in it is refused in words that repeat it.
+    return withoutPasswords(cause instanceof Error ? cause.message : String(error));
   }
 }

@@ -1,4 +1,4 @@
-import type { InferenceEndpoint, Store } from '@agentlightning/core';
+import { addressText, type InferenceEndpoint, type Store } from '@agentlightning/core';
 import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
@@ -66,7 +66,7 @@ export async function externalGateway(url: string): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const check = (): Promise<void> =>
     assertReachable({
-      what: `the gateway at ${root}`,
+      what: `the gateway at ${addressText(root)}`,
       url: `${root}/health`,
       isFine: (status) => status === 200,
       remedy: 'Start it again (`agl gateway`), then `agl train --resume <run>`.',

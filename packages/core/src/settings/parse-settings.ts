@@ -3,7 +3,8 @@ import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { issueWords } from './issue-words.ts';
 import { fieldOf, knownKeys } from './known-keys.ts';
 import { didYouMean } from './nearest-name.ts';
-import { isSecret, valueText } from './value-text.ts';
+import { isSecret } from './secret-name.ts';
+import { valueText } from './value-text.ts';
 
 /** What {@link parseSettings} says when something is wrong. */
 export interface SettingsDescription {

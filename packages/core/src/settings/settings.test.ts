@@ -80,6 +80,9 @@ describe('what is wrong is said with the path, what it must be, and what it is',
     expect(refusal({ name: ['http://token@host/v1?at=@', 'http://host:80'] })).toContain(
       'not ["http://…@host/v1?at=@","http://host:80"]',
     );
+    expect(refusal({ name: { 'http://a:b/c@d': ['see http://agl:secret@host', 'x://a:b "c" @d'] } })).toContain(
+      'not {"http://…@d":["see http://…@host","x://…@d"]}',
+    );
     const headers = { Authorization: 'Bearer 1', 'set-cookie': '2', authToken: '3', maxTokens: 4 };
     expect(refusal({ name: { headers } })).toContain(
       'not {"headers":{"Authorization":"…","set-cookie":"…","authToken":"…","maxTokens":4}}',

@@ -1,3 +1,4 @@
+import { addressText } from '../address-text.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
@@ -72,7 +73,7 @@ function unreachable(url: string, cause: unknown): AgentLightningError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new AgentLightningError({
     code: 'UNREACHABLE',
-    message: `The store at ${url} cannot be reached, or broke off: ${reason}`,
+    message: `The store at ${addressText(url)} cannot be reached, or broke off: ${reason}`,
     remedy: 'Check that the store server runs at this address (`agl store`), then try again.',
     cause,
   });

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 
 /** How to reach a store's server. */
 export interface StoreClientOptions {
-  /** The server's URL: `http://localhost:4747`. */
+  /** The server's URL: `http://localhost:4747`, without a user or a password. */
   readonly baseUrl: string;
   /** The server's key, if it asks for one. @default none */
   readonly apiKey?: string;

@@ -75,6 +75,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   readonly #spans: SpanWriting;
   readonly #closing = new AbortController();
 
+  /** @throws AgentLightningError CONFIG for an address with a user or a password in it: the key is `apiKey` */
   constructor(options: StoreClientOptions) {
     const transport = new StoreTransport({
       baseUrl: options.baseUrl,

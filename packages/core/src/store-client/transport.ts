@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { addressText, withoutPasswords } from '../address-text.ts';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
@@ -42,7 +43,9 @@ const longestRetryDelayMs = 5000;
 export class StoreTransport {
   readonly #options: StoreTransportOptions;
 
+  /** @throws AgentLightningError CONFIG for an address with a user or a password in it */
   constructor(options: StoreTransportOptions) {
+    assertNoCredentials(options.baseUrl);
     this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, '').replace(/\/v1\/agl$/, '') };
   }
 
@@ -149,11 +152,22 @@ function jsonOrText(text: string): unknown {
   }
 }
 
+/** `fetch` takes no such address, and repeats it in its error. */
+function assertNoCredentials(baseUrl: string): void {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  if (url === null ? !baseUrl.includes('@') : url.username === '' && url.password === '') return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `The store's address ${addressText(baseUrl)} has a user or a password in it`,
+    remedy: 'Give the key of the store as `apiKey` (for commands, in AGL_STORE_KEY), and the address without it.',
+  });
+}
+
 function unreachable(url: string, cause: unknown): AgentLightningError {
-  const reason = cause instanceof Error ? reasonOf(cause) : String(cause);
+  const reason = withoutPasswords(cause instanceof Error ? reasonOf(cause) : String(cause));
   return new AgentLightningError({
     code: 'UNREACHABLE',
-    message: `The store at ${url} cannot be reached: ${reason}`,
+    message: `The store at ${addressText(url)} cannot be reached: ${reason}`,
     remedy: 'Check that the store server runs at this address (`agl store`), and that its key is right.',
     cause,
   });

@@ -1,4 +1,4 @@
-import { AgentLightningError, isAgentAmong, type ModelCall } from '@agentlightning/core';
+import { AgentLightningError, addressText, isAgentAmong, type ModelCall } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { Upstream, UpstreamState } from '../gateway-options.ts';
 import { RegisteredUpstream } from './registered-upstream.ts';
@@ -159,7 +159,10 @@ function checked(upstream: Upstream): Upstream {
 function checkedBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw badUpstream(`the upstream's base URL ${baseUrl} is not an http(s) URL`, 'Write it as http://host:port/v1.');
+    throw badUpstream(
+      `the upstream's base URL ${addressText(baseUrl)} is not an http(s) URL`,
+      'Write it as http://host:port/v1.',
+    );
   }
   if (url.username !== '' || url.password !== '') {
     throw badUpstream(`the upstream's base URL for ${url.host} has credentials in it`, 'Give them as `apiKey`.');

@@ -2,21 +2,8 @@ import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
 import { findOrBeginRun } from '../loop/find-or-begin-run.ts';
 import { findOrBeginSearch } from '../prompt-search/find-or-begin-search.ts';
-import { addressForTheRecord } from './address-for-the-record.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { resolvePromptSearch } from './resolve-prompt-search.ts';
-
-test.each([
-  ['postgres://agl:secret@db:5432/agl?sslmode=require', 'postgres://db:5432/agl?sslmode=require'],
-  ['postgres://agl:sec/r@et@db/agl', 'postgres://db/agl'],
-  [
-    'postgres://db/agl?user=agl&password=secret&sslmode=require',
-    'postgres://db/agl?user=agl&password=&sslmode=require',
-  ],
-  ['https://secret@there/v1/a@b', 'https://there/v1/a@b'],
-  ['http://127.0.0.1:4747', 'http://127.0.0.1:4747'],
-  ['sqlite:/data/a:b@c/agl.db', 'sqlite:/data/a:b@c/agl.db'],
-])('%s', (address, record) => expect(addressForTheRecord(address)).toBe(record));
 
 test('no password of an address gets into the record of a run', async () => {
   const store = await openStore('sqlite::memory:');
@@ -48,8 +35,8 @@ test('no password of an address gets into the record of a run', async () => {
   for (const { lease } of runs) await lease.release();
   await store.close();
   expect(records).toEqual([
-    expect.stringContaining('postgres://db/agl'),
-    expect.stringContaining('http://endpoint/v1'),
+    expect.stringContaining('postgres://…@db/agl'),
+    expect.stringContaining('http://…@endpoint/v1'),
   ]);
   expect(records.join('')).not.toContain('secret');
 });

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addressText, withoutPasswords } from './address-text.ts';
+
+describe('an address is shown without user and password', () => {
+  test.each([
+    ['postgres://agl:secret@db:5432/agl?sslmode=require', 'postgres://…@db:5432/agl?sslmode=require'],
+    ['postgresql://agl@db/agl', 'postgresql://…@db/agl'],
+    ['postgres://agl:sec/r@et@db/agl', 'postgres://…@db/agl'],
+    ['postgres://agl:12/34@db/agl', 'postgres://…@db/agl'],
+    ['postgres://a/b:secret@db/agl', 'postgres://…@db/agl'],
+    ['postgres://agl:two words\n@db/agl', 'postgres://…@db/agl'],
+    [
+      'postgres://db/agl?user=agl&password=secret&sslmode=require',
+      'postgres://db/agl?user=agl&password=…&sslmode=require',
+    ],
+    ['postgres://db:5432/agl?password=secret', 'postgres://db:5432/agl?password=…'],
+    ['postgres://db/agl?p%61ssword=secret', 'postgres://db/agl?p%61ssword=…'],
+    ['postgres://db/agl?%zz=1&password=a&b', 'postgres://db/agl?%zz=1&password=…'],
+    ['postgres://db?password=sec@ret', 'postgres://db?password=…'],
+    ['http://db/v1?api_key=1&maxTokens=2&authToken=3', 'http://db/v1?api_key=…&maxTokens=2&authToken=…'],
+    ['https://secret@there/v1/a@b', 'https://…@there/v1/a@b'],
+    // A user without a scheme, and a scheme without its slashes.
+    ['agl:secret@db:5432/agl', '…@db:5432/agl'],
+    ['postgres:agl:secret@db/agl', 'postgres:…@db/agl'],
+    ['//agl:secret@db/agl', '//…@db/agl'],
+    ['sqlite:postgres://agl:secret@db/agl', 'sqlite:postgres://…@db/agl'],
+    // A password with a `?`, or a parameter with an `@`: nobody can tell, so both are hidden.
+    ['postgres://db:5432/agl?password=sec@ret&sslmode=require', 'postgres://…&sslmode=require'],
+    ['postgres://agl:a?password=b@db/agl', 'postgres://…'],
+  ])('%s', (address, shown) => expect(addressText(address)).toBe(shown));
+});
+
+test.each([
+  'http://127.0.0.1:4747',
+  'https://there/v1/a@b',
+  'postgres://db:5432/agl?sslmode=require',
+  'sqlite:/data/a:b@c/agl.db',
+  'sqlite::memory:',
+  ':memory:',
+  './a:b@c/agl.db',
+  '/data/a:b@c/agl.db',
+  String.raw`C:\data\a@b\agl.db`,
+  'agl.db',
+  '',
+])('%s is shown as it is', (address) => {
+  expect(addressText(address)).toBe(address);
+});
+
+/** What must not be seen: no other part of an address has letters of this alphabet. */
+const secret = 'ΞΛΔ';
+const odd = fc.constantFrom(...`:/?#[]@!$&'()*+,;=%\\"<>{}|^~ \t\n.-_é`, '%40', '%2F', '12', '//', '://', '?sslmode');
+
+/** A password of odd characters, at whose any place there may be something to be seen. */
+const password = fc.array(fc.oneof(odd, fc.constant(secret)), { minLength: 1, maxLength: 12 }).map((parts) => {
+  return `${parts.join('')}${secret}`;
+});
+const user = fc.array(fc.oneof(odd, fc.constant('u')), { maxLength: 6 }).map((parts) => parts.join(''));
+const begin = fc.constantFrom('postgres://', 'postgresql://', 'http://', 'https://', 'mysql://', '//');
+const host = fc.constantFrom('db/agl', 'db:5432/agl', '[::1]:5432/agl', 'db', 'db/agl?sslmode=require', 'db/a?b=1&c=2');
+
+describe('whatever characters there are in a password, none of it is shown', () => {
+  test('before the host', () => {
+    const parts = fc.record({ begin, user, password, host });
+    fc.assert(
+      fc.property(parts, (given) => {
+        const shown = addressText(`${given.begin}${given.user}:${given.password}@${given.host}`);
+        expect(shown).toBe(`${given.begin}…@${given.host}`);
+        expect(addressText(shown)).toBe(shown);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('before the host, also when it looks as if it had a parameter, or its scheme lacks the slashes', () => {
+    const parts = fc.record({ begin, user, password, more: password, host });
+    fc.assert(
+      fc.property(parts, ({ more, ...given }) => {
+        const rest = `${given.user}:${given.password}?password=${more}@${given.host}`;
+        expect(addressText(given.begin + rest)).not.toContain(secret[0]);
+        expect(addressText(`postgres:${rest}`)).not.toContain(secret[0]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('in a parameter, encoded or not', () => {
+    const name = fc.constantFrom('password', 'sslpassword', 'PASSWORD', 'api_key', 'token');
+    const parts = fc.record({ begin, host, name, password, isEncoded: fc.boolean() });
+    fc.assert(
+      fc.property(parts, (given) => {
+        // A `&` ends a value, for whoever reads the address too.
+        const value = given.isEncoded ? encodeURIComponent(given.password) : given.password.replaceAll('&', '');
+        const mark = given.host.includes('?') ? '&' : '?';
+        const shown = addressText(`${given.begin}${given.host}${mark}${given.name}=${value}&z=1`);
+        expect(shown).not.toContain(secret[0]);
+        expect(shown).not.toContain(encodeURIComponent(secret[0] ?? ''));
+        expect(shown.endsWith('&z=1')).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('within a text, but for spaces and quotes, which end an address', () => {
+    const inText = password.map((word) => word.replaceAll(/[\s"]/g, ''));
+    fc.assert(
+      fc.property(inText, host, (word, at) => {
+        const text = withoutPasswords(`The store at postgres://agl:${word}@${at} is "http://x:${word}@${at}" too`);
+        expect(text).toBe(`The store at postgres://…@${at} is "http://…@${at}" too`);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+test('a text without passwords stays as it is', () => {
+  const text = 'error: a@b is not at http://127.0.0.1:4747 (see https://there/docs#a) → ask c:d@e';
+  expect(withoutPasswords(text)).toBe(text);
+});
