@@ -49,7 +49,7 @@ export interface TrainingSummary {
   readonly exampleAfter: string | null;
   /** Where the run's data lies. */
   readonly dataDir: string;
-  /** Where the store is, without the password of a database. */
+  /** What opens the run's store, with the password of a database: `addressText` of core is for showing it. */
   readonly storeUrl: string;
   /** What a search for prompts found. @default absent, of a training */
   readonly prompts?: PromptsOutcome;

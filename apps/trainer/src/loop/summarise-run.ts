@@ -1,5 +1,5 @@
 import { comparePairs } from '@agentlightning/algorithms';
-import { AgentLightningError, addressText, type Run } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { TrainingSummary } from '../training-event.ts';
 import type { RunState, StoredEvaluation } from './run-state.ts';
 
@@ -26,7 +26,7 @@ export function summariseRun(options: {
     exampleBefore: examples.before,
     exampleAfter: examples.after,
     dataDir: state.dataDir,
-    storeUrl: addressText(storeUrl),
+    storeUrl,
   };
 }
 

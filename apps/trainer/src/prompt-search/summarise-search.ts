@@ -1,5 +1,5 @@
 import { comparePairs } from '@agentlightning/algorithms';
-import { AgentLightningError, addressText, type Run } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
 import type { TrainingSummary } from '../training-event.ts';
@@ -32,7 +32,7 @@ export function summariseSearch(options: {
     exampleBefore: examples.before,
     exampleAfter: examples.after,
     dataDir: state.dataDir,
-    storeUrl: addressText(config.shared.storeUrl),
+    storeUrl: config.shared.storeUrl,
     prompts: {
       versions,
       best,

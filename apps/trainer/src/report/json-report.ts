@@ -1,3 +1,4 @@
+import { addressText } from '@agentlightning/core';
 import type { PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
 import type { Report } from './report.ts';
 
@@ -116,7 +117,7 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
     p_value: summary.pValue,
     seconds: summary.seconds,
     run: summary.runId,
-    store: summary.storeUrl,
+    store: addressText(summary.storeUrl),
     rollout_before: summary.exampleBefore,
     rollout_after: summary.exampleAfter,
     ...(summary.prompts === undefined ? {} : { prompts: promptsRecord(summary.prompts) }),

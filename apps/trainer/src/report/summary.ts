@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core';
+import { addressText, type CollectedRollout, type JudgedPrompts } from '@agentlightning/core';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
@@ -73,7 +73,7 @@ function shownVersions(versions: readonly JudgedPrompts[], best: string): readon
 
 function placeLines(summary: TrainingSummary): readonly string[] {
   const { storeUrl, runId, dataDir, prompts } = summary;
-  const place = `Everything is in ${nearPath(storeUrl)} (run ${runId})`;
+  const place = `Everything is in ${nearPath(addressText(storeUrl))} (run ${runId})`;
   if (prompts === undefined) return [`${place}; checkpoints are in ${nearPath(dataDir)}.`];
   return [`${place}; the prompts are in ${nearPath(prompts.file)}.`];
 }
@@ -85,7 +85,7 @@ function nearPath(place: string): string {
 
 /** Commands that read look in the current folder unless they are told. */
 function storeFlag({ storeUrl }: TrainingSummary): string {
-  const near = nearPath(storeUrl);
+  const near = nearPath(addressText(storeUrl));
   return near === defaultStoreUrl ? '' : ` --store ${near}`;
 }
 
