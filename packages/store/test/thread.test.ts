@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import {
   IllegalTransitionError,
@@ -189,6 +190,27 @@ test('a span that was asked for before the store is closed is stored, whichever 
   const stored = store.appendSpans([span]);
   await store.close();
   expect(await stored).toEqual([span]);
+});
+
+test('a store that waits for no other process does not find its file locked by itself', async () => {
+  await using folder = await temporaryFolder();
+  const store = await openStoreInThread(join(folder.path, 'agl.db'), { busyTimeoutMs: 0 });
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const { attemptId } = attempt;
+  let isWriting = true;
+  const claims = async (): Promise<void> => {
+    while (isWriting) expect(await store.claimRollouts({ workerId: 'worker-1' })).toEqual([]);
+  };
+  const claimed = claims();
+  for (let sequenceId = 1; sequenceId <= 200; sequenceId += 1) {
+    const span = aSpan({ rolloutId, attemptId, sequenceId });
+    expect(await store.appendSpans([span])).toEqual([span]);
+    // Spans come one by one, and less often than once a millisecond.
+    await pause(2);
+  }
+  isWriting = false;
+  await claimed;
+  await store.close();
 });
 
 test('a watcher who reads slowly misses nothing of what came meanwhile', async () => {

@@ -70,13 +70,19 @@ async function startThread(program: URL, location: string, options: OpenStoreOpt
   throw errorFromCarried(word.failure);
 }
 
+/** How long a store waits at least, in milliseconds, while somebody else writes: what this thread writes is not to fail it. */
+const leastBusyTimeoutMs = 1000;
+
 /** What reads and writes the file in this thread, where it can. */
 function connectionsOf(
   location: string,
-  { durability = 'process', maxSizeBytes = null }: OpenStoreOptions,
+  { durability = 'process', maxSizeBytes = null, busyTimeoutMs = leastBusyTimeoutMs }: OpenStoreOptions,
 ): Pick<ThreadStoreOptions, 'reader' | 'loneSpans'> {
   const loneSpans = { path: sqlitePath(location), durability, maxSizeBytes, clock: systemClock };
-  return { reader: AttemptReader.open(location), loneSpans: LoneSpanWriter.open(loneSpans) };
+  return {
+    reader: AttemptReader.open(location),
+    loneSpans: busyTimeoutMs < leastBusyTimeoutMs ? null : LoneSpanWriter.open(loneSpans),
+  };
 }
 
 function workerOf(program: URL, workerData: StoreWorkerData): Worker | null {
