@@ -161,12 +161,12 @@ test('of two agents only the chosen one is trained, and training both beats free
 
   const fresh = await opinion(await modelOf('untouched'));
   for (const [modelId, isTrained] of [
-    ['joint-finder', true],
-    ['joint-teller', true],
-    ['finder-only-finder', true],
-    ['finder-only-teller', false],
-    ['teller-only-finder', false],
-    ['teller-only-teller', true],
+    ['joint--finder', true],
+    ['joint--teller', true],
+    ['finder-only--finder', true],
+    ['finder-only--teller', false],
+    ['teller-only--finder', false],
+    ['teller-only--teller', true],
   ] as const) {
     const model = await modelOf(modelId);
     expect([modelId, (await model.state()).step]).toEqual([modelId, isTrained ? 10 : 0]);
@@ -214,7 +214,7 @@ test('a call goes to the policy that it names, else to its agent’s, else to th
   const [rollout] = (await store.queryRollouts({ runId: 'mixed', modeIn: ['train'] })).items;
   const { items } = await store.querySpans({ rolloutId: rollout?.rolloutId ?? '' });
   const calls = items.map(modelCallFromSpan).filter((call) => call !== null);
-  expect(calls.map(({ model }) => model)).toEqual(['mixed-writer', 'mixed-main', 'mixed-critic', 'mixed-critic']);
+  expect(calls.map(({ model }) => model)).toEqual(['mixed--writer', 'mixed--main', 'mixed--critic', 'mixed--critic']);
 
   for (const step of metrics) {
     expect(step['reward/mean']).toBeGreaterThan(0);
@@ -253,7 +253,7 @@ test('a run of several policies goes on with each of them where it was', { timeo
     },
   });
   await expect(stopped).rejects.toMatchObject({ code: 'CANCELLED' });
-  const main = await runtime.createModel({ baseModel: 'tiny-chat', modelId: 'resumed-main', seed: 0 });
+  const main = await runtime.createModel({ baseModel: 'tiny-chat', modelId: 'resumed--main', seed: 0 });
   // As if the runtime had gone on: what counts is the checkpoint, not what happens to be there.
   for (let step = 0; step < 2; step += 1) {
     await main.forwardBackward({ data: [probe()] }, { name: 'importance_sampling', parameters: {} });
@@ -281,8 +281,8 @@ test('a gateway that runs elsewhere says by its upstreams who answers', { timeou
   const gateway = await serveGateway({
     store,
     upstream: [
-      { baseUrl: server.inferenceUrl, model: 'elsewhere-main' },
-      { baseUrl: server.inferenceUrl, model: 'elsewhere-teller', agents: ['teller'] },
+      { baseUrl: server.inferenceUrl, model: 'elsewhere--main' },
+      { baseUrl: server.inferenceUrl, model: 'elsewhere--teller', agents: ['teller'] },
     ],
   });
   onTestFinished(() => gateway.close());
@@ -307,6 +307,6 @@ test('a policy that answers no call is warned of once, with who did call', { tim
   const { events } = await train('typo', policies, { ...small, agent: team, steps: 2 });
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
   expect(warnings).toEqual([
-    'policy critic, step 1: none of the model calls is trained on; they were made by finder at typo-main (8), by teller at typo-main (8)',
+    'policy critic, step 1: none of the model calls is trained on; they were made by finder at typo--main (8), by teller at typo--main (8)',
   ]);
 });

@@ -126,7 +126,11 @@ test('what is old is pruned, and room is given back', async () => {
 async function saveCheckpoints(): Promise<string> {
   const store = await openStore(path.join(folder, '.agl/agl.db'));
   const root = path.join(folder, '.agl/checkpoints');
-  const saved = ['run-1/step-1', 'run-1-critic/step-1', 'run-10/step-1', 'run-1-other/step-1'];
+  const saved = [
+    ...['run-1/step-1', 'run-1--critic/step-1', 'run-1--critic/surplus', 'run-10/step-1', 'run-1-other/step-1'],
+    // Of a time when one hyphen stood between run and policy: the second folder is that of a run "run-1-judge", too.
+    ...['run-1-critic/step-1', 'run-1-judge/step-1', 'run-1-judge/step-2'],
+  ];
   for (const uri of saved) {
     mkdirSync(path.dirname(path.join(root, uri)), { recursive: true });
     writeFileSync(path.join(root, `${uri}.safetensors`), 'weights');
@@ -136,7 +140,9 @@ async function saveCheckpoints(): Promise<string> {
   await store.createRun({ runId: 'run-1', name: 'first', config });
   const uris = {
     writer: 'run-1/step-1',
-    critic: 'run-1-critic/step-1',
+    critic: 'run-1--critic/step-1',
+    before: 'run-1-critic/step-1',
+    judge: 'run-1-judge/step-1',
     odd: '../run-10/step-1',
     else: 'run-10/step-1',
   };
@@ -151,8 +157,9 @@ test.each([
   ['prune', '--keep-runs', '0'],
 ])('the checkpoints of a run go with it, and no others: agl store %s', async (...args) => {
   const root = await saveCheckpoints();
-  expect(await aglJson('store', ...args)).toMatchObject({ runs: 1, checkpoint_bytes: 14 });
-  expect(readdirSync(root).toSorted()).toEqual(['run-1-other', 'run-10']);
+  expect(await aglJson('store', ...args)).toMatchObject({ runs: 1, checkpoint_bytes: 35 });
+  expect(readdirSync(root).toSorted()).toEqual(['run-1-judge', 'run-1-other', 'run-10']);
+  expect(readdirSync(path.join(root, 'run-1-judge'))).toEqual(['step-2.safetensors']);
 });
 
 test('the checkpoints of a run stay when a copy of its store is pruned, or a copy of it deleted', async () => {
@@ -163,7 +170,7 @@ test('the checkpoints of a run stay when a copy of its store is pruned, or a cop
   await aglJson('store', 'export', 'run-1', '--out', 'run.gz');
   await aglJson('store', 'import', 'run.gz', ...copy);
   expect(await aglJson('store', 'delete', '--run', 'run-1', ...copy)).toMatchObject({ runs: 1, checkpoint_bytes: 0 });
-  expect(readdirSync(root)).toHaveLength(4);
+  expect(readdirSync(root)).toHaveLength(6);
 });
 
 test('only what is finished is deleted, unless forced, and something must be named', async () => {

@@ -5,7 +5,7 @@ import {
   type Run,
   type Store,
 } from '@agentlightning/core';
-import { checkpointFolders, deleteCheckpoints } from '../runtime/embedded-checkpoints.ts';
+import { checkpointPlaces, deleteCheckpoints } from '../runtime/embedded-checkpoints.ts';
 import { byteText } from './byte-text.ts';
 import { openExistingStore } from './open-existing-store.ts';
 import { type RunFlags, withStore } from './store-run-actions.ts';
@@ -39,9 +39,9 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
     const counts: DeletionCounts[] = [];
     let checkpointBytes = 0;
     for (const runId of runIds) {
-      const folders = await checkpointFolders(await store.getRun(runId), flags.store);
+      const places = await checkpointPlaces(await store.getRun(runId), flags.store);
       counts.push(await store.deleteRun(runId, { force }));
-      checkpointBytes += await deleteFolders(folders);
+      checkpointBytes += await deletePlaces(places);
     }
     if (rolloutIds.length > 0) counts.push(await store.deleteRollouts(rolloutIds));
     return { counts, checkpointBytes };
@@ -78,16 +78,16 @@ interface Deleted {
  * @param storeUrl - where the store is
  */
 export async function deleteOld(store: Store, policy: RetentionPolicy, storeUrl: string): Promise<Deleted> {
-  const before: { readonly runId: string; readonly folders: readonly string[] }[] = [];
+  const before: { readonly runId: string; readonly places: readonly string[] }[] = [];
   for (const run of await allRuns(store)) {
-    const folders = await checkpointFolders(run, storeUrl);
-    if (folders.length > 0) before.push({ runId: run.runId, folders });
+    const places = await checkpointPlaces(run, storeUrl);
+    if (places.length > 0) before.push({ runId: run.runId, places });
   }
   const counts = [await store.applyRetention(policy)];
   let checkpointBytes = 0;
-  for (const { runId, folders } of before) {
+  for (const { runId, places } of before) {
     // Asked of each by itself: a list that changes while it is read may lack a run that is there.
-    if (await isGone(store, runId)) checkpointBytes += await deleteFolders(folders);
+    if (await isGone(store, runId)) checkpointBytes += await deletePlaces(places);
   }
   return { counts, checkpointBytes };
 }
@@ -103,14 +103,14 @@ async function isGone(store: Store, runId: string): Promise<boolean> {
 }
 
 /** The runs are gone already: what cannot be deleted of one is told, and keeps nothing else from being deleted. */
-async function deleteFolders(folders: readonly string[]): Promise<number> {
+async function deletePlaces(places: readonly string[]): Promise<number> {
   let bytes = 0;
-  for (const folder of folders) {
+  for (const place of places) {
     try {
-      bytes += await deleteCheckpoints(folder);
+      bytes += await deleteCheckpoints(place);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      process.stderr.write(`The checkpoints in ${folder} could not be deleted: ${why}. Delete the folder by hand.\n`);
+      process.stderr.write(`The checkpoints in ${place} could not be deleted: ${why}. Delete them by hand.\n`);
     }
   }
   return bytes;

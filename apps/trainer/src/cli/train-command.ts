@@ -13,7 +13,10 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     )
     .argument('[config]', 'the configuration file', 'agl.config.ts')
     .option('--resume <run>', 'go on with an interrupted run, from its last saved step')
-    .option('--run <id>', 'the id of the new run, also the model name in the runtime')
+    .option(
+      '--run <id>',
+      'the id of the new run, also the model name in the runtime: letters, digits, _ and single hyphens',
+    )
     .option('--steps <n>', 'training steps', wholeNumber({ min: 0 }))
     .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')

@@ -1,4 +1,5 @@
 import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
+import { isRunId } from './model-name.ts';
 import { assertSameShape, shapeKey } from './rollout-shape.ts';
 import { type RunLease, takeRunLease } from './run-lease.ts';
 import { writeState } from './write-state.ts';
@@ -71,10 +72,10 @@ export async function findOrBegin<TState extends object>(
 }
 
 function checkRunId(runId: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(runId)) return runId;
+  if (isRunId(runId)) return runId;
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `"${runId}" cannot be the id of a run`,
-    remedy: 'Use 1 to 64 letters, digits, hyphens and underscores.',
+    remedy: 'Use 1 to 64 letters, digits, underscores and single hyphens, and end with none of these hyphens.',
   });
 }

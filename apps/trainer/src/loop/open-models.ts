@@ -1,5 +1,6 @@
 import {
   AgentLightningError,
+  type Checkpoint,
   type CreateModelOptions,
   type Run,
   type RuntimeCapabilities,
@@ -10,6 +11,7 @@ import {
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
+import { modelName, referenceName } from './model-name.ts';
 import type { RunState } from './run-state.ts';
 
 /** A policy's model, and the one it began as. */
@@ -33,7 +35,8 @@ export interface ModelSource {
  *
  * @param options.index - the policy's place among those of the run
  * @param options.hasValueHead - whether its algorithm asks the model what it expects
- * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint
+ * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint, or
+ *   when what it has saved under that name is another run's
  */
 export async function openModel(
   source: ModelSource,
@@ -45,12 +48,12 @@ export async function openModel(
   // Models that begin with random weights must not all begin with the same ones.
   const seed = (state.seed + index) >>> 0;
   const origin = { baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default', seed };
-  const modelId = policy.name === null ? run.runId : `${run.runId}-${policy.name}`;
+  const modelId = modelName({ runId: run.runId, policy: policy.name, naming: state.modelNaming });
   const wishes = { ...wishesOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
   const model = await runtime.createModel({ ...origin, modelId, ...wishes });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
-  if (uri === null) await assertUntrained(model);
-  else await (await model.loadCheckpoint(uri)).result;
+  if (uri !== null) assertOwn(run.runId, await (await model.loadCheckpoint(uri)).result);
+  else await assertUntouched(model, { runId: run.runId, isSaved: policy.algorithm !== null });
   if (capabilities.features?.includes('reference_logprobs') === true) {
     const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
     return { model, reference: () => Promise.resolve({ logprobs }) };
@@ -60,7 +63,7 @@ export async function openModel(
   return {
     model,
     reference: () => {
-      reference ??= runtime.createModel({ ...origin, modelId: `${modelId}-reference` });
+      reference ??= runtime.createModel({ ...origin, modelId: referenceName(run.runId, policy.name) });
       return reference;
     },
   };
@@ -77,13 +80,32 @@ function wishesOf(config: RuntimeConfig): Pick<CreateModelOptions, 'lora' | 'tok
   };
 }
 
-/** A runtime that was not restarted may still have the model of another run with the same id. */
-async function assertUntrained(model: TrainableModel): Promise<void> {
+/**
+ * A runtime that was not restarted may still have the model of another run with the same id. And what another run saved
+ * under its name would be overwritten.
+ */
+async function assertUntouched(
+  model: TrainableModel,
+  { runId, isSaved }: { readonly runId: string; readonly isSaved: boolean },
+): Promise<void> {
   const { step } = await model.state();
-  if (step === 0) return;
+  if (step > 0) {
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `the runtime has a model "${model.modelId}" already, trained for ${step} steps`,
+      remedy: 'Give the run another id (`--run`), or restart the runtime.',
+    });
+  }
+  if (isSaved) for (const checkpoint of await model.listCheckpoints()) assertOwn(runId, checkpoint);
+}
+
+/** Runs that began when one hyphen stood between run and policy may have what they saved under the same name. */
+function assertOwn(runId: string, { uri, clientState }: Checkpoint): void {
+  const owner = clientState['runId'];
+  if (typeof owner !== 'string' || owner === runId) return;
   throw new AgentLightningError({
     code: 'CONFLICT',
-    message: `the runtime has a model "${model.modelId}" already, trained for ${step} steps`,
-    remedy: 'Give the run another id (`--run`), or restart the runtime.',
+    message: `the checkpoint ${uri} is of the run "${owner}", not of "${runId}"`,
+    remedy: 'Begin a run with another id (`--run`), or keep its data in another folder (`--data-dir`).',
   });
 }

@@ -2,6 +2,7 @@ import { AgentLightningError, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
 import { onlyPolicy } from '../config/policies.ts';
 import type { EvaluationSummary } from '../training-event.ts';
+import type { ModelNaming } from './model-name.ts';
 
 /** What a run must remember to go on after a crash; kept in the store with the run. */
 export interface RunState {
@@ -23,6 +24,8 @@ export interface RunState {
   readonly seed: number;
   /** Where the embedded runtime keeps its checkpoints. */
   readonly dataDir: string;
+  /** How its models are called in the runtime. */
+  readonly modelNaming: ModelNaming;
 }
 
 /** A step that was saved: a checkpoint of every policy that is trained, by the policy's name. */
@@ -68,6 +71,8 @@ const runState: z.ZodType<RunState> = z.object({
   rewardCurve: z.array(z.number()),
   seed: z.int(),
   dataDir: z.string(),
+  // States of before there were two ways do not say.
+  modelNaming: z.enum(['one-hyphen', 'two-hyphens']).default('one-hyphen'),
 });
 
 /** What a run begins with. */
@@ -88,6 +93,7 @@ export function initialRunState({ seed, dataDir }: RunBeginning): RunState {
     rewardCurve: [],
     seed,
     dataDir,
+    modelNaming: 'two-hyphens',
   };
 }
 

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isRunId, modelName, referenceName } from './model-name.ts';
+
+test('no two models of runs have the same name, whatever hyphens their runs and policies have', () => {
+  const letters = (from: string, max: number) =>
+    fc.string({ unit: fc.constantFrom(...from), minLength: 1, maxLength: max });
+  const runId = letters('a-', 6).filter(isRunId);
+  const policy = fc.option(
+    fc.oneof(
+      letters('a-', 6),
+      letters('a-', 3).map((name) => `reference${name}`),
+    ),
+  );
+  const policies = fc.record({ runId, policy, isReference: fc.boolean() });
+  const nameOf = ({ runId, policy, isReference }: { runId: string; policy: string | null; isReference: boolean }) =>
+    isReference ? referenceName(runId, policy) : modelName({ runId, policy, naming: 'two-hyphens' });
+  fc.assert(
+    fc.property(policies, policies, (one, other) => {
+      const isSame = JSON.stringify(one) === JSON.stringify(other);
+      expect(nameOf(one) === nameOf(other)).toBe(isSame);
+      expect(nameOf(one)).toMatch(/^[A-Za-z0-9_-]{1,255}$/);
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+test('runs of before have their models where they were', () => {
+  expect(modelName({ runId: 'a', policy: 'b', naming: 'one-hyphen' })).toBe('a-b');
+  expect(modelName({ runId: 'a-b', policy: null, naming: 'one-hyphen' })).toBe('a-b');
+  expect(modelName({ runId: 'a-b', policy: null, naming: 'two-hyphens' })).toBe('a-b');
+  expect(modelName({ runId: 'a', policy: 'b', naming: 'two-hyphens' })).toBe('a--b');
+});
+
+test.each(['run-1', 'A_b-C', '-a', 'x'.repeat(64), 'run-0123abcd'])('%s may be the id of a run', (text) => {
+  expect(isRunId(text)).toBe(true);
+});
+
+test.each(['', 'a--b', 'a-', '-', 'a/b', '..', 'a b', 'x'.repeat(65)])('"%s" may not', (text) => {
+  expect(isRunId(text)).toBe(false);
+});
