@@ -1,11 +1,14 @@
+import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CheckpointAnswer, CheckpointRequest, CheckpointWorkerData } from './sqlite-checkpointer.ts';
+import type { Checkpoint, CheckpointAnswer, CheckpointRequest, CheckpointWorkerData } from './sqlite-checkpointer.ts';
 
 /** A thread that moves what was written from the log into the file, for {@link SqliteCheckpointer}. */
 const { path, synchronous } = workerData as CheckpointWorkerData;
 const database = new DatabaseSync(path, { timeout: 0 });
 database.exec(`PRAGMA synchronous = ${synchronous}`);
+/** Beside the file itself, where the path is a link. */
+const logPath = `${realpathSync(path)}-wal`;
 const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
 
 /** How often to go on with what was written meanwhile. */
@@ -38,7 +41,24 @@ function answer(): CheckpointAnswer {
   }
 }
 
-function move(): NonNullable<CheckpointAnswer> {
+function move(): Checkpoint {
+  // Before: one that begins anew in between is another next time, too.
+  const logId = readLogId();
   const { log, checkpointed } = checkpoint.get() ?? {};
-  return { logPages: Number(log), movedPages: Number(checkpointed) };
+  return { logId, logPages: Number(log), movedPages: Number(checkpointed) };
+}
+
+/**
+ * SQLite puts another number into the log's header when it begins it anew (https://sqlite.org/fileformat2.html#walformat).
+ * The log may be opened and closed here, where the file itself may not: SQLite's locks on it would be gone.
+ */
+function readLogId(): number {
+  const header = Buffer.alloc(20);
+  const log = openSync(logPath, 'r');
+  try {
+    readSync(log, header, 0, header.length, 0);
+  } finally {
+    closeSync(log);
+  }
+  return header.readUInt32BE(16);
 }

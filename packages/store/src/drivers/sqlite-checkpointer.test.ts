@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -58,6 +58,27 @@ test('moves what is left of a long log while writes go on, as long as that makes
   expect(open.count()).toBe(4000);
 });
 
+test('a log that began anew by itself is moved no later than others, also through a link', async () => {
+  await using open = await openLogged();
+  const link = `${open.path}-link`;
+  await symlink(open.path, link);
+  const checkpointer = new SqliteCheckpointer({ path: link, synchronous: 'NORMAL', pagesPerCheckpoint: 100 });
+  for (const rows of [200, 204, 208, 212]) {
+    const before = await bytesOf(open.path);
+    open.insert(rows);
+    checkpointer.committed(rows * 1400);
+    const moved = async (): Promise<number> => {
+      // It may have been at what came before.
+      checkpointer.committed(0);
+      return await bytesOf(open.path);
+    };
+    await expect.poll(moved, { timeout: 20_000 }).toBeGreaterThan(before + 100_000);
+    await expect.poll(() => open.isAllMoved(), { timeout: 20_000 }).toBe(true);
+  }
+  await checkpointer.close();
+  expect(open.count()).toBe(824);
+});
+
 test('does without another thread where it cannot run', async () => {
   await using open = await openLogged();
   const checkpointer = checkpointerWithoutProgram(open.path);
@@ -104,6 +125,11 @@ async function openLogged() {
       reader.exec('BEGIN');
       reader.prepare('SELECT count(*) FROM rows').get();
       return () => reader.close();
+    },
+    /** Whether the log begins anew with the next write. */
+    isAllMoved: (): boolean => {
+      const { busy, log, checkpointed } = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {};
+      return busy === 0 && log === checkpointed;
     },
     count: (): unknown => database.prepare('SELECT count(*) AS count FROM rows').get()?.['count'],
     [Symbol.asyncDispose]: async () => {

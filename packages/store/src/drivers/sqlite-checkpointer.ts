@@ -10,8 +10,18 @@ export interface CheckpointWorkerData {
 /** What the thread is asked. */
 export type CheckpointRequest = 'checkpoint' | 'close';
 
-/** How a checkpoint went: how many pages the log holds, and how many of them are in the file. Null when it failed. */
-export type CheckpointAnswer = { readonly logPages: number; readonly movedPages: number } | null;
+/** How a checkpoint went. */
+export interface Checkpoint {
+  /** Which log it is: another number when it has begun anew. */
+  readonly logId: number;
+  /** How many pages the log holds. */
+  readonly logPages: number;
+  /** How many of them are in the file. */
+  readonly movedPages: number;
+}
+
+/** How a checkpoint went; null when it failed. */
+export type CheckpointAnswer = Checkpoint | null;
 
 /** How often the thread is asked. */
 export interface SqliteCheckpointerOptions extends CheckpointWorkerData {
@@ -42,9 +52,12 @@ export class SqliteCheckpointer {
   #worker: Worker | null = null;
   #isUsable = true;
   #isBusy = false;
-  /** Bytes that were committed since the thread was asked, and what they came to in pages of the log so far. */
+  /** Bytes that were committed since the thread was asked, and what a byte has come to in pages of the log so far. */
   #bytes = 0;
   #pagesPerByte = 2 / pageBytes;
+  /** Bytes that were committed since the thread said how long the log is. */
+  #newBytes = 0;
+  #logId: number | null = null;
   #logPages = 0;
   /** From how many pages of the log on writes wait until it can begin anew. */
   #roomFromPages: number;
@@ -66,6 +79,7 @@ export class SqliteCheckpointer {
   /** Notes that about so many bytes were committed, and has them moved when there are many. */
   committed(bytes: number): void {
     this.#bytes += bytes;
+    this.#newBytes += bytes;
     // When the log has become long, the next write sees to it.
     if (this.#isUsable && !this.#isLogLong && this.#pagesLeft >= this.#pagesPerCheckpoint) this.#moveMeanwhile();
   }
@@ -89,10 +103,11 @@ export class SqliteCheckpointer {
     this.#worker?.ref();
     const answer = await asked;
     this.#worker?.unref();
+    if (answer !== null) this.#learn(answer);
     const isAllMoved = answer !== null && answer.movedPages === answer.logPages;
-    this.#logPages = isAllMoved ? 0 : (answer?.logPages ?? this.#logPages);
     // Somebody else reads what is in the log, or writes to it: there is no use in waiting before every write.
     this.#roomFromPages = isAllMoved ? this.#longestLogPages : this.#logPages + this.#pagesPerCheckpoint;
+    if (isAllMoved) this.#logPages = 0;
     return isAllMoved;
   }
 
@@ -120,21 +135,27 @@ export class SqliteCheckpointer {
   /** Has what there is moved while writes go on. */
   #moveMeanwhile(): void {
     if (this.#isBusy) return;
-    const asked = this.#bytes;
     this.#askedPages = this.#pagesLeft;
     this.#bytes = 0;
     this.#isBusy = true;
     void this.#checkpoint().then((answer) => {
       this.#isBusy = false;
-      if (answer !== null) this.#learn(asked, answer.logPages);
+      if (answer !== null) this.#learn(answer);
     });
   }
 
-  /** Notes how long the log is, and how many pages the bytes were: rows of a kind are written in the same way again. */
-  #learn(bytes: number, logPages: number): void {
-    const added = logPages - this.#logPages;
+  /** Notes how long the log is, and how many pages bytes come to: rows of a kind are written in the same way again. */
+  #learn({ logId, logPages }: Checkpoint): void {
+    // It begins anew by itself with the first write after all of it was moved, when nobody reads what is in it.
+    const isSame = logId === this.#logId && logPages >= this.#logPages;
+    const added = isSame ? logPages - this.#logPages : logPages;
+    // The first time, the log may hold more than these bytes, or less.
+    if (this.#logId !== null && added > 0 && this.#newBytes > 0) {
+      this.#pagesPerByte = Math.min(20, Math.max(0.5, (added * pageBytes) / this.#newBytes)) / pageBytes;
+    }
+    this.#logId = logId;
     this.#logPages = logPages;
-    if (added > 0) this.#pagesPerByte = Math.min(20, Math.max(0.5, (added * pageBytes) / bytes)) / pageBytes;
+    this.#newBytes = 0;
   }
 
   #checkpoint(): Promise<CheckpointAnswer> {
