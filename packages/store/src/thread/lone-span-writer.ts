@@ -23,7 +23,7 @@ export interface LoneSpanWriterOptions extends SqliteConnectionOptions {
   readonly minGapMs?: number;
 }
 
-/** What the newest gap is of the average. */
+/** How much of the average the newest gap between spans is. */
 const newestShare = 0.1;
 /** What a pause counts for at most, in milliseconds: a collection of garbage in the middle of much work is none. */
 const longestGapMs = 4;
@@ -31,7 +31,7 @@ const longestGapMs = 4;
 /** How many characters a span has that is written here at most: more keep this thread from everything else for too long. */
 const longestBody = 2 ** 17;
 
-/** How many spans are written here before the thread that serves the store writes one, which then looks after the log. */
+/** The last of so many spans goes to the thread that serves the store, which sees to the log before it writes. */
 const spansInARow = 64;
 
 /**
@@ -73,8 +73,8 @@ export class LoneSpanWriter {
   }
 
   /**
-   * Notes that so many spans have come, and says whether it is one that comes alone. For a while, and not by chance:
-   * whenever two connections write in turns, each forgets what it knows of the file.
+   * Notes that so many spans have come, and says whether it is a single one in a time in which they come one by one.
+   * A pause before it is not enough: whenever two connections write in turns, each forgets what it knows of the file.
    *
    * @param atMs - when, in milliseconds of real time: it is about how busy this thread is
    */
