@@ -101,6 +101,11 @@ describePostgres('PostgreSQL', () => {
     await expect(openStore('postgres://[broken')).rejects.toMatchObject({ code: 'VALIDATION' });
     const nothingThere = openStore('postgres://127.0.0.1:1/agl', { unreachableAfterMs: 50 });
     await expect(nothingThere).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    // A password with a slash that should have been encoded: what is before it is taken for host and port.
+    const unencoded = openStore('postgres://127.0.0.1:1/secret@db/agl', { unreachableAfterMs: 50 });
+    const unreachable = await unencoded.catch((error: unknown) => error);
+    expect(unreachable).toMatchObject({ code: 'UNREACHABLE' });
+    expect(String(unreachable)).not.toContain('secret');
   });
 });
 

@@ -1,4 +1,4 @@
-import { AgentLightningError, newId, systemClock } from '@agentlightning/core';
+import { AgentLightningError, addressText, newId, systemClock } from '@agentlightning/core';
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import type { StoreChange, StoreChangeListener } from '../store-change.ts';
@@ -32,6 +32,7 @@ export class PostgresDriver implements SqlDriver {
   readonly name = 'postgres';
   readonly dialect: SqlDriver['dialect'] = postgresDialect;
   readonly #options: PostgresDriverOptions;
+  /** The address, as errors may show it. */
   readonly #place: string;
   readonly #pool: Pool;
   readonly #gate: ConnectionGate;
@@ -44,7 +45,7 @@ export class PostgresDriver implements SqlDriver {
 
   private constructor(options: PostgresDriverOptions) {
     this.#options = options;
-    this.#place = placeOf(options.url);
+    this.#place = addressText(options.url);
     this.#gate = new ConnectionGate(options.poolSize);
     this.#pool = new pg.Pool({ ...this.#connectionConfig(), max: options.poolSize });
     this.#pool.on('error', ignore).on('connect', setUpConnection);
@@ -209,12 +210,6 @@ function conflictPauseMs(conflicts: number): number {
 
 function reconnectPauseMs(losses: number): number {
   return Math.min(firstReconnectPauseMs * 2 ** losses, longestReconnectPauseMs);
-}
-
-/** The address without what must not be shown. */
-function placeOf(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
 }
 
 const yes = (): boolean => true;
