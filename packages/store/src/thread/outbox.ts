@@ -15,11 +15,16 @@ export interface OutboxOptions<TMessage> {
   readonly onUnsendable: (message: TMessage, cause: unknown) => void;
 }
 
+/** How long what can wait does wait, in milliseconds. */
+const mentionedAfterMs = 10;
+
 /** Gathers what is said in one turn of the event loop: to wake another thread costs more than most messages do. */
 export class Outbox<TMessage> {
   readonly #options: OutboxOptions<TMessage>;
   #messages: TMessage[] = [];
   #transfer: Transferable[] = [];
+  #isScheduled = false;
+  #timer: NodeJS.Timeout | null = null;
   readonly #send = (): void => this.flush();
 
   constructor(options: OutboxOptions<TMessage>) {
@@ -30,11 +35,23 @@ export class Outbox<TMessage> {
   say(message: TMessage, transfer: readonly Transferable[] = []): void {
     this.#messages.push(message);
     for (const item of transfer) this.#transfer.push(item);
-    if (this.#messages.length === 1) this.#options.schedule(this.#send);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#options.schedule(this.#send);
+  }
+
+  /** Says something that can wait a little: with what is said next, or after some milliseconds. */
+  mention(message: TMessage): void {
+    this.#messages.push(message);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.flush();
+    }, mentionedAfterMs).unref();
   }
 
   /** Says now what there is to say. */
   flush(): void {
+    this.#isScheduled = false;
     const messages: Batch<TMessage> = this.#messages;
     if (messages.length === 0) return;
     const transfer = this.#transfer;

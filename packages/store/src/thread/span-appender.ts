@@ -29,6 +29,8 @@ export class SpanAppender {
     const written = await write;
     if (written === undefined) return await this.#appendThere([row]);
     this.#line.mention(['written', this.#line.nextId(), written.changes, written.bytes]);
+    // A span alone can wait a little to be told of. What it did to its attempt cannot: the other thread may do more to it.
+    if (written.changes.length > 1) this.#line.flush();
     return [written.sequenceId];
   }
 

@@ -95,9 +95,9 @@ export class StoreLine {
     this.#outbox.say(request);
   }
 
-  /** Says what need not be known any more when there is nobody to ask. */
+  /** Says what can wait a little, and need not be known any more when there is nobody to ask. */
   mention(request: StoreRequest): void {
-    if (this.#refusal === null) this.#outbox.say(request);
+    if (this.#refusal === null) this.#outbox.mention(request);
   }
 
   /** Tells that somebody gives up a wait, who gets its answer all the same. Does nothing when there is none to come. */
