@@ -25,6 +25,11 @@ export class SpanAppender {
     return write === undefined ? this.#appendThere(rows) : this.#finishHere(first, write);
   }
 
+  /** Appends no more in this thread, when what is under way is written. */
+  async close(): Promise<void> {
+    await this.#loneSpans?.close();
+  }
+
   async #finishHere(row: SpanRow, write: Promise<LoneWrite | undefined>): Promise<SequenceIds> {
     const written = await write;
     if (written === undefined) return await this.#appendThere([row]);

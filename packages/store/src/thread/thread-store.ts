@@ -52,7 +52,6 @@ export interface ThreadStoreOptions extends StoreLineOptions {
 export class ThreadStore implements Store {
   readonly #line: StoreLine;
   readonly #reader: AttemptReader | null;
-  readonly #loneSpans: LoneSpanWriter | null;
   readonly #spans: SpanAppender;
   readonly #closing = new AbortController();
   #closed: Promise<void> | null = null;
@@ -60,7 +59,6 @@ export class ThreadStore implements Store {
   constructor({ reader, loneSpans, ...line }: ThreadStoreOptions) {
     this.#line = new StoreLine(line);
     this.#reader = reader;
-    this.#loneSpans = loneSpans;
     this.#spans = new SpanAppender(this.#line, loneSpans);
   }
 
@@ -244,7 +242,7 @@ export class ThreadStore implements Store {
   close(): Promise<void> {
     this.#closing.abort();
     this.#reader?.close();
-    this.#closed ??= Promise.all([this.#line.close(), this.#loneSpans?.close()]).then(() => undefined);
+    this.#closed ??= Promise.all([this.#line.close(), this.#spans.close()]).then(() => undefined);
     return this.#closed;
   }
 
