@@ -1,12 +1,11 @@
-import { createServer, type Server, type ServerOptions, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerOptions, ServerResponse } from 'node:http';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
-import { listenError } from '@agentlightning/core/protocol';
+import { closeServer, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { buildGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { OwnConnection } from './http/call-answer.ts';
-import { foreignness, isLoopback } from './http/local-only.ts';
+import { foreignness } from './http/local-only.ts';
 
 /** A gateway and where it listens. */
 export interface ServeGatewayOptions extends GatewayOptions {
@@ -58,24 +57,18 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   const server = createServer(limits, (incoming, outgoing) => {
     if (!direct.take(incoming, outgoing)) void answer(incoming, outgoing);
   });
-  const { port } = await listen(server, host, options.port ?? 0);
-  const hostInUrl = host.includes(':') ? `[${host}]` : host;
+  const port = await listen(server, 'the gateway', { host, port: options.port ?? 0 });
   return {
     ...gateway,
-    url: `http://${hostInUrl}:${port}`,
+    url: `http://${hostAndPort({ host, port })}`,
     port,
     close: async ({ drainMs = 0 } = {}) => {
       const hasEnded = gateway.close({ drainMs });
       // Whoever comes meanwhile is told when to come back, rather than that nobody listens.
       if (drainMs > 0) await gateway.drain(drainMs).catch(() => undefined);
-      const isClosed = closeServer(server);
-      const isOver = new AbortController();
-      // Readers that do not read keep their streams open for ever.
-      const cut = (): void => server.closeAllConnections();
-      void (options.clock ?? systemClock).sleep(closeGraceMs, isOver.signal).then(cut, () => undefined);
+      const isClosed = closeServer(server, closeGraceMs, options.clock ?? systemClock);
       await hasEnded;
       await isClosed;
-      isOver.abort();
     },
   };
 }
@@ -89,31 +82,6 @@ function connectionLimits(arrivalTimeoutMs: number): ServerOptions {
     connectionsCheckingInterval: Math.min(5000, arrivalTimeoutMs / 2),
     maxHeaderSize: 32 * 1024,
   };
-}
-
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(listenError('the gateway', { host, port }, error));
-    });
-    server.listen(port, host, () => {
-      const address = server.address();
-      if (typeof address === 'object' && address !== null) resolve(address);
-    });
-  });
-}
-
-/** Connections are let go as soon as no call is on them any more: because it has ended, or was cut. */
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const letGo = (): void => server.closeIdleConnections();
-    const timer = setInterval(letGo, 20);
-    server.close(() => {
-      clearInterval(timer);
-      resolve();
-    });
-    letGo();
-  });
 }
 
 function keyNeeded(host: string): AgentLightningError {

@@ -1,4 +1,8 @@
-export { type ListenAddress, listenError } from '../errors/listen-error.ts';
+export { type ClosingServer, closeServer } from '../server/close-server.ts';
+export { isLoopback } from '../server/is-loopback.ts';
+export { type ListeningServer, listen } from '../server/listen.ts';
+export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
+export { listenError } from '../server/listen-error.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
 export { isWireSpan } from './is-wire-span.ts';

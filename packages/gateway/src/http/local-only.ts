@@ -1,10 +1,6 @@
+import { isLoopback } from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
 import type { HeaderReader } from './header-reader.ts';
-
-/** Whether a name is one of this machine, seen from itself. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.endsWith('.localhost') || /^127\.[\d.]+$/.test(host);
-}
 
 /**
  * What a gateway without a key answers to those who are not on its machine, though their request came from there: a web
@@ -25,7 +21,7 @@ const usualHost: RegExp = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/;
 
 /** Empty for what is no address, such as `null`. */
 function nameOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : '';
+  return URL.canParse(url) ? new URL(url).hostname : '';
 }
 
 function refused(what: string): GatewayError {

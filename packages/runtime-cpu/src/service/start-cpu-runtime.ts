@@ -1,8 +1,7 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import path from 'node:path';
 import { type Clock, systemClock } from '@agentlightning/core';
-import { listenError } from '@agentlightning/core/protocol';
+import { closeServer, listen } from '@agentlightning/core/protocol';
 import { type RuntimeLimits, serveRuntime } from '@agentlightning/runtime';
 import { getRequestListener } from '@hono/node-server';
 import { type BaseModel, baseModels } from '../base-models.ts';
@@ -47,9 +46,8 @@ const host = '127.0.0.1';
 /** How long the model API keeps a connection that nobody uses: agents may take their time between two calls. */
 const keepAliveMs = 65_000;
 
-/** How long answers may take to get to their readers when the server stops, and how often it is looked after. */
+/** How long answers may take to get to their readers when the server stops. */
 const shutdownGraceMs = 1_000;
-const idleCheckMs = 20;
 
 /**
  * Starts the embedded runtime in this process: gRPC for training, OpenAI's API for sampling.
@@ -67,14 +65,19 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
   const { fetch } = inferenceApp(models, clock);
   const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
   const server = createServer({ keepAliveTimeout: keepAliveMs }, listener);
-  const inferenceUrl = `http://${host}:${await listen(server, options.inferencePort ?? 0)}/v1`;
+  const inferencePort = await listen(server, 'the model API of the embedded runtime', {
+    host,
+    port: options.inferencePort ?? 0,
+  });
+  const inferenceUrl = `http://${host}:${inferencePort}/v1`;
+  const stop = (): Promise<void> => closeServer(server, shutdownGraceMs, clock);
   const engine = new CpuRuntimeEngine({
     checkpointDir: path.resolve(options.checkpointDir),
     models,
     baseModels: options.baseModels ?? baseModels,
     baseUrl: inferenceUrl,
     clock,
-    onClose: () => stop(server),
+    onClose: stop,
   });
   try {
     const { apiKey, port = 0 } = options;
@@ -88,7 +91,7 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
     });
     return { address, inferenceUrl, close };
   } catch (error) {
-    await stop(server);
+    await stop();
     throw error;
   }
 }
@@ -101,26 +104,4 @@ function limitsOf(options: CpuRuntimeOptions): Partial<RuntimeLimits> {
     ...(sessionTtlMs !== undefined && { sessionTtlMs }),
     ...(abandonedModelTtlMs !== undefined && { abandonedModelTtlMs }),
   };
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(listenError('the model API of the embedded runtime', { host, port }, cause)),
-    );
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
-  });
-}
-
-/** Lets answers that are on their way get there, and ends all connections. */
-function stop(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
-    const late = setTimeout(() => server.closeAllConnections(), shutdownGraceMs);
-    server.close(() => {
-      clearInterval(idle);
-      clearTimeout(late);
-      resolve();
-    });
-  });
 }

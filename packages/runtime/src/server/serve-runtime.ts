@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Clock, systemClock } from '@agentlightning/core';
-import { listenError } from '@agentlightning/core/protocol';
+import { hostAndPort, listenError } from '@agentlightning/core/protocol';
 import { type Metadata, Server } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
@@ -90,7 +90,7 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
   void unloadAbandonedModels(host, options.clock ?? systemClock, stopping.signal);
   let closing: Promise<void> | undefined;
   return {
-    address: `${bracketed(hostName)}:${boundPort}`,
+    address: hostAndPort({ host: hostName, port: boundPort }),
     port: boundPort,
     close: () => {
       closing ??= stop(server, host, stopping);
@@ -135,11 +135,11 @@ interface ListenOptions {
 
 function listen(server: Server, { hostName, port, tls }: ListenOptions): Promise<number> {
   const credentials = serverCredentials(tls);
-  const address = `${bracketed(hostName)}:${port}`;
+  const at = { host: hostName, port };
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, boundPort) => {
+    server.bindAsync(hostAndPort(at), credentials, (error, boundPort) => {
       if (error === null) resolve(boundPort);
-      else reject(listenError('the training runtime', { host: hostName, port }, error));
+      else reject(listenError('the training runtime', at, error));
     });
   });
 }
@@ -155,8 +155,4 @@ function assertKey(metadata: Metadata, apiKey: string | undefined): void {
     message: sent === '' ? 'The call carries no key' : 'The key of the call is wrong',
     remedy: "Give the runtime's key as `apiKey` to connectRuntime.",
   });
-}
-
-function bracketed(hostName: string): string {
-  return hostName.includes(':') ? `[${hostName}]` : hostName;
 }

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Clock } from '@agentlightning/core';
-import { type AttemptTokens, listenError } from '@agentlightning/core/protocol';
+import { type AttemptTokens, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { createAdaptorServer } from '@hono/node-server';
 import type { SqlStore } from '../sql-store.ts';
 import { assertMayListen } from './access/access-control.ts';
@@ -101,10 +101,9 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
   const server = createServer(app.fetch, options);
   observeRequests(server, { metrics, log, slowRequestMs: options.slowRequestMs ?? 1000 });
   const connections = new OpenConnections(server);
-  const listeningPort = await listen(server, { host, port });
-  const name = host.includes(':') ? `[${host}]` : host;
+  const listeningPort = await listen(server, 'the store', { host, port });
   return {
-    url: `http://${name}:${listeningPort}`,
+    url: `http://${hostAndPort({ host, port: listeningPort })}`,
     port: listeningPort,
     close: () => {
       closing.abort();
@@ -130,14 +129,4 @@ function createServer(fetch: FetchCallback, options: StoreServerOptions): Server
   });
   // Without options for TLS or HTTP/2 the adaptor makes a plain HTTP server.
   return server as Server;
-}
-
-function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(listenError('the store', at, cause)));
-    server.listen(at.port, at.host, () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : at.port);
-    });
-  });
 }

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { AgentLightningError } from '@agentlightning/core';
+import { isLoopback } from '@agentlightning/core/protocol';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { note } from '../observation/request-notes.ts';
@@ -102,10 +102,4 @@ export function assertMayListen(host: string, apiKey: string | null, hasKeys: bo
     message: apiKey === '' ? 'The key of the store is empty' : `A store without a key may not listen on ${host}`,
     remedy: 'Give it a key (AGL_STORE_KEY, or `agl store keys create`), or let it listen on 127.0.0.1.',
   });
-}
-
-function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '');
-  if (isIP(name) === 4) return name.startsWith('127.');
-  return name === '::1' || name === 'localhost' || name.endsWith('.localhost');
 }

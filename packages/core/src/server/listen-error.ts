@@ -1,10 +1,5 @@
-import { AgentLightningError } from './agent-lightning-error.ts';
-
-/** Where a server was to listen. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { hostAndPort, type ListenAddress } from './listen-address.ts';
 
 /**
  * Says why a server cannot listen: another program has the port, or the address is none that may be had.
@@ -13,7 +8,7 @@ export interface ListenAddress {
  * @param cause - what Node, or gRPC, says
  */
 export function listenError(what: string, { host, port }: ListenAddress, cause: Error): AgentLightningError {
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const address = hostAndPort({ host, port });
   // An error of gRPC has the code in its words alone.
   if (cause.message.includes('EADDRINUSE')) {
     return new AgentLightningError({
