@@ -11,6 +11,13 @@ export interface FrameworkUnderTest {
    * @default it has no such place, or tells anyway
    */
   readonly listen?: () => () => void;
+  /**
+   * Puts the framework's own telemetry in the adapter's place, its spans going nowhere: what others pay for a trace.
+   * Gives what ends it.
+   *
+   * @default it has none, or one that cannot be had without its maker's service
+   */
+  readonly ownTelemetry?: () => () => void;
 }
 
 /** Loads a framework, after the model is in place. */

@@ -70,6 +70,16 @@ function resultsOf(
     ...us('of it in a quarter of the rounds at least', upper, null),
     ...us("of it by the framework's own telling, to a listener that does nothing", ofFramework, null),
     ...us('of it by the adapter', ofAdapter, null),
+    ...us("added by the framework's own telemetry", addedUs.ownTelemetry, null),
+    ...(addedUs.ownTelemetry === undefined || addedUs.traced === undefined
+      ? []
+      : [
+          result(
+            `${framework}: added when traced, against its own telemetry`,
+            { value: addedUs.traced / addedUs.ownTelemetry, unit: '×' },
+            { atMost: 1 },
+          ),
+        ]),
     result(`${framework}: spans of a call`, { value: spansPerCall, unit: 'spans' }, { atLeast: 1 }),
     result(
       `${framework}: heap kept for a call, over ${growth.calls} calls`,

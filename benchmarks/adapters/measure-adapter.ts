@@ -18,10 +18,11 @@ import { CountingSink, measuredRollout } from './measured-rollout.ts';
 
 /**
  * How the framework is run: `bare`, without the adapter; `listened`, with somebody in the adapter's place who does nothing;
+ * `ownTelemetry`, with the framework's own telemetry there;
  * `outside`, with the adapter, but in no rollout, as in production; `traced`, in a rollout; `sent`, in a rollout whose
  * model calls go to its endpoint, as in training.
  */
-export type Setting = 'bare' | 'listened' | 'outside' | 'traced' | 'sent';
+export type Setting = 'bare' | 'listened' | 'ownTelemetry' | 'outside' | 'traced' | 'sent';
 
 /** What was measured of one adapter. */
 export interface AdapterMeasurement {
@@ -60,6 +61,7 @@ async function main(): Promise<AdapterMeasurement> {
   const settings: readonly Setting[] = [
     'bare',
     ...(framework.listen === undefined ? [] : (['listened'] as const)),
+    ...(framework.ownTelemetry === undefined ? [] : (['ownTelemetry'] as const)),
     'outside',
     'traced',
     'sent',
@@ -88,7 +90,7 @@ async function main(): Promise<AdapterMeasurement> {
 
 /** Puts a setting in place; gives what runs calls in it, and what ends it. */
 function arrange(
-  { call, instrument, listen }: FrameworkUnderTest,
+  { call, instrument, listen, ownTelemetry }: FrameworkUnderTest,
   setting: Setting,
 ): {
   readonly run: <T>(calls: () => T) => T;
@@ -100,6 +102,7 @@ function arrange(
   const nothing = (): void => {};
   if (setting === 'bare') return { run: (calls) => calls(), call, end: nothing, sink };
   if (setting === 'listened') return { run: (calls) => calls(), call, end: listen?.() ?? nothing, sink };
+  if (setting === 'ownTelemetry') return { run: (calls) => calls(), call, end: ownTelemetry?.() ?? nothing, sink };
   const end = instrument();
   if (setting === 'outside') return { run: (calls) => calls(), call, end, sink };
   const rollout = measuredRollout(sink, setting === 'sent');

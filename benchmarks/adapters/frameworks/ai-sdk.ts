@@ -1,4 +1,5 @@
 import { instrumentAiSdk } from '@agentlightning/ai-sdk';
+import { takeAiSdkTelemetry } from '@agentlightning/benchmarks-ai-sdk-telemetry';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText } from 'ai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
@@ -13,5 +14,6 @@ export function open(): Promise<FrameworkUnderTest> {
     call: async () => (await generateText({ model, prompt })).text,
     instrument: () => instrumentAiSdk(),
     listen: listenToAiSdk,
+    ownTelemetry: takeAiSdkTelemetry,
   });
 }

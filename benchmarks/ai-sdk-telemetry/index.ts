@@ -1,0 +1,28 @@
+/**
+ * The telemetry that comes with the AI SDK. A package of its own: beside OpenTelemetry, LangChain would be installed once
+ * more than its adapter knows it.
+ *
+ * @module
+ */
+import { OpenTelemetry } from '@ai-sdk/otel';
+import { context, propagation, trace } from '@opentelemetry/api';
+import { NodeTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
+
+/** What is done with a span costs nothing here, as with our own adapter's. */
+const droppingProcessor: SpanProcessor = {
+  onStart: () => {},
+  onEnd: () => {},
+  forceFlush: () => Promise.resolve(),
+  shutdown: () => Promise.resolve(),
+};
+
+/** Puts the OpenTelemetry integration of the AI SDK's makers in our adapter's place, as its documentation says. */
+export function takeAiSdkTelemetry(): () => void {
+  new NodeTracerProvider({ spanProcessors: [droppingProcessor] }).register();
+  const holder = globalThis as { AI_SDK_TELEMETRY_INTEGRATIONS?: unknown };
+  holder.AI_SDK_TELEMETRY_INTEGRATIONS = [new OpenTelemetry()];
+  return () => {
+    delete holder.AI_SDK_TELEMETRY_INTEGRATIONS;
+    for (const api of [trace, context, propagation]) api.disable();
+  };
+}
