@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { newThread, programBeside } from '../own-thread.ts';
 
 /** What the thread works with. */
 export interface CheckpointWorkerData {
@@ -167,8 +168,8 @@ export class SqliteCheckpointer {
   }
 
   #start(): Worker {
-    const { path, synchronous, program = programBeside(import.meta.url) } = this.#options;
-    const worker = new Worker(program, { workerData: { path, synchronous } satisfies CheckpointWorkerData });
+    const { path, synchronous, program = programBeside(import.meta.url, 'sqlite-checkpoint-worker') } = this.#options;
+    const worker = newThread(program, { workerData: { path, synchronous } satisfies CheckpointWorkerData });
     worker.on('message', (answer: CheckpointAnswer) => this.#answers.shift()?.(answer));
     worker.on('error', () => {
       this.#isUsable = false;
@@ -180,9 +181,4 @@ export class SqliteCheckpointer {
     worker.unref();
     return worker;
   }
-}
-
-/** The program of the thread: a source beside sources, and a file of its own beside what the package is built to. */
-function programBeside(url: string): URL {
-  return new URL(url.endsWith('.ts') ? './sqlite-checkpoint-worker.ts' : './sqlite-checkpoint-worker.js', url);
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { type Store, systemClock } from '@agentlightning/core';
 import { type OpenStoreOptions, openStore } from '../open-store.ts';
+import { newThread, programBeside } from '../own-thread.ts';
 import { isPostgres, sqlitePath } from '../store-location.ts';
 import { AttemptReader } from './attempt-reader.ts';
 import { type CarriedError, errorFromCarried } from './carried-error.ts';
@@ -39,7 +40,7 @@ export interface StoreOpening {
  * ```
  */
 export async function openStoreInThread(location: string, options: OpenStoreOptions = {}): Promise<Store> {
-  return await openByProgram(programBeside(import.meta.url), location, options);
+  return await openByProgram(programBeside(import.meta.url, 'store-worker'), location, options);
 }
 
 /** As {@link openStoreInThread}, with another program for the thread. */
@@ -86,17 +87,10 @@ function connectionsOf(
 }
 
 function workerOf(program: URL, workerData: StoreWorkerData): Worker | null {
-  // Sources import sources.
-  const source = program.pathname.endsWith('.ts') ? { execArgv: ['--conditions=@agentlightning/source'] } : {};
   try {
-    return new Worker(program, { ...source, workerData, transferList: [workerData.port] });
+    return newThread(program, { workerData, transferList: [workerData.port] });
   } catch {
     // A process may be forbidden to have threads.
     return null;
   }
-}
-
-/** The program of the thread: a source beside sources, and a file of its own beside what the package is built to. */
-function programBeside(url: string): URL {
-  return new URL(url.endsWith('.ts') ? './store-worker.ts' : './store-worker.js', url);
 }

@@ -1,23 +1,16 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { MessageChannel } from 'node:worker_threads';
 import { systemClock } from '@agentlightning/core';
 import { aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
+import { lineInOneThread } from '../../test/line-in-one-thread.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { openStore } from '../open-store.ts';
 import { LoneSpanWriter } from './lone-span-writer.ts';
-import { StoreHost } from './store-host.ts';
 import { ThreadStore } from './thread-store.ts';
 
-/** Both ends of the line in one thread, where the other end takes what is sent as soon as it can. */
 async function open(file: string): Promise<ThreadStore> {
-  const { port1: port, port2 } = new MessageChannel();
-  new StoreHost(await openStore(file), port2);
-  const ended = once(port, 'close').then(() => null);
   const limits = { durability: 'process', maxSizeBytes: null } as const;
   const loneSpans = LoneSpanWriter.open({ path: file, clock: systemClock, ...limits });
-  return new ThreadStore({ port, location: file, ended, holdUntilEnded: () => port.ref(), reader: null, loneSpans });
+  return new ThreadStore({ ...(await lineInOneThread(file)), reader: null, loneSpans });
 }
 
 test('those who watch are told of every span, also of those that can wait to be told of', async () => {

@@ -1,5 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { AgentLightningError, type ValidationIssue } from '@agentlightning/core';
+import { newThread, programBeside } from '../../own-thread.ts';
 import { MalformedRequestError } from '../malformed-request-error.ts';
 import { type DecodedSpanBatch, decodeSpanBatch, type EncodedSpanBatch } from './decode-span-batch.ts';
 import { type PackedSpanRows, unpackSpanRows } from './packed-span-rows.ts';
@@ -54,7 +55,7 @@ export class SpanDecoder {
   constructor(options: SpanDecoderOptions = {}) {
     this.#threadFromBytes = options.threadFromBytes ?? 32_768;
     this.#idleMs = options.idleMs ?? 10_000;
-    this.#program = options.program ?? programBeside(import.meta.url);
+    this.#program = options.program ?? programBeside(import.meta.url, 'span-decoder-worker');
   }
 
   /**
@@ -78,9 +79,7 @@ export class SpanDecoder {
   }
 
   #start(): Worker {
-    // Sources import sources.
-    const isSource = this.#program.pathname.endsWith('.ts');
-    const worker = new Worker(this.#program, isSource ? { execArgv: ['--conditions=@agentlightning/source'] } : {});
+    const worker = newThread(this.#program);
     worker.on('message', (answer: SpanDecoderAnswer) => this.#answer(answer));
     worker.on('error', () => {
       this.#isUsable = false;
@@ -132,9 +131,4 @@ function isWhole({ buffer, byteLength }: Uint8Array): boolean {
 
 function faultOf(fault: string): AgentLightningError {
   return new AgentLightningError({ code: 'INTERNAL', message: `Reading spans failed: ${fault}` });
-}
-
-/** The program of the thread: a source beside sources, and a file of its own beside what the package is built to. */
-function programBeside(url: string): URL {
-  return new URL(url.endsWith('.ts') ? './span-decoder-worker.ts' : './span-decoder-worker.js', url);
 }
