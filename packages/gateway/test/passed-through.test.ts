@@ -39,6 +39,18 @@ describe('the list of models', () => {
     expect(paths).toContain('/v1/models/org%2Ftiny');
   });
 
+  it('is found by Anthropic’s client as well, which adds /v1 to the base URL of an attempt', async () => {
+    await using upstream = await startUpstream((response) => {
+      const model = { id: 'tiny', object: 'model' };
+      respondJson(response, response.req.url === '/v1/models' ? { object: 'list', data: [model] } : model);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const { baseURL } = fixture.client(await fixture.attempt());
+    const { models } = new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });
+    expect((await models.list()).data).toMatchObject([{ id: 'tiny' }]);
+    expect((await models.retrieve('tiny')).id).toBe('tiny');
+  });
+
   it('may be an answer without a body', async () => {
     await using upstream = await startUpstream((response) => void response.writeHead(204).end());
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });

@@ -14,6 +14,9 @@ import { requestIdHeader, requestIdOf } from './request-id.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 import { RoutedCall } from './routed-call.ts';
 
+/** Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already. */
+const modelLists: readonly string[] = ['/models', '/v1/models'];
+
 /** Adds what the gateway answers to an application. */
 export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   const { log, access } = options;
@@ -36,8 +39,10 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
   for (const root of roots) {
     for (const { path, handle } of modelCalls) app.post(root + path, handle);
-    app.get(`${root}/models`, (c) => models(options, c, null));
-    app.get(`${root}/models/:model`, (c) => models(options, c, c.req.param('model')));
+    for (const path of modelLists) {
+      app.get(root + path, (c) => models(options, c, null));
+      app.get(`${root + path}/:model`, (c) => models(options, c, c.req.param('model') ?? null));
+    }
   }
   addAdminRoutes(app, options);
   app.notFound((c) => noSuchAddress(c).toResponse());
