@@ -4,6 +4,7 @@ import { CallObservation } from '../observe/call-observation.ts';
 import type { ArrivedCall } from './arrived-call.ts';
 import { attemptAddressOf } from './attempt-address.ts';
 import type { CallAnswer } from './call-answer.ts';
+import { assertReadable } from './content-encoding.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ModelApi } from './model-apis.ts';
 import { anthropicRequestIdHeader, requestIdHeader } from './request-id.ts';
@@ -49,6 +50,7 @@ async function letIn(options: RouteOptions, call: EnteringCall): Promise<CallAns
   const named = attemptAddressOf(arrived);
   const attempt = named === null || options.aglServer === null ? named : await storedAddress(options.aglServer, named);
   observation.attempt = attempt;
+  assertReadable(headers);
   if (attempt !== null) options.watch.begin();
   const { signal, end } = calls.begin(attempt, arrived, observation.startTimeMs);
   let passGate: () => void = () => undefined;

@@ -5,8 +5,8 @@ import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallAnswer } from '../http/call-answer.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 import { translates } from '../model-api/api-support.ts';
-import { badRequest } from '../model-api/bad-request.ts';
-import { passOn, passThrough } from '../passed-through/pass-through.ts';
+import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
+import { type PassedRequest, passOn, passThrough } from '../passed-through/pass-through.ts';
 import { chatRequestOf } from './chat-request.ts';
 
 /**
@@ -22,22 +22,29 @@ export async function answerCountTokens(parts: GatewayParts, call: IncomingCall)
   const model = upstream?.model ?? asked;
   call.observation.model = model;
   if (upstream !== undefined && !translates(upstream, 'messages')) {
-    const body = JSON.stringify({ ...request, model });
+    const body = await unlessTooDeep(() => JSON.stringify({ ...request, model }));
     const response = await passThrough(parts, call, { path: '/messages/count_tokens', model: asked, body });
     call.leave();
     return response;
   }
-  const count = await countOf(parts, call, { ...chatRequestOf(request), model });
+  const body = await unlessTooDeep(() => tokenizeBody({ ...chatRequestOf(request), model }));
+  const count = await countOf(parts, call, { model, body });
   call.leave();
   const headers = { 'content-type': 'application/json' };
   return { status: 200, headers, body: JSON.stringify({ input_tokens: count }) };
 }
 
-async function countOf(parts: GatewayParts, call: IncomingCall, chatRequest: JsonObject): Promise<number> {
-  const { model, messages, tools } = chatRequest;
-  const body = JSON.stringify({ model, messages, tools });
+function tokenizeBody({ model, messages, tools }: JsonObject): string {
+  return JSON.stringify({ model, messages, tools });
+}
+
+async function countOf(
+  parts: GatewayParts,
+  call: IncomingCall,
+  asked: Pick<PassedRequest, 'model' | 'body'>,
+): Promise<number> {
   // Beside the API's root, not below it.
-  const { text } = await passOn(parts, call, { path: '/../tokenize', model: textOf(model), body });
+  const { text } = await passOn(parts, call, { path: '/../tokenize', ...asked });
   const count = numberOf(parseJsonObject(text ?? '')?.count);
   if (count !== null) return count;
   throw new GatewayError({

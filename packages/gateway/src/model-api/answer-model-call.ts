@@ -7,7 +7,7 @@ import type { CallAnswer } from '../http/call-answer.ts';
 import { textOf } from '../http/json-access.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { lacksApi, type TranslatableApi, translates } from './api-support.ts';
-import { badRequest } from './bad-request.ts';
+import { badRequest, unlessTooDeep } from './bad-request.ts';
 import { CallPassage } from './call-passage.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
@@ -47,15 +47,18 @@ export async function answerModelCall(api: ClientApi, parts: GatewayParts, call:
   const [first] = all;
   const { translation } = api;
   const read = { parts, call, attempt, request, startTimeMs };
-  if (translation === null) return await natively(api, { ...read, upstreams: all }).answer();
+  if (translation === null) {
+    const passage = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
+    return await passage.answer();
+  }
   const isTranslated = first !== undefined && translates(first, translation.api);
   const upstreams = all.filter((upstream) => translates(upstream, translation.api) === isTranslated);
   if (!isTranslated) {
-    const passage = natively(api, { ...read, upstreams });
+    const passage = await unlessTooDeep(() => natively(api, { ...read, upstreams }));
     const { result } = await passage.send();
     if (!lacksApi(result, translation.api)) return await passage.answerWith(result);
   }
-  const passage = await translated(api, translation.by, { ...read, upstreams });
+  const passage = await unlessTooDeep(() => translated(api, translation.by, { ...read, upstreams }));
   return await passage.answer();
 }
 

@@ -28,6 +28,28 @@ export function optionalObjects(value: JsonValue | undefined, param: string): re
   return value === undefined || value === null ? [] : requiredObjects(value, param);
 }
 
+/** A text that may be left out; null when it is. @throws GatewayError 400 when it is something else */
+export function optionalText(value: JsonValue | undefined, param: string): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw badRequest(param, `${param} is not a text`);
+  return value;
+}
+
+/**
+ * What a request becomes on its way to a model. It may be nested more deeply than it can be gone through or written
+ * again, though it could be read.
+ *
+ * @throws GatewayError 400 for such a one
+ */
+export async function unlessTooDeep<TResult>(make: () => TResult | Promise<TResult>): Promise<TResult> {
+  try {
+    return await make();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw badRequest(null, 'the request body is nested too deeply', 'Send fewer lists and objects within each other.');
+  }
+}
+
 /** A request for what only the vendor's own servers can do: a model behind Chat Completions cannot. */
 export function notTranslatable(param: string, what: string): GatewayError {
   return badRequest(
