@@ -85,6 +85,29 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(types.at(-1)).toMatch(/failed|disk full/);
   });
 
+  it('breaks off where the upstream sends what is no chunk, rather than leave it out', async () => {
+    const chunk = (delta: object, finish: string | null): string =>
+      `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    await using upstream = await startUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data:\n\n${chunk({ content: 'one ' }, null)}data: {"id":"c","cho\n\n`);
+      response.end(`${chunk({ content: 'three' }, 'stop')}data: [DONE]\n\n`);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const types: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { type } of await open(fixture, attempt)) types.push(type);
+    };
+    await read().catch((error: unknown) => types.push(String(error)));
+    expect(types).toContain(delta);
+    expect(types).not.toContain(last);
+    await fixture.gateway.drain();
+    expect(await fixture.calls(attempt)).toMatchObject([
+      { isTrainable: false, untrainableReason: expect.stringContaining('no JSON object') },
+    ]);
+  });
+
   it('comes all the same where the upstream does not stream', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
 import { isJsonList, objectsOf, textOf } from '../http/json-access.ts';
-import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
+import { badRequest, notTranslatable, optionalText } from '../model-api/bad-request.ts';
 import { partsOrText, plainContent } from '../model-api/chat-content.ts';
 import { unsealedReasoning } from '../model-api/sealed-reasoning.ts';
 import { argumentsText } from './tool-input.ts';
@@ -22,18 +22,27 @@ export function chatMessages(messages: readonly JsonObject[]): readonly JsonObje
       case 'assistant':
         return [blocks === null ? { role: 'assistant', content } : assistantMessage(blocks, `${place}.content`)];
       case 'system':
-        return [{ role: 'system', content: systemText(content) }];
+        return [{ role: 'system', content: systemText(content, `${place}.content`) }];
       default:
         throw badRequest(`${place}.role`, `${place}.role: ${JSON.stringify(message.role ?? null)} is no role`);
     }
   });
 }
 
-/** The system prompt: a text, or blocks of text. */
-export function systemText(system: JsonValue | undefined): string {
-  if (!isJsonList(system)) return textOf(system) ?? '';
-  return objectsOf(system)
-    .map((block) => textOf(block.text) ?? '')
+/**
+ * The system prompt: a text, or blocks of text.
+ *
+ * @param place - where it stands in the request, for messages
+ * @throws GatewayError 400 when something else is in it
+ */
+export function systemText(system: JsonValue | undefined, place: string): string {
+  if (!isJsonList(system)) return optionalText(system, place) ?? '';
+  return blocksOf(system, place)
+    .map((block, index) => {
+      const text = textOf(block.text);
+      if (text === null) throw badRequest(`${place}.${index}`, `${place}.${index} is not a block of text`);
+      return text;
+    })
     .filter((text) => text !== '')
     .join('\n\n');
 }
@@ -128,8 +137,7 @@ function imageUrl(source: JsonValue | undefined, place: string): string {
 
 function documentParts(block: JsonObject, place: string): readonly JsonObject[] {
   const source = isJsonObject(block.source) ? block.source : {};
-  const title = textOf(block.title);
-  const heading = title === null ? [] : texts([title]);
+  const heading = texts([block.title, block.context].map((text) => textOf(text) ?? '').filter((text) => text !== ''));
   if (source.type === 'text') return [...heading, ...texts([textOf(source.data) ?? ''])];
   if (source.type !== 'content') throw notTranslatable(`${place}.source`, 'a document that is no plain text');
   if (typeof source.content === 'string') return [...heading, ...texts([source.content])];

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
-import { notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
+import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/chat-content.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
@@ -39,18 +39,18 @@ export function chatRequestOf(request: JsonObject): JsonObject {
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );
   const output = objectOf(request.output_config);
-  const system = systemText(request.system);
+  const system = systemText(request.system, 'system');
   const messages = chatMessages(requiredObjects(request.messages, 'messages'));
-  return definedFields({
-    ...rest,
+  const translated = definedFields({
     messages: joinedSystem([...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages]),
     ...toolFields(request),
-    stop: isJsonList(request.stop_sequences) && request.stop_sequences.length > 0 ? request.stop_sequences : undefined,
+    stop: stopSequences(request.stop_sequences),
     user: textOf(objectOf(request.metadata).user_id) ?? undefined,
-    response_format: responseFormat(output.format ?? request.output_format),
+    response_format: responseFormat(output.format ?? request.output_format ?? null),
     reasoning_effort: reasoningEffort(output.effort),
     stream_options: request.stream === true ? { include_usage: true } : undefined,
   });
+  return { ...rest, ...translated };
 }
 
 function refuseOthers(request: JsonObject): void {
@@ -63,7 +63,8 @@ function refuseOthers(request: JsonObject): void {
 function toolFields(request: JsonObject): JsonObject {
   const tools = optionalObjects(request.tools, 'tools').map(chatTool);
   if (tools.length === 0) return {};
-  const choice = objectOf(request.tool_choice);
+  const choice = request.tool_choice ?? { type: 'auto' };
+  if (!isJsonObject(choice)) throw badChoice(choice);
   return {
     tools,
     ...choiceField(choice),
@@ -76,11 +77,15 @@ function chatTool(tool: JsonObject, index: number): JsonObject {
   if (type !== undefined && type !== null && type !== 'custom') {
     throw notTranslatable(`tools.${index}.type`, `the tool \`${textOf(type) ?? '?'}\` of Anthropic`);
   }
+  if (!textOf(name)) throw badRequest(`tools.${index}.name`, `tools.${index}.name is missing`);
   return { type: 'function', function: definedFields({ name, description, parameters: schema, strict }) };
 }
 
-function choiceField({ type, name }: JsonObject): JsonObject {
+function choiceField(choice: JsonObject): JsonObject {
+  const { type, name } = choice;
   switch (type) {
+    case 'auto':
+      return {};
     case 'any':
       return { tool_choice: 'required' };
     case 'none':
@@ -88,12 +93,25 @@ function choiceField({ type, name }: JsonObject): JsonObject {
     case 'tool':
       return { tool_choice: { type: 'function', function: { name: name ?? '' } } };
     default:
-      return {};
+      throw badChoice(choice);
   }
 }
 
-function responseFormat(format: JsonValue | undefined): JsonObject | undefined {
+function badChoice(choice: JsonValue): Error {
+  const remedy = 'Send { "type": … } with `auto`, `any`, `none`, or `tool` and its name.';
+  return badRequest('tool_choice', `tool_choice: ${JSON.stringify(choice)} is no choice of tools`, remedy);
+}
+
+function stopSequences(sequences: JsonValue | undefined): JsonValue | undefined {
+  if (sequences === undefined || sequences === null) return undefined;
+  if (!isJsonList(sequences)) throw badRequest('stop_sequences', 'stop_sequences is not a list of texts');
+  return sequences.length > 0 ? sequences : undefined;
+}
+
+function responseFormat(format: JsonValue): JsonObject | undefined {
+  if (format === null) return undefined;
   const { type, schema } = objectOf(format);
-  if (type !== 'json_schema') return undefined;
+  const place = 'output_config.format.type';
+  if (type !== 'json_schema') throw notTranslatable(place, `the format ${JSON.stringify(type ?? format)}`);
   return { type, json_schema: definedFields({ name: 'answer', schema, strict: true }) };
 }

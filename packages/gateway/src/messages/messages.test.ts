@@ -160,11 +160,18 @@ describe('a Messages request', () => {
     });
   });
 
+  it('keeps what only an engine knows where Messages has nothing of that name', () => {
+    const others = { stop: ['END'], user: 'me', reasoning_effort: 'low', response_format: { type: 'json_object' } };
+    expect(chatRequestOf({ ...request, ...others })).toEqual({ ...request, ...others });
+    expect(chatRequestOf({ ...request, ...others, stop_sequences: ['.'] })).toMatchObject({ stop: ['.'], user: 'me' });
+  });
+
   it('has images and documents in its messages, and results before what the user says', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } };
     const document = {
       type: 'document',
       title: 'Note',
+      context: 'From the door.',
       source: { type: 'text', media_type: 'text/plain', data: 'Hi.' },
     };
     const result = { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: '5' }] };
@@ -175,6 +182,7 @@ describe('a Messages request', () => {
         role: 'user',
         content: [
           { type: 'text', text: 'Note' },
+          { type: 'text', text: 'From the door.' },
           { type: 'text', text: 'Hi.' },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
         ],
@@ -193,6 +201,13 @@ describe('a Messages request', () => {
       'Anthropic',
     ],
     [{ messages: [{ role: 'user', content: [{ type: 'dream' }] }] }, 'messages.0.content.0.type', 'dream'],
+    [{ system: 5 }, 'system', 'text'],
+    [{ system: [{ type: 'image', source: { type: 'url', url: 'x' } }] }, 'system.0', 'text'],
+    [{ stop_sequences: 'END' }, 'stop_sequences', 'list'],
+    [{ output_config: { format: { type: 'grammar' } } }, 'output_config.format.type', 'grammar'],
+    [{ tools: [{ input_schema: {} }] }, 'tools.0.name', 'name'],
+    [{ tools: [{ name: 'add' }], tool_choice: { type: 'whatever' } }, 'tool_choice', 'whatever'],
+    [{ tools: [{ name: 'add' }], tool_choice: 'auto' }, 'tool_choice', 'auto'],
   ])('that asks for %j is refused, and told why', (fields, param, words) => {
     expect(() => chatRequestOf({ ...request, ...fields } as JsonObject)).toThrow(
       expect.objectContaining({ httpStatus: 400, param, message: expect.stringContaining(words) }),

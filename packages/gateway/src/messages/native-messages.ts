@@ -3,8 +3,8 @@ import { StreamedAnthropicMessage } from '@agentlightning/core/adapter';
 import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { numberOf, objectOf, textOf } from '../http/json-access.ts';
-import type { AnswerStream } from '../model-api/answer-stream.ts';
+import { numberOf, objectOf } from '../http/json-access.ts';
+import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 import { messageErrorEvent } from './message-error.ts';
 
@@ -35,26 +35,16 @@ function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): J
 class NativeMessageStream implements AnswerStream {
   readonly #answer: CapturedAnswer;
   readonly #message: StreamedAnthropicMessage = new StreamedAnthropicMessage();
-  #ending: string | null = null;
-  #failure: string | null = null;
 
   constructor(answer: CapturedAnswer) {
     this.#answer = answer;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#ending !== null;
   }
 
   get isFinished(): boolean {
     return this.#answer.isFinished;
   }
 
-  get failure(): string | null {
-    return this.#failure;
-  }
-
-  take(entry: StreamEntry): string {
+  take(entry: StreamEntry): string | LastEntry {
     const event = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
     const text = writeEntry(entry);
     if (event === null) return text;
@@ -62,16 +52,8 @@ class NativeMessageStream implements AnswerStream {
     if (event.type === 'message_start' || event.type === 'message_delta') {
       this.#answer.add(chatTerms(this.#message.toBody()));
     }
-    if (event.type === 'error') {
-      this.#failure = textOf(objectOf(event.error).message) ?? 'the upstream ended with an error';
-    }
-    if (event.type !== 'message_stop') return text;
-    this.#ending = text;
-    return '';
-  }
-
-  ending(): string {
-    return this.#ending ?? '';
+    if (event.type === 'error') return { kind: 'failure', words: failureWords(objectOf(event.error)), text };
+    return event.type === 'message_stop' ? { kind: 'end', text } : text;
   }
 
   broken(error: GatewayError): string {

@@ -5,11 +5,12 @@ import {
   parseJsonObject,
   StreamedMessage,
 } from '@agentlightning/core';
+import { endMark } from '../chat-completions/chat-stream.ts';
 import { visibleAnswer } from '../chat-completions/visible-answer.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { objectOf, objectsOf, textOf } from '../http/json-access.ts';
-import type { AnswerStream } from './answer-stream.ts';
+import { objectOf, objectsOf } from '../http/json-access.ts';
+import { type AnswerStream, failureWords, type LastEntry } from './answer-stream.ts';
 import type { TranslatedStream } from './translation.ts';
 
 const allTokens = { tokenIds: true, logprobs: true, usage: false };
@@ -19,8 +20,6 @@ export class TranslatedAnswerStream implements AnswerStream {
   readonly #answer: CapturedAnswer;
   readonly #translated: TranslatedStream;
   readonly #message: StreamedMessage = new StreamedMessage();
-  #isAtEnd = false;
-  #failure: string | null = null;
 
   /** @param answer - where the tokens are collected */
   constructor(answer: CapturedAnswer, translated: TranslatedStream) {
@@ -28,28 +27,19 @@ export class TranslatedAnswerStream implements AnswerStream {
     this.#translated = translated;
   }
 
-  get isAtEnd(): boolean {
-    return this.#isAtEnd;
-  }
-
   get isFinished(): boolean {
     return this.#answer.isFinished;
   }
 
-  get failure(): string | null {
-    return this.#failure;
-  }
-
-  take(entry: StreamEntry): string {
+  take(entry: StreamEntry): string | LastEntry {
     // A comment only keeps the connection open, and may do so on the other side as well.
     if (entry.kind === 'comment') return writeEntry(entry);
-    if (entry.data === '[DONE]') this.#isAtEnd = true;
+    if (entry.data === endMark) return { kind: 'end', text: '' };
+    if (entry.data.trim() === '') return '';
     const chunk = parseJsonObject(entry.data);
-    if (chunk === null) return '';
-    if (isJsonObject(chunk.error)) {
-      this.#failure = textOf(chunk.error.message) ?? 'the upstream ended with an error';
-      return this.broken(failedWith(this.#failure));
-    }
+    // An answer with a piece left out must not look whole.
+    if (chunk === null) return this.#failed('the upstream sent a chunk that is no JSON object');
+    if (isJsonObject(chunk.error)) return this.#failed(failureWords(chunk.error));
     this.#answer.add(chunk);
     this.#message.add(visibleAnswer(chunk, allTokens));
     return written(this.#translated.take(chunk));
@@ -65,6 +55,10 @@ export class TranslatedAnswerStream implements AnswerStream {
 
   recorded(): JsonObject {
     return this.#message.toBody();
+  }
+
+  #failed(words: string): LastEntry {
+    return { kind: 'failure', words, text: this.broken(failedWith(words)) };
   }
 }
 

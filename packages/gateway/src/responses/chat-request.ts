@@ -1,6 +1,12 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
-import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
+import {
+  badRequest,
+  notTranslatable,
+  optionalObjects,
+  optionalText,
+  requiredObjects,
+} from '../model-api/bad-request.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages } from './chat-messages.ts';
 import type { Conversation } from './conversation-memory.ts';
@@ -51,9 +57,8 @@ export function chatRequestOf(request: JsonObject, conversation: Conversation): 
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );
   const hasLogprobs = wantsLogprobs(request);
-  return definedFields({
-    ...rest,
-    messages: chatMessages(conversation, textOf(request.instructions)),
+  const translated = definedFields({
+    messages: chatMessages(conversation, optionalText(request.instructions, 'instructions')),
     ...toolFields(request),
     response_format: responseFormat(objectOf(request.text)),
     max_tokens: request.max_output_tokens ?? undefined,
@@ -63,6 +68,7 @@ export function chatRequestOf(request: JsonObject, conversation: Conversation): 
     top_logprobs: hasLogprobs ? (request.top_logprobs ?? undefined) : undefined,
     stream_options: request.stream === true ? { include_usage: true } : undefined,
   });
+  return { ...rest, ...translated };
 }
 
 /** The `input` of a request as items: a text is one message of the user. @throws GatewayError 400 */
@@ -77,6 +83,7 @@ function refuseOthers(request: JsonObject): void {
   for (const name of refusedFields) {
     if (request[name] !== undefined && request[name] !== null) throw notTranslatable(name, `\`${name}\``);
   }
+  optionalText(request.previous_response_id, 'previous_response_id');
   if (request.background === true) throw notTranslatable('background', 'an answer in the background');
 }
 
@@ -89,6 +96,7 @@ function toolFields(request: JsonObject): JsonObject {
   const allowed = allowedNames(choice);
   if (allowed === null) return { tools, ...choiceField(choice), ...given };
   const kept = tools.filter((tool) => allowed.has(textOf(objectOf(tool.function).name) ?? ''));
+  if (kept.length === 0) throw noneAllowed(allowed);
   return { tools: kept, ...choiceField(objectOf(choice).mode ?? 'auto'), ...given };
 }
 
@@ -97,6 +105,10 @@ function chatTool(tool: JsonObject, index: number): JsonObject {
     throw notTranslatable(`tools[${index}].type`, `the built-in tool \`${textOf(tool.type) ?? '?'}\``);
   }
   const { name, description, parameters, strict } = tool;
+  if (!textOf(name)) {
+    const remedy = 'Give it beside `type`: in Responses, what a function is does not stand in a `function` of its own.';
+    throw badRequest(`tools[${index}].name`, `tools[${index}].name is missing`, remedy);
+  }
   return {
     type: 'function',
     function: definedFields({
@@ -121,10 +133,16 @@ function allowedNames(choice: JsonValue): ReadonlySet<string> | null {
   return type === 'allowed_tools' ? new Set(objectsOf(tools).map((tool) => textOf(tool.name) ?? '')) : null;
 }
 
+function noneAllowed(names: ReadonlySet<string>): Error {
+  const listed = JSON.stringify([...names]);
+  return badRequest('tool_choice.tools', `tool_choice.tools: none of ${listed} is among the tools`);
+}
+
 function responseFormat(text: JsonObject): JsonObject | undefined {
   const { type, name, schema, strict, description } = objectOf(text.format);
   if (type === 'json_object') return { type };
-  if (type !== 'json_schema') return undefined;
+  if (type === undefined || type === null || type === 'text') return undefined;
+  if (type !== 'json_schema') throw notTranslatable('text.format.type', `the format ${JSON.stringify(type)}`);
   const given = { description: description ?? undefined, strict: strict ?? undefined };
   return { type, json_schema: definedFields({ name: name ?? 'answer', schema, ...given }) };
 }

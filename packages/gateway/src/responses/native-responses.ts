@@ -4,7 +4,7 @@ import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { numberOf, objectOf, textOf } from '../http/json-access.ts';
-import type { AnswerStream } from '../model-api/answer-stream.ts';
+import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 
 /** Responses at an upstream that has them: they tell no tokens, so such a call is recorded and not trained on. */
@@ -35,27 +35,17 @@ function chatTerms({ id, model, usage, status, incomplete_details: incomplete }:
 class NativeResponseStream implements AnswerStream {
   readonly #answer: CapturedAnswer;
   readonly #response: StreamedResponse = new StreamedResponse();
-  #ending: string | null = null;
-  #failure: string | null = null;
   #sequenceNumber = 0;
 
   constructor(answer: CapturedAnswer) {
     this.#answer = answer;
   }
 
-  get isAtEnd(): boolean {
-    return this.#ending !== null;
-  }
-
   get isFinished(): boolean {
-    return this.isAtEnd;
+    return this.#response.isWhole;
   }
 
-  get failure(): string | null {
-    return this.#failure;
-  }
-
-  take(entry: StreamEntry): string {
+  take(entry: StreamEntry): string | LastEntry {
     const event = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
     const text = writeEntry(entry);
     if (event === null) return text;
@@ -65,17 +55,10 @@ class NativeResponseStream implements AnswerStream {
       this.#answer.add(chatTerms(objectOf(event.response)));
     const error = event.type === 'error' ? event : objectOf(objectOf(event.response).error);
     if (event.type === 'error' || event.type === 'response.failed') {
-      this.#failure =
-        textOf(error.message) ?? textOf(objectOf(event.error).message) ?? 'the upstream ended with an error';
-      return text;
+      const words = failureWords(textOf(error.message) === null ? objectOf(event.error) : error);
+      return { kind: 'failure', words, text };
     }
-    if (!this.#response.isWhole) return text;
-    this.#ending = text;
-    return '';
-  }
-
-  ending(): string {
-    return this.#ending ?? '';
+    return this.#response.isWhole ? { kind: 'end', text } : text;
   }
 
   broken(error: GatewayError): string {

@@ -148,6 +148,12 @@ describe('a Responses request', () => {
     });
   });
 
+  it('keeps what only an engine knows where Responses has nothing of that name', () => {
+    const others = { max_tokens: 5, reasoning_effort: 'low', response_format: { type: 'json_object' }, stop: ['END'] };
+    expect(chat(others)).toMatchObject(others);
+    expect(chat({ ...others, max_output_tokens: 7 })).toMatchObject({ ...others, max_tokens: 7 });
+  });
+
   it('has its tools and the choice of them in the form of chat', () => {
     const tools = ['add', 'say'].map((name) => ({
       type: 'function',
@@ -203,6 +209,18 @@ describe('a Responses request', () => {
     ],
     [{ input: [{ role: 'king', content: '' }] }, 'input[0].role', 'king'],
     [{ input: 5 }, 'input', 'neither'],
+    [{ instructions: [{ role: 'system', content: 'Be brief.' }] }, 'instructions', 'text'],
+    [{ previous_response_id: 5 }, 'previous_response_id', 'text'],
+    [{ text: { format: { type: 'grammar' } } }, 'text.format.type', 'grammar'],
+    [{ tools: [{ type: 'function', function: { name: 'add' } }] }, 'tools[0].name', 'name'],
+    [
+      {
+        tools: [{ type: 'function', name: 'add' }],
+        tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'say' }] },
+      },
+      'tool_choice.tools',
+      'say',
+    ],
   ])('that asks for %j is refused, and told why', (fields, param, words) => {
     expect(() => chat(fields as JsonObject)).toThrow(
       expect.objectContaining({ httpStatus: 400, param, message: expect.stringContaining(words) }),
