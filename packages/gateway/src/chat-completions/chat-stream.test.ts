@@ -30,7 +30,10 @@ function parsed(chunks: readonly string[], added: AddedFields): object {
 function streamed(chunks: readonly string[], added: AddedFields, known: KnownForms = new KnownForms()): object {
   const answer = new CapturedAnswer();
   const stream = new ChatStream(answer, added, known);
-  const texts = chunks.map((data) => stream.take({ kind: 'event', event: undefined, data }));
+  const texts = chunks.map((data): string => {
+    const taken = stream.take({ kind: 'event', event: undefined, data });
+    return typeof taken === 'string' ? taken : taken.text;
+  });
   return { texts, recorded: JSON.stringify(stream.recorded()), ...captured(answer) };
 }
 

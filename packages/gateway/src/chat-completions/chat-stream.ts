@@ -7,8 +7,7 @@ import {
 } from '@agentlightning/core';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { textOf } from '../http/json-access.ts';
-import type { AnswerStream } from '../model-api/answer-stream.ts';
+import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
 import type { ReadChunk } from './chunk-form.ts';
 import { ChunkForms, type KnownForms } from './chunk-forms.ts';
 import { parseAnswer } from './parse-answer.ts';
@@ -25,8 +24,6 @@ export class ChatStream implements AnswerStream {
   readonly #forms: ChunkForms;
   /** Null when it was parsed. */
   #lastChunk: ReadChunk | null = null;
-  #isAtEnd = false;
-  #failure: string | null = null;
 
   /**
    * @param answer - where the tokens are collected
@@ -38,32 +35,17 @@ export class ChatStream implements AnswerStream {
     this.#forms = new ChunkForms(added, known);
   }
 
-  get isAtEnd(): boolean {
-    return this.#isAtEnd;
-  }
-
   /** An answer without an end mark is whole when every choice says why it ended. */
   get isFinished(): boolean {
     return this.#answer.isFinished;
   }
 
-  get failure(): string | null {
-    return this.#failure;
-  }
-
-  take(entry: StreamEntry): string {
+  take(entry: StreamEntry): string | LastEntry {
     if (entry.kind === 'comment') return writeEntry(entry);
     const { event, data } = entry;
-    if (data === '[DONE]') {
-      this.#isAtEnd = true;
-      return '';
-    }
+    if (data === endMark) return chatEnd;
     const read = event === undefined ? this.#forms.read(data) : null;
     return read === null ? this.#parse(entry) : this.#add(entry, read);
-  }
-
-  ending(): string {
-    return this.#isAtEnd ? 'data: [DONE]\n\n' : '';
   }
 
   broken(error: GatewayError): string {
@@ -87,13 +69,12 @@ export class ChatStream implements AnswerStream {
     return form.written(parts) ?? writeEntry(entry);
   }
 
-  #parse(entry: EventEntry): string {
+  #parse(entry: EventEntry): string | LastEntry {
     this.#lastChunk = null;
     const chunk = this.#added.logprobs ? parseAnswer(entry.data) : parseJsonObject(entry.data);
     if (chunk === null) return writeEntry(entry);
     if (isJsonObject(chunk.error)) {
-      this.#failure = textOf(chunk.error.message) ?? 'the upstream ended with an error';
-      return writeEntry(entry);
+      return { kind: 'failure', words: failureWords(chunk.error), text: writeEntry(entry) };
     }
     this.#answer.add(chunk);
     const visible = visibleAnswer(chunk, this.#added);
@@ -109,6 +90,12 @@ function goesOn({ form, parts }: ReadChunk, before: ReadChunk): boolean {
   const isSame = form === before.form && parts.writtenId === writtenId && parts.writtenCreated === writtenCreated;
   return isSame && parts.promptTokenIds.length === 0 && promptTokenIds.length === 0;
 }
+
+/** What stands in place of a chunk after the last one. */
+export const endMark = '[DONE]';
+
+/** The end of a stream of Chat Completions, or of Completions. */
+export const chatEnd: LastEntry = { kind: 'end', text: `data: ${endMark}\n\n` };
 
 /** An error within a stream of Chat Completions, or of Completions. */
 export function chatErrorEvent(error: GatewayError): string {

@@ -1,11 +1,11 @@
 import { type CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
-import { chatErrorEvent } from '../chat-completions/chat-stream.ts';
+import { chatEnd, chatErrorEvent, endMark } from '../chat-completions/chat-stream.ts';
 import type { AddedFields } from '../chat-completions/prepared-request.ts';
 import { isOnlyUsage, visibleAnswer } from '../chat-completions/visible-answer.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { numberOf, objectsOf, textOf } from '../http/json-access.ts';
-import type { AnswerStream } from '../model-api/answer-stream.ts';
+import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
 import { chatTokens } from './chat-tokens.ts';
 
 /** A Completions stream that reaches its client as it is, but for what only the gateway asked for. */
@@ -14,8 +14,6 @@ export class CompletionStream implements AnswerStream {
   readonly #added: AddedFields;
   readonly #choices: Map<number, JsonObject> = new Map();
   #head: JsonObject = {};
-  #isAtEnd = false;
-  #failure: string | null = null;
 
   /** @param answer - where the tokens are collected */
   constructor(answer: CapturedAnswer, added: AddedFields) {
@@ -23,38 +21,23 @@ export class CompletionStream implements AnswerStream {
     this.#added = added;
   }
 
-  get isAtEnd(): boolean {
-    return this.#isAtEnd;
-  }
-
   get isFinished(): boolean {
     return this.#answer.isFinished;
   }
 
-  get failure(): string | null {
-    return this.#failure;
-  }
-
-  take(entry: StreamEntry): string {
-    if (entry.kind === 'event' && entry.data === '[DONE]') {
-      this.#isAtEnd = true;
-      return '';
-    }
-    const chunk = entry.kind === 'event' ? parseJsonObject(entry.data) : null;
-    if (entry.kind === 'comment' || chunk === null) return writeEntry(entry);
+  take(entry: StreamEntry): string | LastEntry {
+    if (entry.kind === 'comment') return writeEntry(entry);
+    if (entry.data === endMark) return chatEnd;
+    const chunk = parseJsonObject(entry.data);
+    if (chunk === null) return writeEntry(entry);
     if (isJsonObject(chunk.error)) {
-      this.#failure = textOf(chunk.error.message) ?? 'the upstream ended with an error';
-      return writeEntry(entry);
+      return { kind: 'failure', words: failureWords(chunk.error), text: writeEntry(entry) };
     }
     this.#answer.add(chatTokens(chunk));
     const visible = visibleAnswer(chunk, this.#added);
     this.#add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';
     return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
-  }
-
-  ending(): string {
-    return this.#isAtEnd ? 'data: [DONE]\n\n' : '';
   }
 
   broken(error: GatewayError): string {

@@ -4,7 +4,7 @@ import { EventStreamReader, type StreamEntry } from '../http/event-stream.ts';
 import { brokenOff } from '../http/passed-stream.ts';
 import type { CutSource } from '../http/pulled-stream.ts';
 import type { UpstreamStream } from '../upstream/upstream-stream.ts';
-import type { AnswerStream } from './answer-stream.ts';
+import type { AnswerStream, LastEntry } from './answer-stream.ts';
 
 /** What a captured stream works with. */
 export interface CapturedStreamOptions {
@@ -32,6 +32,8 @@ export class CapturedStream implements CutSource {
   readonly #reader: EventStreamReader = new EventStreamReader();
   #isOver = false;
   #hasBegun = false;
+  /** What the client gets for the entry that ended the answer; null until there is one. */
+  #heldBack: string | null = null;
   /** What is still to be said to the reader of a stream that was cut. */
   #parting: string | null = null;
 
@@ -42,7 +44,7 @@ export class CapturedStream implements CutSource {
 
   async next(): Promise<string | null> {
     while (!this.#isOver) {
-      if (this.#stream.isAtEnd) return await this.#done();
+      if (this.#heldBack !== null) return await this.#done(this.#heldBack);
       const chunk = await this.#read();
       if (this.#isOver) break;
       if (chunk instanceof Error) return this.#broken(chunk);
@@ -88,16 +90,24 @@ export class CapturedStream implements CutSource {
   #forward(entries: readonly StreamEntry[]): string {
     let text = '';
     for (const entry of entries) {
-      if (this.#isOver || this.#stream.isAtEnd) break;
-      text += this.#stream.take(entry);
-      // The upstream tells itself what went wrong; its words are the best there are.
-      if (this.#stream.failure !== null) this.#markBroken(this.#stream.failure);
+      if (this.#isOver || this.#heldBack !== null) break;
+      const taken = this.#stream.take(entry);
+      text += typeof taken === 'string' ? taken : this.#forwardLast(taken);
     }
     return text;
   }
 
-  async #done(): Promise<string> {
-    const ending = await this.#complete();
+  #forwardLast(entry: LastEntry): string {
+    if (entry.kind === 'failure') {
+      this.#markBroken(entry.words);
+      return entry.text;
+    }
+    this.#heldBack = entry.text;
+    return '';
+  }
+
+  async #done(heldBack: string): Promise<string> {
+    const ending = await this.#complete(heldBack);
     void this.#readOut();
     return ending;
   }
@@ -111,14 +121,14 @@ export class CapturedStream implements CutSource {
   /** Some servers leave the end mark out. */
   async #ended(): Promise<string | null> {
     if (!this.#stream.isFinished) return this.#broken('it closed the connection before the end');
-    const text = await this.#complete();
+    const text = await this.#complete('');
     return text === '' ? null : text;
   }
 
-  async #complete(): Promise<string> {
+  async #complete(heldBack: string): Promise<string> {
     this.#isOver = true;
     // The ending may hold the last of the answer, which the record must have.
-    const ending = this.#stream.ending();
+    const ending = (this.#stream.ending?.() ?? '') + heldBack;
     try {
       await this.#options.onComplete(this.#stream.recorded());
       return ending;
