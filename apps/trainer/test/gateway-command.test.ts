@@ -141,7 +141,10 @@ describe('agl gateway', () => {
     [['--store', ':memory:'], /given no model server/],
     [['--store', ':memory:', '--upstreams', '/nowhere.json'], /nowhere\.json cannot be read/],
     [['--store', ':memory:', '--upstream', 'localhost:8000'], /not an http\(s\) URL/],
-    [['--store', ':memory:', '--upstream', 'http://x/v1', '--host', '0.0.0.0'], /no apiKey is set/],
+    [
+      ['--store', ':memory:', '--upstream', 'http://x/v1', '--host', '0.0.0.0'],
+      /no apiKey is set[\s\S]*AGL_GATEWAY_KEY/,
+    ],
   ])('says what is wrong with %j', async (flags, message) => {
     await using agl = new AglProcess(['gateway', ...flags]);
     expect(await agl.exitCode()).toBe(2);

@@ -88,6 +88,6 @@ function keyNeeded(host: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
     message: `a gateway at ${host} can be reached from other machines, and no apiKey is set`,
-    remedy: 'Set an apiKey, or listen at 127.0.0.1.',
+    remedy: 'Set an apiKey (for `agl gateway`: the variable AGL_GATEWAY_KEY), or listen at 127.0.0.1.',
   });
 }
