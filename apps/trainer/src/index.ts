@@ -20,6 +20,7 @@ export { Trainer } from './trainer.ts';
 export type {
   EvaluationPhase,
   EvaluationSummary,
+  NothingLeftEvent,
   PromptsOutcome,
   RolloutPhase,
   SearchStart,

@@ -4,19 +4,26 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { TrainConfig } from './config/train-config.ts';
+import { reopenRun } from './loop/find-or-begin.ts';
 import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './loop/open-session.ts';
 import { trainedPolicies } from './loop/session-policies.ts';
+import { whyNoStepIsLeft } from './loop/steps-left.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import type { TrainingSession } from './loop/training-session.ts';
 import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } from './prompt-search/open-search.ts';
 import { searchLoop } from './prompt-search/search-loop.ts';
+import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
-import type { TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
+import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** How to run a training. */
 export interface TrainOptions {
-  /** Goes on with an interrupted run instead of beginning a new one; of a finished run, tells the outcome again. */
+  /**
+   * Goes on with a run instead of beginning a new one: with one that was interrupted, or with a finished one that is to
+   * have more steps now, or another goal; a search for prompts, other limits. A run that has nothing left to do tells its
+   * outcome again, after a `nothing-left` event.
+   */
   readonly resume?: string;
   /** The id of a new run, also the model's name in the runtime; `[A-Za-z0-9_-]{1,64}`. @default a random one */
   readonly runId?: string;
@@ -83,53 +90,69 @@ export async function trainWith(config: ResolvedRun, options: TrainOptions = {})
 type RunOptions = Omit<SessionOptions, 'config'>;
 
 /** A run in its store. */
-type StoredRun = Pick<OpenRun, 'store' | 'run' | 'lease'>;
+type StoredRun = Pick<OpenRun, 'store' | 'run' | 'isOver' | 'lease'> & { readonly state: object };
 
 /** What a kind of run does, from its place in the store to its summary. */
-interface RunWork<TRun extends StoredRun> {
-  readonly open: () => Promise<TRun>;
-  readonly work: (run: TRun) => Promise<TrainingSummary>;
-  /** Of a run that is finished: what it came to. */
+interface RunWork<TRun extends StoredRun, TSession> {
+  readonly find: () => Promise<TRun>;
+  readonly open: (run: TRun) => Promise<TSession>;
+  readonly work: (session: TSession) => Promise<TrainingSummary>;
+  /** Of a run that has nothing left to do: why. */
+  readonly nothingLeft: (run: TRun) => Omit<NothingLeftEvent, 'type' | 'runId'>;
+  /** And what it came to. */
   readonly summarise: (run: TRun) => TrainingSummary;
 }
 
-function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<OpenRun> {
+function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<OpenRun, TrainingSession> {
   const whole: SessionOptions = { ...options, config };
   return {
-    open: () => openRun(whole),
-    work: async (run) => {
-      const session = await openSession(run, whole);
+    find: () => openRun(whole),
+    open: (run) => openSession(run, whole),
+    work: async (session) => {
       options.emit(startedEvent(session));
       return await trainingLoop(session);
     },
+    nothingLeft: ({ state }) => ({
+      finishedStep: state.finishedStep,
+      steps: config.steps,
+      reason: whyNoStepIsLeft(state, config) ?? 'steps',
+    }),
     summarise: ({ run, state }) => {
       return summariseRun({ run, state, storeUrl: config.storeUrl, seconds: secondsOf(run) });
     },
   };
 }
 
-function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<OpenSearch> {
+function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<OpenSearch, SearchSession> {
   const whole: SearchOptions = { ...options, config };
   return {
-    open: () => openSearch(whole),
-    work: async (run) => await searchLoop(await openSearchSession(run, whole)),
+    find: () => openSearch(whole),
+    open: (run) => openSearchSession(run, whole),
+    work: searchLoop,
+    nothingLeft: () => ({ finishedStep: 0, steps: 0, reason: 'limits' }),
     summarise: ({ run, state }) => summariseSearch({ run, config, state, seconds: secondsOf(run) }),
   };
 }
 
-async function runThenClose<TRun extends StoredRun>(
-  { open, work, summarise }: RunWork<TRun>,
+async function runThenClose<TRun extends StoredRun, TSession>(
+  { find, open, work, ...over }: RunWork<TRun, TSession>,
   options: RunOptions,
   closers: readonly Closer[],
 ): Promise<TrainingSummary> {
   let run: TRun | null = null;
   try {
-    run = await open();
-    // The trainer that finished the run may have died before it could say so; then it is said now.
-    return run.run.status === 'finished' ? summarise(run) : await work(run);
+    run = await find();
+    if (run.isOver) {
+      options.emit({ type: 'nothing-left', runId: run.run.runId, ...over.nothingLeft(run) });
+      return over.summarise(run);
+    }
+    const session = await open(run);
+    if (run.run.status === 'finished') run = { ...run, run: await reopenRun(run.store, run) };
+    return await work(session);
   } catch (error) {
     const isStopped = options.signal.aborted;
-    if (run !== null) await leaveRun(run, isStopped ? 'stopped' : 'failed');
+    // A finished run that could not be gone on with is what it was.
+    if (run !== null && run.run.status !== 'finished') await leaveRun(run, isStopped ? 'stopped' : 'failed');
     throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
   } finally {
     for (const close of closers) await closeQuietly(close, options);

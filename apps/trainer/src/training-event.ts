@@ -84,6 +84,18 @@ export interface SearchStart extends PromptSearchBudget {
   readonly versions: number;
 }
 
+/** The run that was to be gone on with has finished, and has nothing left to do; what it came to follows. */
+export interface NothingLeftEvent {
+  readonly type: 'nothing-left';
+  readonly runId: string;
+  /** How many steps it has done; 0 of a search. */
+  readonly finishedStep: number;
+  /** How many it is to have, as it is configured now; 0 of a search. */
+  readonly steps: number;
+  /** `steps`: all are done; `goal`: `stopAtReward` was reached; `limits`: of a search, which has ended with the same limits. */
+  readonly reason: 'steps' | 'goal' | 'limits';
+}
+
 /** What happens in a training run, as it happens. */
 export type TrainingEvent =
   | {
@@ -143,6 +155,7 @@ export type TrainingEvent =
       readonly optimizerCalls: number;
       readonly bestScore: number | null;
     } & PromptSearchBudget)
+  | NothingLeftEvent
   | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 

@@ -215,7 +215,7 @@ test('a run cannot be resumed with other rollouts, and tells its outcome again w
   });
   const first = await trainSmall(smallTrainer(folder), { resume: 'shaped' });
   const again = await trainSmall(smallTrainer(folder), { resume: 'shaped' });
-  expect(again.events.map(({ type }) => type)).toEqual(['finished']);
+  expect(again.events.map(({ type }) => type)).toEqual(['nothing-left', 'finished']);
   const outcome = (events: readonly TrainingEvent[]): unknown =>
     events.flatMap((event) => (event.type === 'finished' ? [{ ...event.summary, seconds: 0 }] : []));
   expect(outcome(again.events)).toEqual(outcome(first.events));

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type PromptSearchConfig, Trainer, type TrainingSummary, type TrainOptions } from '../src/index.ts';
+import {
+  type PromptSearchConfig,
+  Trainer,
+  type TrainingEvent,
+  type TrainingSummary,
+  type TrainOptions,
+} from '../src/index.ts';
 import { PlantedModels, plantedKey } from './planted-models.ts';
 import { type PlantedTask, plantedAgent, plantedConfig, plantedTasks } from './planted-search.ts';
 
@@ -41,8 +47,15 @@ test('a finished search that gets a larger budget goes on, and ends where it wou
   expect(first.prompts?.ended).toBe('budget');
   const asked = models.requests.length;
   // With the budget that it had, it only tells its outcome again.
-  expect({ ...(await search(models, algorithm(60), resume)), seconds: 0 }).toEqual({ ...first, seconds: 0 });
+  const told: TrainingEvent[] = [];
+  const again = await search(models, algorithm(60), { ...resume, onEvent: (event) => told.push(event) });
+  expect({ ...again, seconds: 0 }).toEqual({ ...first, seconds: 0 });
+  expect(told).toMatchObject([{ type: 'nothing-left', runId: 'planted', reason: 'limits' }, { type: 'finished' }]);
   expect(models.requests.length).toBe(asked);
+  // One that cannot be opened with a larger one stays what it was.
+  const nowhere = { ...algorithm(160), gatewayUrl: 'http://127.0.0.1:1' };
+  await expect(search(models, nowhere, resume)).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  expect({ ...(await search(models, algorithm(60), resume)), seconds: 0 }).toEqual({ ...first, seconds: 0 });
 
   const longer = await search(models, algorithm(160), resume);
   expect(longer.prompts?.versions).toEqual(whole.prompts?.versions);

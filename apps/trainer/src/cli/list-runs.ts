@@ -23,6 +23,8 @@ export async function listRuns(flags: RunsFlags): Promise<void> {
 
 const progress = z.object({
   finishedStep: z.number().default(0),
+  /** As it was told last; runs of before there was this tell it in their configuration alone. */
+  steps: z.number().nullish(),
   /** Of a search for prompts. */
   spent: z.object({ rollouts: z.number() }).nullish(),
   versions: z.array(z.unknown()).nullish(),
@@ -31,13 +33,13 @@ const progress = z.object({
 });
 
 function runRecord(run: Run): Record<string, unknown> {
-  const { finishedStep, spent, versions, before, after } = progress.parse(run.state);
+  const { finishedStep, steps, spent, versions, before, after } = progress.parse(run.state);
   return {
     run: run.runId,
     name: run.name,
     status: run.status,
     step: finishedStep,
-    steps: run.config['steps'] ?? null,
+    steps: steps ?? run.config['steps'] ?? null,
     ...(spent == null ? {} : { versions: versions?.length ?? 0, rollouts: spent.rollouts }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { resumeCommand } from './resume-command.ts';
+import { moreStepsCommand, resumeCommand } from './resume-command.ts';
 
 test('keeps what says where the data lies and how long the run is', () => {
   const args = ['train', 'clerk/agl.config.ts', '--data-dir', 'runs', '--steps', '7', '--json'];
@@ -20,6 +20,15 @@ test('takes the place of --run and of an earlier --resume, however they are writ
   for (const given of [['--run', 'x'], ['--run=x'], ['--resume', 'x'], ['--resume=x']]) {
     expect(resumeCommand(['train', ...given, '--seed', '3'], 'run-1', 'pnpm agl')).toBe(
       'pnpm agl train --seed 3 --resume run-1',
+    );
+  }
+});
+
+test('says how many steps a finished run goes on to, in the place of how many it had', () => {
+  for (const given of [['--steps', '5'], ['--steps=5'], []]) {
+    const args = ['train', '--json', ...given, '--run=run-1'];
+    expect(moreStepsCommand(args, { runId: 'run-1', steps: 10 }, 'agl')).toBe(
+      'agl train --json --resume run-1 --steps 10',
     );
   }
 });

@@ -9,11 +9,23 @@ import { addressText } from '@agentlightning/core';
  * @param command - how the program is called
  */
 export function resumeCommand(args: readonly string[], runId: string, command: string): string {
-  const isOver = (arg: string | undefined): boolean => arg === '--run' || arg === '--resume';
-  const kept = args.filter((arg, index) => {
-    return !isOver(arg) && !isOver(args[index - 1]) && !arg.startsWith('--run=') && !arg.startsWith('--resume=');
+  return [command, ...without(args, ['--run', '--resume']).map(shown), '--resume', runId].join(' ');
+}
+
+/** The command that goes on with a run that has finished, for more steps: as {@link resumeCommand} says it. */
+export function moreStepsCommand(
+  args: readonly string[],
+  { runId, steps }: { readonly runId: string; readonly steps: number },
+  command: string,
+): string {
+  return `${resumeCommand(without(args, ['--steps']), runId, command)} --steps ${steps}`;
+}
+
+/** The arguments but for these flags and what they are given. */
+function without(args: readonly string[], flags: readonly string[]): readonly string[] {
+  return args.filter((arg, index) => {
+    return !flags.includes(arg) && !flags.includes(args[index - 1] ?? '') && !flags.includes(arg.replace(/=.*$/s, ''));
   });
-  return [command, ...kept.map(shown), '--resume', runId].join(' ');
 }
 
 /** Paths below the current folder read better without it; what a shell would take apart is quoted. */

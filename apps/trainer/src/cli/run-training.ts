@@ -2,7 +2,8 @@ import path from 'node:path';
 import { AgentLightningError, type CollectedRollout, withoutPasswords } from '@agentlightning/core';
 import { type ConfigOverrides, loadConfig } from '../config/load-config.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { isPromptSearch } from '../config/resolve-run.ts';
+import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
+import { whyNoStepIsLeft } from '../loop/steps-left.ts';
 import { redirectConsole } from '../report/agent-console.ts';
 import { jsonReport } from '../report/json-report.ts';
 import { plainReport } from '../report/plain-report.ts';
@@ -13,7 +14,7 @@ import { openAnyStore } from '../runtime/open-any-store.ts';
 import { trainWith } from '../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../training-event.ts';
 import { exitCodes } from './exit-code.ts';
-import { resumeCommand } from './resume-command.ts';
+import { moreStepsCommand, resumeCommand } from './resume-command.ts';
 import { roomHint } from './room-hint.ts';
 
 /** The flags of `agl train`. */
@@ -68,7 +69,9 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     report.close();
     if (!isJson) {
       const settings = isPromptSearch(config) ? config.shared : config;
-      process.stdout.write(summaryText(summary, await loadExamples(settings, summary), command));
+      const more = moreSteps(config, summary);
+      const goOn = more === null ? null : moreStepsCommand(args, { runId: summary.runId, steps: more }, command);
+      process.stdout.write(summaryText(summary, await loadExamples(settings, summary), { command, goOn }));
       const hint = await roomHint(settings.storeUrl, command);
       if (hint !== null) process.stdout.write(`${hint}\n`);
     }
@@ -82,6 +85,13 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     stop.release();
     releaseConsole();
   }
+}
+
+/** A number of steps that a training which has done its own can go on to; null where more would not be taken. */
+function moreSteps(config: ResolvedRun, { rewardCurve }: TrainingSummary): number | null {
+  const finishedStep = rewardCurve.length;
+  if (isPromptSearch(config) || whyNoStepIsLeft({ finishedStep, rewardCurve }, config) !== 'steps') return null;
+  return finishedStep === 0 ? null : 2 * finishedStep;
 }
 
 function overridesFrom(flags: TrainFlags): ConfigOverrides {

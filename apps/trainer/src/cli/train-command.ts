@@ -12,12 +12,15 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
       'Make the agent of a configuration file better, by training its model or searching for prompts, and measure it.',
     )
     .argument('[config]', 'the configuration file', 'agl.config.ts')
-    .option('--resume <run>', 'go on with an interrupted run, from its last saved step')
+    .option(
+      '--resume <run>',
+      'go on with a run from its last saved step: an interrupted one, or a finished one with more --steps',
+    )
     .option(
       '--run <id>',
       'the id of the new run, also the model name in the runtime: letters, digits, _ and single hyphens',
     )
-    .option('--steps <n>', 'training steps', wholeNumber({ min: 0 }))
+    .option('--steps <n>', 'training steps in all, those of before --resume included', wholeNumber({ min: 0 }))
     .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
     .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))

@@ -126,7 +126,7 @@ export interface TrainConfig<TTask = unknown> {
   readonly tokenSecret?: string;
   /** The base URL of a gateway that runs elsewhere. @default one in this process */
   readonly gatewayUrl?: string;
-  /** Training steps. @default 30 */
+  /** Training steps in all. A finished run that is resumed with more of them goes on. @default 30 */
   readonly steps?: number;
   /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */
   readonly tasksPerStep?: number;

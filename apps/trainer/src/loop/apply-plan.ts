@@ -54,6 +54,7 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
     metrics: {
       ...together(batchResults),
       'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)),
+      'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)),
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
       'policy/version': endpoint.policyVersion,
     },

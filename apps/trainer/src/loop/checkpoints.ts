@@ -1,9 +1,9 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { hasReachedGoal } from './reached-goal.ts';
 import type { RunState, SavedStep } from './run-state.ts';
 import { type TrainedPolicy, trainedPolicies } from './session-policies.ts';
+import { whyNoStepIsLeft } from './steps-left.ts';
 import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { writeState } from './write-state.ts';
@@ -20,7 +20,7 @@ export async function saveCheckpoint(
   step: number,
 ): Promise<Pick<RunState, 'checkpoint' | 'checkpoints'>> {
   const { config, policies } = session;
-  const isLast = step === config.steps || hasReachedGoal(state.rewardCurve, config.stopAtReward);
+  const isLast = whyNoStepIsLeft({ ...state, finishedStep: step }, config) !== null;
   if (step % config.checkpointEvery !== 0 && !isLast) {
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }

@@ -5,13 +5,14 @@ import { sourceForTheRecord } from '../config/task-source.ts';
 import { type Found, findOrBegin, type RunChoice } from './find-or-begin.ts';
 import { type RunTasks, rolloutShape } from './rollout-shape.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
+import { whyNoStepIsLeft } from './steps-left.ts';
 
 /** A training that this process may work on, and where it stands. */
 export type FoundRun = Found<RunState>;
 
 /**
  * Begins a training, or finds the one to go on with: from its last checkpoint, whatever came after it. One that is
- * finished stays as it is.
+ * finished stays as it is, unless it is to have more steps than it had, or a goal that it has not reached.
  *
  * @throws what {@link findOrBegin} throws
  */
@@ -25,19 +26,29 @@ export async function findOrBeginRun(
     config: configForTheRecord(config),
     initial: initialRunState(config),
     read: readRunState,
-    goOn: (state, status) => (status === 'finished' ? null : atCheckpoint(state)),
+    goOn: (state, status) =>
+      status === 'finished' && whyNoStepIsLeft(state, config) !== null ? null : atCheckpoint(state, config),
   });
 }
 
 /** The state as it was when the last checkpoint was saved: steps beyond it are done again. */
-function atCheckpoint(state: RunState): RunState {
+function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>): RunState {
   const finishedStep = state.checkpoint?.step ?? 0;
   return {
     ...state,
+    steps: Math.max(steps, finishedStep),
     finishedStep,
     rewardCurve: state.rewardCurve.slice(0, finishedStep),
-    evaluations: state.evaluations.filter(({ step }) => step <= finishedStep),
+    evaluations: evaluationsOnTheWay(state).filter(({ step }) => step <= finishedStep),
+    after: null,
   };
+}
+
+/** For a run that goes on, what was measured at its end was measured on the way. */
+function evaluationsOnTheWay({ finishedStep, evaluations, after }: RunState): RunState['evaluations'] {
+  if (after === null || evaluations.some(({ step }) => step === finishedStep)) return evaluations;
+  const { reward, ci95, rollouts, failed } = after;
+  return [...evaluations, { step: finishedStep, summary: { reward, ci95, rollouts, failed } }];
 }
 
 /** What the store keeps of a configuration: all but functions, schemas, keys and passwords. */

@@ -16,6 +16,8 @@ export interface RunChoice {
 export interface Found<TState> {
   readonly run: Run;
   readonly state: TState;
+  /** Whether the run has finished and has nothing left to do. */
+  readonly isOver: boolean;
   readonly lease: RunLease;
 }
 
@@ -40,7 +42,8 @@ export interface RunRecord<TState extends object> {
 }
 
 /**
- * Begins a run, or finds the one to go on with.
+ * Begins a run, or finds the one to go on with. One that has finished and has more to do stays finished, with all that it
+ * came to, until everything that it needs is open: {@link reopenRun}.
  *
  * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for an id that cannot be one and for a configuration
  *   that the run cannot go on with, CONFLICT for an id that is taken and for a run that another process works on
@@ -53,9 +56,9 @@ export async function findOrBegin<TState extends object>(
   const { name, shape, initial } = record;
   if (resume === null) {
     const id = checkRunId(runId ?? newId('run'));
-    await store.createRun({ runId: id, name, config: { ...record.config, [shapeKey]: shape } });
+    await createRun(store, { runId: id, name, config: { ...record.config, [shapeKey]: shape } });
     const lease = await takeRunLease(store, id);
-    return { run: await store.updateRun(id, { state: writeState(initial) }), state: initial, lease };
+    return { run: await store.updateRun(id, { state: writeState(initial) }), state: initial, isOver: false, lease };
   }
   // One that was killed in the moment it was made has not begun.
   const read = (run: Run): TState => (Object.keys(run.state).length === 0 ? initial : record.read(run));
@@ -67,8 +70,32 @@ export async function findOrBegin<TState extends object>(
   const run = await store.getRun(resume);
   const left = read(run);
   const state = record.goOn(left, run.status);
-  if (state === null) return { run, state: left, lease };
-  return { run: await store.updateRun(resume, { status: 'running', state: writeState(state) }), state, lease };
+  if (state === null) return { run, state: left, isOver: true, lease };
+  const found = { run, state, isOver: false, lease };
+  return run.status === 'finished' ? found : { ...found, run: await reopenRun(store, found) };
+}
+
+/** Says in the store that a run is gone on with, and from where. */
+export function reopenRun<TState extends object>(
+  store: Store,
+  { run, state }: Pick<Found<TState>, 'run' | 'state'>,
+): Promise<Run> {
+  return store.updateRun(run.runId, { status: 'running', state: writeState(state) });
+}
+
+/** Whoever gives the id of a run that is there may want to go on with it. */
+async function createRun(store: Store, run: Parameters<Store['createRun']>[0]): Promise<void> {
+  try {
+    await store.createRun(run);
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error) || error.code !== 'CONFLICT') throw error;
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `there is a run ${run.runId} already`,
+      remedy: `Go on with it with \`agl train --resume ${run.runId}\`, and more \`--steps\` if it has finished; or use another id (\`--run\`).`,
+      cause: error,
+    });
+  }
 }
 
 function checkRunId(runId: string): string {

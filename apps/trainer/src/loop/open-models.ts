@@ -11,6 +11,7 @@ import {
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
+import { checkpointRoot } from '../runtime/embedded-checkpoints.ts';
 import { modelName, referenceName } from './model-name.ts';
 import type { RunState } from './run-state.ts';
 
@@ -36,7 +37,7 @@ export interface ModelSource {
  * @param options.index - the policy's place among those of the run
  * @param options.hasValueHead - whether its algorithm asks the model what it expects
  * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint, or
- *   when what it has saved under that name is another run's
+ *   when what it has saved under that name is another run's; NOT_FOUND when the run's last checkpoint is gone
  */
 export async function openModel(
   source: ModelSource,
@@ -52,7 +53,7 @@ export async function openModel(
   const wishes = { ...wishesOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
   const model = await runtime.createModel({ ...origin, modelId, ...wishes });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
-  if (uri !== null) assertOwn(run.runId, await (await model.loadCheckpoint(uri)).result);
+  if (uri !== null) assertOwn(run.runId, await loadSaved(model, uri, source));
   else await assertUntouched(model, { runId: run.runId, isSaved: policy.algorithm !== null });
   if (capabilities.features?.includes('reference_logprobs') === true) {
     const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
@@ -67,6 +68,28 @@ export async function openModel(
       return reference;
     },
   };
+}
+
+/** Loads what the run goes on from. */
+async function loadSaved(
+  model: TrainableModel,
+  uri: string,
+  { config, run, state }: Pick<ModelSource, 'config' | 'run' | 'state'>,
+): Promise<Checkpoint> {
+  try {
+    return await (await model.loadCheckpoint(uri)).result;
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
+    const place =
+      config.runtime.type === 'embedded' ? checkpointRoot(state.dataDir) : 'the checkpoint folder of the runtime';
+    throw new AgentLightningError({
+      code: 'NOT_FOUND',
+      message: `the checkpoint ${uri}, which run ${run.runId} goes on from, is not in ${place}`,
+      remedy: 'Put it back there from a backup. Without it the run cannot go on: begin a new one.',
+      details: { uri },
+      cause: error,
+    });
+  }
 }
 
 /** What a configuration asks of every model that is trained. */

@@ -6,6 +6,8 @@ import type { ModelNaming } from './model-name.ts';
 
 /** What a run must remember to go on after a crash; kept in the store with the run. */
 export interface RunState {
+  /** How many steps it is to have, as it was told last; null in states of before there was this. */
+  readonly steps: number | null;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
   /** The last saved step and its checkpoint; null before the first. */
@@ -62,6 +64,7 @@ const savedStep: z.ZodType<SavedStep> = z.union([
 ]);
 
 const runState: z.ZodType<RunState> = z.object({
+  steps: z.int().min(0).nullable().default(null),
   finishedStep: z.int().min(0),
   checkpoint: savedStep.nullable(),
   checkpoints: z.array(savedStep),
@@ -77,13 +80,15 @@ const runState: z.ZodType<RunState> = z.object({
 
 /** What a run begins with. */
 export interface RunBeginning {
+  readonly steps: number;
   readonly seed: number;
   readonly dataDir: string;
 }
 
 /** The state of a run that has not begun. */
-export function initialRunState({ seed, dataDir }: RunBeginning): RunState {
+export function initialRunState({ steps, seed, dataDir }: RunBeginning): RunState {
   return {
+    steps,
     finishedStep: 0,
     checkpoint: null,
     checkpoints: [],

@@ -4,8 +4,8 @@ import type { TrainingSummary } from '../training-event.ts';
 import { saveCheckpoint } from './checkpoints.ts';
 import { evaluate } from './evaluate.ts';
 import { Pace } from './pace.ts';
-import { hasReachedGoal } from './reached-goal.ts';
 import type { RunState } from './run-state.ts';
+import { whyNoStepIsLeft } from './steps-left.ts';
 import { summariseRun } from './summarise-run.ts';
 import { trainStep } from './train-step.ts';
 import type { TrainingSession } from './training-session.ts';
@@ -28,7 +28,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
     state = await save(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
   }
   const pace = new Pace(config.steps);
-  while (state.finishedStep < config.steps && !hasReachedGoal(state.rewardCurve, config.stopAtReward)) {
+  while (whyNoStepIsLeft(state, config) === null) {
     session.signal.throwIfAborted();
     state = isEvaluationDue(state, config)
       ? await evaluateMidway(session, state)

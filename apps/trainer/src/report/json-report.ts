@@ -72,6 +72,13 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         parents: event.parents,
         best_score: event.bestScore,
       };
+    case 'nothing-left':
+      return {
+        event: 'nothing_left',
+        run: event.runId,
+        reason: event.reason,
+        ...(event.reason === 'limits' ? {} : { step: event.finishedStep, steps: event.steps }),
+      };
     case 'warning':
       return { event: 'warning', message: event.message };
     case 'rollout-finished':

@@ -1,4 +1,4 @@
-import type { SearchStart, TrainingEvent } from '../training-event.ts';
+import type { NothingLeftEvent, SearchStart, TrainingEvent } from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 
@@ -34,6 +34,8 @@ export function plainLine(event: TrainingEvent): string | null {
     }
     case 'prompts-judged':
       return promptsLine(event);
+    case 'nothing-left':
+      return `Run ${event.runId} has nothing left to do: ${nothingLeftText(event)}`;
     case 'warning':
       return `warning: ${event.message}`;
     case 'checkpointed':
@@ -42,6 +44,26 @@ export function plainLine(event: TrainingEvent): string | null {
     case 'finished':
       return null;
   }
+}
+
+function nothingLeftText({ reason, finishedStep, steps }: NothingLeftEvent): string {
+  switch (reason) {
+    case 'steps': {
+      const wanted = steps < finishedStep ? `, and is to have ${steps}` : '';
+      return `it has done ${countOf(finishedStep, 'step')}${wanted}. With more \`steps\` it goes on.`;
+    }
+    case 'goal':
+      return (
+        `it reached its goal at step ${finishedStep}. With a higher \`stopAtReward\`, or none, it goes on` +
+        (finishedStep < steps ? ` to step ${steps}.` : ' if it has more `steps` too.')
+      );
+    case 'limits':
+      return 'the search has ended. With other limits it goes on.';
+  }
+}
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 type StartedEvent = Extract<TrainingEvent, { type: 'started' }>;

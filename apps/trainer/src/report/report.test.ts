@@ -80,6 +80,29 @@ test('a json report ends with the done object that programs read', () => {
   expect(others).toEqual(['what the agent wrote\n']);
 });
 
+test.each([
+  [{ reason: 'steps', finishedStep: 1, steps: 1 }, 'it has done 1 step. With more `steps` it goes on.'],
+  [
+    { reason: 'steps', finishedStep: 4, steps: 2 },
+    'it has done 4 steps, and is to have 2. With more `steps` it goes on.',
+  ],
+  [
+    { reason: 'goal', finishedStep: 3, steps: 9 },
+    'it reached its goal at step 3. With a higher `stopAtReward`, or none, it goes on to step 9.',
+  ],
+  [
+    { reason: 'goal', finishedStep: 3, steps: 3 },
+    'it reached its goal at step 3. With a higher `stopAtReward`, or none, it goes on if it has more `steps` too.',
+  ],
+  [{ reason: 'limits', finishedStep: 0, steps: 0 }, 'the search has ended. With other limits it goes on.'],
+] as const)('a run with nothing left to do says why, and what it would go on with: %o', (why, text) => {
+  const lines: string[] = [];
+  const event: TrainingEvent = { type: 'nothing-left', runId: 'run-1', ...why };
+  plainReport((line) => lines.push(line)).onEvent(event);
+  expect(lines).toEqual([`Run run-1 has nothing left to do: ${text}\n`]);
+  expect(shown(80, ({ onEvent }) => onEvent(event))).toEqual([...lines.map((line) => line.trim()), '']);
+});
+
 /** What a terminal of this width shows in the end, line by line, when every step is played to it. */
 function shown(columns: number, play: (report: Report) => void): string[] {
   const lines = [''];

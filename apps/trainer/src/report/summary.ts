@@ -14,8 +14,16 @@ export interface SummaryExamples {
   readonly after: CollectedRollout | null;
 }
 
+/** What somebody may call next. */
+export interface NextCommands {
+  /** How the program is called. */
+  readonly command: string;
+  /** The whole command that goes on with the run; null where nothing would be left to do. */
+  readonly goOn: string | null;
+}
+
 /** The end of a run as text: reward before and after, the curve or the prompts, two rollouts, and what to do next. */
-export function summaryText(summary: TrainingSummary, examples: SummaryExamples, command = 'agl'): string {
+export function summaryText(summary: TrainingSummary, examples: SummaryExamples, next: NextCommands): string {
   const { before, after, prompts } = summary;
   const what = prompts?.measuredOn === 'validation' ? 'validation reward' : 'held-out reward';
   const verdict = summary.isImproved
@@ -35,7 +43,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     ...placeLines(summary),
     '',
     'Try next',
-    ...nextCommands(summary, command),
+    ...nextCommands(summary, next),
     '',
   ].join('\n');
 }
@@ -89,7 +97,7 @@ function storeFlag({ storeUrl }: TrainingSummary): string {
   return near === defaultStoreUrl ? '' : ` --store ${near}`;
 }
 
-function nextCommands(summary: TrainingSummary, command: string): string[] {
+function nextCommands(summary: TrainingSummary, { command, goOn }: NextCommands): string[] {
   const rows: (readonly [line: string, meaning: string])[] = [
     [`${command} runs${storeFlag(summary)}`, 'the runs of this store'],
     ...(summary.prompts === undefined
@@ -101,7 +109,9 @@ function nextCommands(summary: TrainingSummary, command: string): string[] {
     [`${command} --help`, 'everything else'],
   ];
   const width = Math.max(...rows.map(([line]) => line.length));
-  return rows.map(([line, meaning]) => `  ${line.padEnd(width)}  ${meaning}`);
+  const shown = rows.map(([line, meaning]) => `  ${line.padEnd(width)}  ${meaning}`);
+  // By itself: it may be long, and would set the others far from what they mean.
+  return goOn === null ? shown : [...shown, `  ${goOn}  more steps of this run`];
 }
 
 function evaluationLine(name: string, evaluation: EvaluationSummary): string {

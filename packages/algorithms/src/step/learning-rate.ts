@@ -21,7 +21,9 @@ export const learningRateScheduleSchema: z.ZodType<LearningRateSchedule> = z.dis
  * By what the learning rate is multiplied in a step.
  *
  * During warm-up it rises from `1 / warmupSteps` to 1 (`warmupSteps` is 0 unless given). After that it stays, or
- * falls to `finalFraction` (0 unless given) in the last step, along a line or half a cosine wave.
+ * falls to `finalFraction` (0 unless given) in the last step, along a line or half a cosine wave. It knows no more than the
+ * step and how many there are: for a run that is given more steps, the rate is from then on that of the longer run, which
+ * is higher than the one that its last step had.
  *
  * @param schedule - how it changes
  * @param step - from 1
