@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from './json.ts';
+import { isList, isObject, objectsOf } from './json-access.ts';
 
 /**
  * Chat messages of OpenAI or Anthropic in the form of OpenTelemetry's GenAI conventions: `role` and a list of `parts`
@@ -11,8 +12,7 @@ import type { JsonObject, JsonValue } from './json.ts';
  * @see https://github.com/open-telemetry/semantic-conventions-genai
  */
 export function toGenAiMessages(messages: JsonValue | undefined): readonly JsonObject[] {
-  if (!isList(messages)) return [];
-  return messages.filter(isObject).map(toGenAiMessage);
+  return objectsOf(messages).map(toGenAiMessage);
 }
 
 /**
@@ -27,7 +27,7 @@ export function toGenAiOutputMessages(response: JsonObject): readonly JsonObject
       ? [{ ...toGenAiMessage(response), finish_reason: response.stop_reason ?? null }]
       : [];
   }
-  return response.choices.filter(isObject).map((choice) => ({
+  return objectsOf(response.choices).map((choice) => ({
     ...toGenAiMessage(isObject(choice.message) ? choice.message : { content: choice.text ?? null }),
     finish_reason: choice.finish_reason ?? null,
   }));
@@ -48,20 +48,19 @@ function toGenAiMessage(message: JsonObject): JsonObject {
     };
   }
   const reasoning = message.reasoning_content ?? message.reasoning;
-  const calls = isList(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
   return {
     role,
     parts: [
       ...(typeof reasoning === 'string' ? [{ type: 'reasoning', content: reasoning }] : []),
       ...contentParts(message.content),
-      ...calls.map(toolCallPart),
+      ...objectsOf(message.tool_calls).map(toolCallPart),
     ],
   };
 }
 
 function contentParts(content: JsonValue | undefined): readonly JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', content }];
-  return isList(content) ? content.filter(isObject).map(contentPart) : [];
+  return objectsOf(content).map(contentPart);
 }
 
 function contentPart(part: JsonObject): JsonObject {
@@ -97,12 +96,4 @@ function toolCallPart(call: JsonObject): JsonObject {
     name: target.name ?? null,
     arguments: target.arguments ?? null,
   };
-}
-
-function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -35,7 +35,8 @@ export function textOf(value: JsonValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+/** Whether a JSON value is a list. */
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 

@@ -1,6 +1,6 @@
 import { agentPathFromText } from './agent-path.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import { isObject, numberOf, numbersOf } from './json-access.ts';
+import { isObject, numberOf, numbersOf, textOf } from './json-access.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
 import {
@@ -34,21 +34,21 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
   const promptTokenIds = prompt ?? [];
   const choices = choicesOf(attributes, response ?? []);
   const bodies = new RecordedBodies(attributes);
-  const agentPath = text(attributes[agentLightningAttributes.agentPath]);
+  const agentPath = textOf(attributes[agentLightningAttributes.agentPath]);
   return {
     rolloutId: span.rolloutId,
     attemptId: span.attemptId,
     spanId: span.spanId,
     sequenceId: span.sequenceId,
-    responseId: text(attributes[genAiAttributes.responseId]),
-    model: text(attributes[genAiAttributes.requestModel]) ?? text(attributes[genAiAttributes.responseModel]) ?? '',
-    policyVersion: number(attributes[modelCallAttributes.policyVersion]),
-    agentName: text(attributes[genAiAttributes.agentName]) ?? text(attributes[pythonReaderAttributes.agentName]),
+    responseId: textOf(attributes[genAiAttributes.responseId]),
+    model: textOf(attributes[genAiAttributes.requestModel]) ?? textOf(attributes[genAiAttributes.responseModel]) ?? '',
+    policyVersion: numberOf(attributes[modelCallAttributes.policyVersion]),
+    agentName: textOf(attributes[genAiAttributes.agentName]) ?? textOf(attributes[pythonReaderAttributes.agentName]),
     agentPath: agentPath === null ? null : agentPathFromText(agentPath),
     promptTokenIds,
     choices,
     // OpenAI's default, and vLLM's.
-    temperature: number(attributes[genAiAttributes.requestTemperature]) ?? 1,
+    temperature: numberOf(attributes[genAiAttributes.requestTemperature]) ?? 1,
     ...trainability(attributes, promptTokenIds, choices),
     get request() {
       return bodies.request;
@@ -89,7 +89,7 @@ function trainability(
 ): Pick<ModelCall, 'isTrainable' | 'untrainableReason'> {
   const recorded = attributes[modelCallAttributes.isTrainable];
   if (typeof recorded === 'boolean') {
-    return { isTrainable: recorded, untrainableReason: text(attributes[modelCallAttributes.untrainableReason]) };
+    return { isTrainable: recorded, untrainableReason: textOf(attributes[modelCallAttributes.untrainableReason]) };
   }
   const isComplete =
     promptTokenIds.length > 0 &&
@@ -114,7 +114,7 @@ function choicesOf(attributes: Attributes, responseTokenIds: readonly number[]):
       index: 0,
       responseTokenIds,
       responseLogprobs: numbers(attributes[modelCallAttributes.responseLogprobs]) ?? pythonLogprobs(attributes),
-      finishReason: Array.isArray(finishReasons) ? text(finishReasons[0]) : null,
+      finishReason: Array.isArray(finishReasons) ? textOf(finishReasons[0]) : null,
     },
   ];
 }
@@ -141,14 +141,6 @@ function everyOf<TRead>(
   if (!Array.isArray(list)) return null;
   const entries = list.map((entry: JsonValue) => (isObject(entry) ? read(entry) : null));
   return entries.every((entry) => entry !== null) ? entries : null;
-}
-
-function text(value: AttributeValue | undefined): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-function number(value: AttributeValue | undefined): number | null {
-  return typeof value === 'number' ? value : null;
 }
 
 function numbers(value: AttributeValue | undefined): readonly number[] | null {

@@ -11,6 +11,7 @@ import {
   type Span,
 } from '@agentlightning/core';
 import { endpointAttribute } from '../capture/call-recorder.ts';
+import { listOf, numberOf } from '../http/json-access.ts';
 
 /** The version of the weights that an endpoint was registered with; null when nobody registered it. */
 export type ServedVersion = (model: string) => number | null;
@@ -34,10 +35,10 @@ export function modelRequestFromSpan(span: Span, served: ServedVersion): JsonObj
       ...(failure === null || isJsonObject(call.response?.error) ? {} : { error: { message: failure } }),
     },
     server: { model: call.model, endpoint: text(span.attributes[endpointAttribute]), version },
-    latency_ms: number(span.attributes[modelCallAttributes.latencyMs]),
-    http_status: number(span.attributes[modelCallAttributes.httpStatus]),
+    latency_ms: numberOf(span.attributes[modelCallAttributes.latencyMs]),
+    http_status: numberOf(span.attributes[modelCallAttributes.httpStatus]),
     status: failure === null ? 'ok' : 'error',
-    retry_count: number(span.attributes['agentlightning.retry_count']) ?? 0,
+    retry_count: numberOf(span.attributes['agentlightning.retry_count']) ?? 0,
     routed_experts: routedExperts,
     usage,
     finish_reason: call.choices[0]?.finishReason ?? null,
@@ -116,17 +117,9 @@ function usageOf(span: Span, call: ModelCall): JsonObject | null {
 
 function tokenCounts(span: Span): { readonly input: number | null; readonly output: number | null } {
   return {
-    input: number(span.attributes[genAiAttributes.usageInputTokens]),
-    output: number(span.attributes[genAiAttributes.usageOutputTokens]),
+    input: numberOf(span.attributes[genAiAttributes.usageInputTokens]),
+    output: numberOf(span.attributes[genAiAttributes.usageOutputTokens]),
   };
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function number(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
 }
 
 function text(value: unknown): string {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import { listOf } from '../http/json-access.ts';
 import type { WireEvent } from './wire.ts';
 
 /**
@@ -73,8 +74,4 @@ function lastOfEachPrompt(events: readonly WireEvent[]): readonly WireEvent[] {
     const key = keys[index] ?? null;
     return key === null || lastByPrompt.get(key) === event;
   });
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }

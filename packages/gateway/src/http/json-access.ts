@@ -1,23 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
 
-/** A number; null when it is something else. */
-export function numberOf(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' ? value : null;
-}
-
-/** A text; null when it is something else. */
-export function textOf(value: JsonValue | undefined): string | null {
-  return typeof value === 'string' ? value : null;
-}
+export { numberOf, objectsOf, textOf } from '@agentlightning/core/adapter';
 
 /** Whether a JSON value is a list. */
 export function isJsonList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** The objects in a list; none when it is no list. */
-export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
-  return isJsonList(value) ? value.filter(isJsonObject) : [];
+/** A list; an empty one when it is something else. */
+export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return isJsonList(value) ? value : [];
 }
 
 /** An object; an empty one when it is something else. */

@@ -1,4 +1,4 @@
-import { type Checkpoint, type JsonObject, ValidationError } from '@agentlightning/core';
+import { type Checkpoint, isJsonObject, type JsonObject, type JsonValue, ValidationError } from '@agentlightning/core';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { CheckpointInfo, CheckpointInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { EngineCheckpoint } from '../server/engine.ts';
@@ -37,16 +37,12 @@ export function encodeClientState(state: JsonObject): Uint8Array {
 export function decodeClientState(bytes: Uint8Array): JsonObject {
   if (bytes.byteLength === 0) return {};
   try {
-    const state: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const state: JsonValue = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (isJsonObject(state)) return state;
   } catch (error) {
     throw notJson(error);
   }
   throw notJson();
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function notJson(cause?: unknown): ValidationError {
