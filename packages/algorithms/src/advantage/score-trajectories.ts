@@ -13,6 +13,11 @@ export interface ScoredTrajectory {
   readonly advantages: readonly (readonly (number | null)[])[];
 }
 
+/** A trajectory with the advantage 1 at every turn: nothing was expected of it, as it is not compared with others. */
+export function scoredAlike(trajectory: Trajectory): ScoredTrajectory {
+  return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
+}
+
 /** All trajectories of a step with their advantages. */
 export interface ScoredTrajectories {
   /** Those with a return, in the order they came. */

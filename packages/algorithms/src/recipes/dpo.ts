@@ -1,7 +1,7 @@
 import type { Algorithm, StepContext, Trajectory } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import { mean } from '../advantage/sample-statistics.ts';
-import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { pairLoss, type ScoredAnswer } from '../preference/preference-loss.ts';
 import { type PreferenceOptions, parsePreferenceOptions } from '../preference/preference-options.ts';
 import { type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
@@ -46,7 +46,7 @@ export function dpo(options: PreferenceOptions = {}): Algorithm {
       const losses = pairs.map(({ chosen, rejected }) =>
         pairLoss(answerOf(chosen, scores), answerOf(rejected, scores), beta),
       );
-      const scored = paired.map(asScored);
+      const scored = paired.map(scoredAlike);
       const batches = trainingBatches(scored, {
         aggregation: 'token-sum',
         keepZeroAdvantages: false,
@@ -90,10 +90,6 @@ function pairsOf(trajectories: readonly Trajectory[], settings: PreferenceOption
 
 function pairedTrajectories(pairs: readonly Pair[]): readonly Trajectory[] {
   return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
-}
-
-function asScored(trajectory: Trajectory): ScoredTrajectory {
-  return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
 }
 
 function answerOf({ rows }: Trajectory, scores: ScoresByRow): ScoredAnswer {

@@ -1,5 +1,5 @@
-import type { Algorithm, ModelUpdate, Trajectory } from '@agentlightning/core';
-import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import type { Algorithm, ModelUpdate } from '@agentlightning/core';
+import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
@@ -20,7 +20,7 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
     groupSize: settings.groupSize ?? 8,
     planStep: (groups, context) => {
       const collected = collectStep(groups, settings);
-      const imitated = selectBest(collected.trajectories, settings).map(asImitated);
+      const imitated = selectBest(collected.trajectories, settings).map(scoredAlike);
       const optimizer = adamOf(settings, context);
       const { epochs = 1, minibatches: parts = 1 } = settings;
       const updates = minibatches(imitated, { epochs, minibatches: parts, seed: context.seed }).map(
@@ -50,8 +50,4 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
       };
     },
   };
-}
-
-function asImitated(trajectory: Trajectory): ScoredTrajectory {
-  return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
 }
