@@ -6,20 +6,17 @@ import { describe, expect, it } from 'vitest';
 import { createGateway } from '../src/index.ts';
 import {
   completionBody,
+  completionChunk,
   type GatewayFixture,
   respondJson,
   signalled,
   simpleRequest,
   startGateway,
   startUpstream,
+  until,
 } from './gateway-fixture.ts';
 
 const never = new Promise<void>(() => undefined);
-
-/** Waits for something that happens in its own time. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
 
 /** What a call ends with. */
 async function endOf(call: Promise<unknown>): Promise<unknown> {
@@ -70,12 +67,10 @@ describe('a call whose attempt ends', () => {
   });
 
   it('once the model has said why its answer ended is whole: every token has come', async () => {
-    const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
-    const [{ message, ...choice }] = body.choices;
-    const chunk = { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
+    const chunk = JSON.stringify(completionChunk());
     await using upstream = await startUpstream((response) => {
       // The end mark never comes.
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(chunk)}\n\n`);
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${chunk}\n\n`);
     });
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const attempted = await fixture.attempt();

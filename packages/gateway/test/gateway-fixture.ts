@@ -143,6 +143,18 @@ export function completionBody(changes: object = {}, choice: object = {}): objec
   };
 }
 
+/** The same body as the only chunk of a stream. */
+export function completionChunk(): object {
+  const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
+  const [{ message, ...choice }] = body.choices;
+  return { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
+}
+
+/** Waits for something that happens in its own time. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
 /** Answers with JSON. */
 export function respondJson(response: ServerResponse, body: object, headers: Record<string, string> = {}): void {
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));

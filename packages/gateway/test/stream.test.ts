@@ -2,7 +2,7 @@ import type { AttemptedRollout } from '@agentlightning/core';
 import { answer, callTool } from '@agentlightning/core/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  completionBody,
+  completionChunk,
   type GatewayFixture,
   signalled,
   simpleRequest,
@@ -130,12 +130,10 @@ describe('a stream that breaks off', () => {
   });
 
   it('because the agent hung up after the finish reason is whole: every token has come', async () => {
-    const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
-    const [{ message, ...choice }] = body.choices;
-    const chunk = { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
+    const chunk = JSON.stringify(completionChunk());
     await using upstream = await startUpstream((response) => {
       // The end mark never comes.
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify(chunk)}\n\n`);
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${chunk}\n\n`);
     });
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const attempt = await fixture.attempt();

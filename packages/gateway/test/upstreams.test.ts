@@ -14,14 +14,10 @@ import {
   simpleRequest,
   startGateway,
   startUpstream,
+  until,
 } from './gateway-fixture.ts';
 
 const respond = (response: ServerResponse): void => respondJson(response, completionBody());
-
-/** Waits for something that happens in its own time. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2));
-}
 
 function stateOf(fixture: GatewayFixture, id: string): UpstreamState | undefined {
   return fixture.gateway.upstreams().find((upstream) => upstream.id === id);

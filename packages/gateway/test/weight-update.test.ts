@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import {
   completionBody,
+  completionChunk,
   type GatewayFixture,
   respondJson,
   simpleRequest,
@@ -38,7 +39,7 @@ describe('an update of the weights', () => {
       setTimeout(() => {
         if (!isStreamed) return respondJson(response, completionBody(), headers);
         response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
-        response.end(`data: ${JSON.stringify(chunkBody())}\n\ndata: [DONE]\n\n`);
+        response.end(`data: ${JSON.stringify(completionChunk())}\n\ndata: [DONE]\n\n`);
       }, 5);
     });
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
@@ -79,9 +80,3 @@ describe('an update of the weights', () => {
     expect(statuses).toEqual([429, 200]);
   });
 });
-
-function chunkBody(): object {
-  const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
-  const [{ message, ...choice }] = body.choices;
-  return { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
-}

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { JsonValue } from '@agentlightning/core';
-import { completionBody } from '../gateway-fixture.ts';
+import { completionBody, completionChunk } from '../gateway-fixture.ts';
 import type { Dice } from './dice.ts';
 import { damaged } from './odd-value.ts';
 
@@ -44,7 +44,7 @@ function answer(
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such route"}}');
   } else if (text.includes('"stream":true')) {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(`data: ${JSON.stringify(chunkOf())}\n\ndata: [DONE]\n\n`);
+    response.end(`data: ${JSON.stringify(completionChunk())}\n\ndata: [DONE]\n\n`);
   } else {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(isChat ? completionBody() : { object: 'list', data: [] }));
@@ -65,7 +65,7 @@ function badly(response: ServerResponse, dice: Dice): void {
   } else {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (let event = 0; event < dice.below(5); event += 1) {
-      const data = JSON.stringify(damaged(dice, chunkOf() as JsonValue, 0.1));
+      const data = JSON.stringify(damaged(dice, completionChunk() as JsonValue, 0.1));
       response.write(
         dice.of([
           `data: ${data}\n\n`,
@@ -80,10 +80,4 @@ function badly(response: ServerResponse, dice: Dice): void {
     if (dice.happens(0.3)) response.destroy();
     else response.end(dice.happens(0.5) ? 'data: [DONE]\n\n' : '');
   }
-}
-
-function chunkOf(): object {
-  const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
-  const [{ message, ...choice }] = body.choices;
-  return { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
 }
