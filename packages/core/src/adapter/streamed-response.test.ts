@@ -33,12 +33,28 @@ describe('a streamed response', () => {
     expect(streamedUpTo(6).isWhole).toBe(false);
   });
 
-  test.for(['response.completed', 'response.incomplete', 'response.failed'])('is what %s says', (type) => {
+  test.for(['response.completed', 'response.incomplete'])('is what %s says', (type) => {
     const response = streamedUpTo(events.length);
     const whole = { ...head, output: [{ ...message, content: [{ type: 'output_text', text: 'one two' }] }] };
     response.add({ type, response: whole });
     expect(response.isWhole).toBe(true);
     expect(response.toBody()).toEqual(whole);
+  });
+
+  test('is what came of it, when it failed, and not whole', () => {
+    const failed = { ...head, status: 'failed', error: { code: 'server_error', message: 'cut' } };
+    const response = streamedUpTo(4);
+    response.add({ type: 'response.failed', response: failed });
+    expect(response.isWhole).toBe(false);
+    const text = { ...message, content: [{ type: 'output_text', text: 'one two' }] };
+    expect(response.toBody()).toEqual({ ...failed, output: [text] });
+  });
+
+  test('is what its last event has, when it failed and that has as much', () => {
+    const item = { ...message, content: [{ type: 'output_text', text: 'one two' }], status: 'incomplete' };
+    const response = streamedUpTo(4);
+    response.add({ type: 'response.failed', response: { ...head, output: [item] } });
+    expect(response.toBody().output).toEqual([item]);
   });
 
   test('takes an item at its end for what it was before', () => {

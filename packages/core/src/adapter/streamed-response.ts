@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
 
-/** Events after which nothing follows; they have the whole body. */
-const lastEvents = ['response.completed', 'response.incomplete', 'response.failed'];
+/** Events that have the whole body. That of an answer that failed may lack what had come of it. */
+const lastEvents = ['response.completed', 'response.incomplete'];
 
 /**
  * Puts the events of a stream of the Responses API together into the body that would have come without streaming, as far
@@ -20,7 +20,7 @@ export class StreamedResponse {
   #head: JsonObject = {};
   #isWhole = false;
 
-  /** Whether an event said that the answer ends here. */
+  /** Whether an event said that the answer ends here, and did not fail. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
@@ -39,7 +39,8 @@ export class StreamedResponse {
   toBody(): JsonObject {
     if (this.#isWhole) return this.#head;
     const output = [...this.#items].sort(([left], [right]) => left - right).map(([, item]) => item);
-    return { ...this.#head, output };
+    const listed = objectsOf(this.#head.output);
+    return { ...this.#head, output: output.length > listed.length ? output : listed };
   }
 
   #append(index: number, type: JsonValue | undefined, delta: string): void {

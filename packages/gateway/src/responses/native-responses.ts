@@ -51,7 +51,7 @@ class NativeResponseStream implements AnswerStream {
     if (event === null) return text;
     this.#sequenceNumber = (numberOf(event.sequence_number) ?? this.#sequenceNumber) + 1;
     this.#response.add(event);
-    if (event.type === 'response.created' || this.#response.isWhole)
+    if (event.type === 'response.created' || event.type === 'response.failed' || this.#response.isWhole)
       this.#answer.add(chatTerms(objectOf(event.response)));
     const error = event.type === 'error' ? event : objectOf(objectOf(event.response).error);
     if (event.type === 'error' || event.type === 'response.failed') {
