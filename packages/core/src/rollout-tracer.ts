@@ -45,7 +45,7 @@ export function createTracer(options: TracerOptions = {}): Tracer {
 export const tracer: Tracer = createTracer();
 
 /** The span outside of a rollout: it takes everything and keeps nothing. */
-const silentSpan: ActiveSpan = {
+export const silentSpan: ActiveSpan = {
   traceId: '0'.repeat(32),
   spanId: '0'.repeat(16),
   setAttribute: () => {},

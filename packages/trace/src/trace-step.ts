@@ -1,21 +1,8 @@
 import type { Attributes, Reward } from '@agentlightning/core';
+import type { AgentStepKind } from '@agentlightning/core/adapter';
 
 /** What a step of a trace is, for people to tell apart. */
-export type TraceStepKind =
-  | 'rollout'
-  | 'agent'
-  | 'step'
-  | 'model-call'
-  | 'tool-call'
-  | 'hand-off'
-  | 'guardrail'
-  | 'embedding'
-  | 'retrieval'
-  | 'reward'
-  | 'message'
-  | 'annotation'
-  | 'exception'
-  | 'operation';
+export type TraceStepKind = 'rollout' | AgentStepKind | 'reward' | 'message' | 'annotation' | 'exception' | 'operation';
 
 /** How a step ended: `partial` was stopped from outside, `abandoned` was still open when its attempt ended. */
 export type TraceStepOutcome = 'ok' | 'error' | 'partial' | 'abandoned';

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
-import { beginSpan, type TracerOptions } from '../rollout-tracer.ts';
+import { beginSpan, silentSpan, type TracerOptions } from '../rollout-tracer.ts';
 import type { Attributes, AttributeValue } from '../span.ts';
 import {
   agentLightningAttributes,
@@ -145,13 +145,9 @@ export class AgentSteps {
   /** Stands in for the span of a hidden step, so that the end of the attempt clears it away like any other. */
   #hide(id: string, around: RolloutContext): ActiveSpan {
     const span: ActiveSpan = {
+      ...silentSpan,
       traceId: around.traceId,
       spanId: newSpanId(),
-      setAttribute: () => {},
-      setAttributes: () => {},
-      addEvent: () => {},
-      setStatus: () => {},
-      recordException: () => {},
       end: () => {
         this.#open.delete(id);
         tellSink(() => around.sink.spanDiscarded?.(span.spanId));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
+import { problemOf } from './scripted-request-problem.ts';
 
 const schema = z.looseObject({
   model: z.string().min(1),
@@ -17,10 +18,7 @@ export interface ScriptedEmbeddingsCall {
 /** The body of a request for embeddings, read as strictly as a real server reads it. */
 export function readEmbeddingsRequest(body: unknown): ScriptedEmbeddingsCall | { readonly problem: string } {
   const parsed = schema.safeParse(body);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return { problem: `${issue?.path.join('.') || 'body'}: ${issue?.message}` };
-  }
+  if (!parsed.success) return problemOf(parsed.error);
   const { model, input, encoding_format: encoding } = parsed.data;
   const texts = Array.isArray(input) && typeof input[0] === 'string' ? input.map(String) : [String(input)];
   return { model, texts, isBase64: encoding === 'base64' };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { objectsOf } from '../json-access.ts';
+import { problemOf } from './scripted-request-problem.ts';
 
 const toolCall = z.looseObject({
   id: z.string().min(1),
@@ -68,10 +69,7 @@ export interface ScriptedCall {
 /** A request's body, read as strictly as a real server reads it. */
 export function readRequest(body: unknown): ScriptedCall | { readonly problem: string } {
   const parsed = schema.safeParse(body);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return { problem: `${issue?.path.join('.') || 'body'}: ${issue?.message}` };
-  }
+  if (!parsed.success) return problemOf(parsed.error);
   const { data } = parsed;
   const messages = data.messages as unknown as readonly JsonObject[];
   const problem = unansweredToolCall(messages);

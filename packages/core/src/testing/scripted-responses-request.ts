@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { objectsOf } from '../json-access.ts';
 import { type ScriptedCall, unansweredToolCall } from './scripted-model-request.ts';
+import { problemOf } from './scripted-request-problem.ts';
 
 const part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('input_text'), text: z.string() }),
@@ -49,10 +50,7 @@ type Item = z.output<typeof item>;
 /** The body of a Responses request, read as strictly as a real server reads it; its input as chat messages. */
 export function readResponsesRequest(body: unknown): ScriptedCall | { readonly problem: string } {
   const parsed = schema.safeParse(body);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return { problem: `${issue?.path.join('.') || 'body'}: ${issue?.message}` };
-  }
+  if (!parsed.success) return problemOf(parsed.error);
   const { data } = parsed;
   const items: readonly Item[] = typeof data.input === 'string' ? [{ role: 'user', content: data.input }] : data.input;
   const system = data.instructions ? [{ role: 'system', content: data.instructions }] : [];
