@@ -13,7 +13,9 @@ import {
   type handleServerStreamingCall,
   type handleUnaryCall,
   Metadata,
+  type ServerDuplexStream,
   type ServerErrorResponse,
+  type ServerWritableStream,
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
@@ -140,20 +142,12 @@ function bindDownload(
   handler: (request: Message, signal: AbortSignal) => AsyncIterable<MessageInit>,
   environment: HandlerEnvironment,
 ): handleServerStreamingCall<Message, Message> {
-  return async (call) => {
-    const gone = new AbortController();
-    for (const event of ['cancelled', 'error', 'close'] as const) call.on(event, () => gone.abort());
-    try {
-      environment.authorize(call.metadata);
+  return (call) => {
+    const messages = (signal: AbortSignal): AsyncIterable<MessageInit> => {
       call.sendMetadata(new Metadata());
-      for await (const message of handler(call.request, gone.signal)) {
-        if (gone.signal.aborted) return;
-        if (!call.write(create(method.output, message))) await drained(call, gone.signal);
-      }
-      call.end();
-    } catch (error) {
-      if (!gone.signal.aborted) call.emit('error', environment.toServiceError(error));
-    }
+      return handler(call.request, signal);
+    };
+    return sendAll(call, { method, messages, environment });
   };
 }
 
@@ -162,21 +156,36 @@ function bindDialogue(
   handler: (messages: AsyncIterable<Message>) => AsyncIterable<MessageInit>,
   environment: HandlerEnvironment,
 ): handleBidiStreamingCall<Message, Message> {
-  return async (call) => {
-    const gone = new AbortController();
-    for (const event of ['cancelled', 'error', 'close'] as const) call.on(event, () => gone.abort());
-    try {
-      environment.authorize(call.metadata);
-      const messages: AsyncIterable<Message> = call.iterator({ destroyOnReturn: false });
-      for await (const message of handler(messages)) {
-        if (gone.signal.aborted) return;
-        if (!call.write(create(method.output, message))) await drained(call, gone.signal);
-      }
-      call.end();
-    } catch (error) {
-      if (!gone.signal.aborted) call.emit('error', environment.toServiceError(error));
-    }
+  return (call) => {
+    const messages = (): AsyncIterable<MessageInit> => handler(call.iterator({ destroyOnReturn: false }));
+    return sendAll(call, { method, messages, environment });
   };
+}
+
+interface Sending {
+  readonly method: DescMethod;
+  /** Begins what is sent; the signal aborts when the client is gone. */
+  readonly messages: (signal: AbortSignal) => AsyncIterable<MessageInit>;
+  readonly environment: HandlerEnvironment;
+}
+
+/** Sends messages as fast as the client takes them, until there are no more or the client is gone. */
+async function sendAll(
+  call: ServerWritableStream<Message, Message> | ServerDuplexStream<Message, Message>,
+  { method, messages, environment }: Sending,
+): Promise<void> {
+  const gone = new AbortController();
+  for (const event of ['cancelled', 'error', 'close'] as const) call.on(event, () => gone.abort());
+  try {
+    environment.authorize(call.metadata);
+    for await (const message of messages(gone.signal)) {
+      if (gone.signal.aborted) return;
+      if (!call.write(create(method.output, message))) await drained(call, gone.signal);
+    }
+    call.end();
+  } catch (error) {
+    if (!gone.signal.aborted) call.emit('error', environment.toServiceError(error));
+  }
 }
 
 /** Resolves when the stream takes more, or when there is nobody to take it. */
