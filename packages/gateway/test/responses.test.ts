@@ -198,6 +198,20 @@ describe('a Responses call that fails', () => {
   });
 
   it.each([
+    [422, '{"detail":[{"loc":["body","n"],"msg":"Too many"}]}', /body\.n: Too many/],
+    [400, 'no such model', /no such model/],
+    [500, '{"detail":"out of memory"}', /out of memory/],
+    [200, '{"error":"out of memory"}', /out of memory/],
+  ])('because the model answers %i with %s has those words', async (status, body, words) => {
+    await using upstream = await startUpstream((response) => void response.writeHead(status).end(body));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    await expect(fixture.client(attempt).responses.create(request)).rejects.toThrow(words);
+    await fixture.gateway.drain();
+    expect(await fixture.calls(attempt)).toMatchObject([{ untrainableReason: expect.stringMatching(words) }]);
+  });
+
+  it.each([
     ['died', { cutAfterChunks: 3 }, /broke off/],
     ['said so', { errorAfterChunks: 3 }, /scripted stream error/],
   ])('because the upstream %s in the middle ends with the events of an error', async (_, step, words) => {

@@ -85,6 +85,18 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(types.at(-1)).toMatch(/failed|disk full/);
   });
 
+  it('ends with the words of an upstream that tells an error as a text', async () => {
+    await using upstream = await startUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"error":"out of memory"}\n\n');
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const read = async (): Promise<void> => {
+      for await (const _ of await open(fixture, attempt));
+    };
+    await expect(read()).rejects.toThrow(/out of memory/);
+  });
+
   it('breaks off where the upstream sends what is no chunk, rather than leave it out', async () => {
     const chunk = (delta: object, finish: string | null): string =>
       `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;

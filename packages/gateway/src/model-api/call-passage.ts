@@ -5,11 +5,11 @@ import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallAnswer } from '../http/call-answer.ts';
-import { textOf } from '../http/json-access.ts';
 import { PassedStream } from '../http/passed-stream.ts';
 import { endWith } from '../http/pulled-stream.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
+import { wordsOf } from '../upstream/upstream-failure.ts';
 import type { UpstreamStream } from '../upstream/upstream-stream.ts';
 import { CapturedStream } from './captured-stream.ts';
 import { streamOfWhole, TranslatedAnswerStream } from './translated-answer-stream.ts';
@@ -85,7 +85,7 @@ export class CallPassage {
     }
     const body = prepared.added.logprobs ? parseAnswer(text) : parseJsonObject(text);
     if (body === null) throw notJson(result);
-    if (translated !== null && isJsonObject(body.error)) throw saidError(result, body.error);
+    if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string')) throw saidError(result);
     const visible = api.visible(body, prepared.added);
     const visibleText = visible === body ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
@@ -169,11 +169,12 @@ export class CallPassage {
   #refused(result: UpstreamResult, body: string): CallAnswer {
     const { status, headers } = result.answer;
     const text = result.upstream.withoutSecrets(body);
-    const words = errorWords(text);
-    this.#recordFailure(`the model endpoint answered ${status}: ${words}`, status);
+    const words = wordsOf(result);
+    const failure = `the model endpoint answered ${status}${words}`;
+    this.#recordFailure(failure, status);
     const { call, translated } = this.#options;
     call.leave();
-    const said = words === '' ? `the model endpoint answered ${status}` : words;
+    const said = words === '' ? failure : words.slice(': '.length);
     return {
       status,
       headers: translated === null ? headers : { ...headers, 'content-type': 'application/json' },
@@ -229,14 +230,6 @@ function newAnswer(result: UpstreamResult): CapturedAnswer {
   return captured;
 }
 
-/** What an error's body says, in OpenAI's form or in another that engines have. */
-function errorWords(text: string): string {
-  const body = parseJsonObject(text) ?? {};
-  const { error, message, detail } = body;
-  const said = isJsonObject(error) ? textOf(error.message) : (textOf(error) ?? textOf(message) ?? textOf(detail));
-  return said ?? '';
-}
-
 function notJson({ upstream, answer: { status } }: UpstreamResult): GatewayError {
   return new GatewayError({
     code: 'UPSTREAM_FAILED',
@@ -248,12 +241,12 @@ function notJson({ upstream, answer: { status } }: UpstreamResult): GatewayError
 }
 
 /** Some vendors answer 200 with an error. */
-function saidError({ upstream, answer: { status } }: UpstreamResult, error: JsonObject): GatewayError {
-  const words = upstream.withoutSecrets(textOf(error.message) ?? JSON.stringify(error));
+function saidError(result: UpstreamResult): GatewayError {
+  const { upstream, answer } = result;
   return new GatewayError({
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${status} with an error: ${words}`,
+    message: `the model endpoint ${upstream.baseUrl} answered ${answer.status} with an error${wordsOf(result)}`,
   });
 }

@@ -40,6 +40,7 @@ export class TranslatedAnswerStream implements AnswerStream {
     // An answer with a piece left out must not look whole.
     if (chunk === null) return this.#failed('the upstream sent a chunk that is no JSON object');
     if (isJsonObject(chunk.error)) return this.#failed(failureWords(chunk.error));
+    if (typeof chunk.error === 'string') return this.#failed(chunk.error);
     this.#answer.add(chunk);
     this.#message.add(visibleAnswer(chunk, allTokens));
     return written(this.#translated.take(chunk));

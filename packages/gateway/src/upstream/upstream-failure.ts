@@ -1,7 +1,6 @@
-import { isJsonObject, parseJsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
-import { textOf } from '../http/json-access.ts';
 import type { UpstreamAnswer } from './answer-handler.ts';
+import { errorWords } from './error-words.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 
 /** An answer whose body is read, unless it is a stream. */
@@ -46,11 +45,11 @@ export function upstreamsBusy(what: string): GatewayError {
   });
 }
 
-/** What the upstream itself says was wrong, in OpenAI's form; without the secrets, which it may repeat. */
+/** What the upstream itself says was wrong; without the secrets, which it may repeat. */
 export function wordsOf({ upstream, text }: ReadAnswer): string {
-  const error = parseJsonObject(text ?? '')?.error;
-  const words = isJsonObject(error) ? textOf(error.message) : null;
-  return words === null || words === '' ? '' : `: ${upstream.withoutSecrets(words)}`;
+  // Once before words are cut, and once after they are read: JSON may write a secret in another way.
+  const words = upstream.withoutSecrets(errorWords(upstream.withoutSecrets(text ?? '')));
+  return words === '' ? '' : `: ${words}`;
 }
 
 /** Whether an upstream turned a request down because it asks for token ids or log-probabilities. */
