@@ -1,18 +1,12 @@
+import { randomNumbers } from '../../../../tools/random-numbers.ts';
+
 /** Chance that comes out the same for the same seed. */
 export class Dice {
-  #state: number;
+  /** The next number, from 0 and below 1. */
+  readonly next: () => number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  /** A number in [0, 1): Mulberry32. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let bits = this.#state;
-    bits = Math.imul(bits ^ (bits >>> 15), bits | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+    this.next = randomNumbers(seed);
   }
 
   /** A whole number from 0 and below `end`. */

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { randomNumbers } from '../../../../tools/random-numbers.ts';
 import type { BagModel } from './bag-model.ts';
-import { nextToken, randomNumbers, vocabSize } from './bag-policy.ts';
+import { nextToken, vocabSize } from './bag-policy.ts';
 
 /** An OpenAI-compatible endpoint, as small as the suite's requests allow. */
 export interface BagEndpoint {

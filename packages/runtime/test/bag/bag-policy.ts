@@ -63,14 +63,3 @@ export function addGradient(gradient: Float64Array, next: NextToken, slopes: Tok
 export function trainedPositions(datum: TrainingDatum): readonly number[] {
   return datum.trained.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, at) => start + at));
 }
-
-/** A generator of numbers in [0, 1) (mulberry32): the same seed gives the same numbers. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

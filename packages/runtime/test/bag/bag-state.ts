@@ -1,4 +1,5 @@
-import { parameterCount, randomNumbers } from './bag-policy.ts';
+import { randomNumbers } from '../../../../tools/random-numbers.ts';
+import { parameterCount } from './bag-policy.ts';
 
 /** Everything a checkpoint of the test policy holds. */
 export interface BagState {

@@ -1,5 +1,6 @@
 import { systemClock } from '@agentlightning/core';
 import { StoreClient } from '@agentlightning/core/store-client';
+import { randomNumbers } from '../../../../tools/random-numbers.ts';
 import { AcknowledgedWork } from './acknowledged-work.ts';
 import { findLosses } from './find-losses.ts';
 import { KillableServer } from './killable-server.ts';
@@ -101,17 +102,6 @@ function countAll(work: readonly AcknowledgedWork[]): StoreChaosCounts {
     spans: rollouts.reduce((total, rollout) => total + rollout.spanIds.length, 0),
     finished: rollouts.filter((rollout) => rollout.isFinished).length,
     steps: work.reduce((total, part) => total + part.steps.length, 0),
-  };
-}
-
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 
