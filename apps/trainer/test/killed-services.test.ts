@@ -70,18 +70,7 @@ test('a run whose runtime is killed while it learns does that step again', async
 test('a run whose model endpoint refuses stops before anything is measured', async () => {
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
-  const gatewayTo = (upstream: string): AglProcess =>
-    new AglProcess([
-      'gateway',
-      '--store',
-      folder.storeUrl,
-      '--upstream',
-      upstream,
-      '--model',
-      'refused',
-      '--port',
-      '0',
-    ]);
+  const gatewayTo = (upstream: string): AglProcess => folder.gateway(upstream, 'refused');
   await using lost = gatewayTo('http://127.0.0.1:1/v1');
   const lostUrl = String((await lost.event('ready'))['url']);
   await using first = folder.train('--runtime', address, '--gateway', lostUrl, '--run', 'refused');
@@ -99,18 +88,7 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   const upstream = String((await runtime.event('ready'))['inference']);
-  const startGateway = (): AglProcess =>
-    new AglProcess([
-      'gateway',
-      '--store',
-      folder.storeUrl,
-      '--upstream',
-      upstream,
-      '--model',
-      'small-run',
-      '--port',
-      '0',
-    ]);
+  const startGateway = (): AglProcess => folder.gateway(upstream, 'small-run');
   await using gateway = startGateway();
   const url = String((await gateway.event('ready'))['url']);
   await using first = folder.train('--runtime', address, '--gateway', url, '--run', 'small-run');

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { policyGradientRecipe } from '@agentlightning/algorithms';
-import type { Run, Store } from '@agentlightning/core';
-import { openStore } from '@agentlightning/store';
+import type { Run } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { TrainingEvent } from '../src/index.ts';
 import { ask, countLetters, smallTrainer, trainSmall } from './small-trainer.ts';
+import { withStore } from './with-store.ts';
 
 /** Each test starts processes of its own, on a machine that may be busy. */
 const timeoutMs = 120_000;
@@ -17,17 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-async function inStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
-  const store = await openStore(path.join(folder, 'agl.db'));
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
-
 const runOf = (events: readonly TrainingEvent[]): Promise<Run> =>
-  inStore((store) => store.getRun(events.find((event) => event.type === 'started')?.runId ?? ''));
+  withStore(folder, (store) => store.getRun(events.find((event) => event.type === 'started')?.runId ?? ''));
 
 function stepsOf(events: readonly TrainingEvent[], type: 'evaluated' | 'checkpointed'): number[] {
   return events.flatMap((event) => (event.type === type ? [event.step] : []));
@@ -124,7 +115,7 @@ test('gives the model a value head for an algorithm that needs one, asks it and 
   });
   const second = await trainSmall(trainer, { resume: 'valued' });
   // Everything that is drawn at random comes from the seed, so it is in the record.
-  const { config, state } = await inStore((store) => store.getRun('valued'));
+  const { config, state } = await withStore(folder, (store) => store.getRun('valued'));
   expect([config['seed'], state['seed']]).toEqual([0, 0]);
   const metrics = [...first.events, ...second.events].flatMap((event) =>
     event.type === 'stepped' ? [event.summary.metrics] : [],
@@ -159,7 +150,7 @@ test('an evaluation whose rollouts all failed is no measurement, and is made aga
   const trainer = smallTrainer(folder, { agent });
   const first = await trainSmall(trainer, { runId: 'again' });
   expect(first.error).toMatchObject({ code: 'AGENT_FAILED', message: expect.stringMatching(/the key is missing/) });
-  expect((await inStore((store) => store.getRun('again'))).status).toBe('failed');
+  expect((await withStore(folder, (store) => store.getRun('again'))).status).toBe('failed');
   isBroken = false;
   const second = await trainSmall(trainer, { resume: 'again' });
   expect(second.events.find((event) => event.type === 'evaluated')).toMatchObject({ summary: { failed: 0 } });
@@ -177,10 +168,10 @@ test('a stopped run goes on where it was, and leaves nothing in the queue', { ti
     },
   });
   expect(first.error).toMatchObject({ code: 'CANCELLED', remedy: expect.stringContaining('--resume stopped') });
-  expect((await inStore((store) => store.getRun('stopped'))).status).toBe('stopped');
+  expect((await withStore(folder, (store) => store.getRun('stopped'))).status).toBe('stopped');
   const second = await trainSmall(trainer, { resume: 'stopped' });
   expect(second.events.flatMap((event) => (event.type === 'stepped' ? [event.summary.step] : []))).toEqual([2, 3]);
-  const { items } = await inStore((store) => store.queryRollouts({ runId: 'stopped' }));
+  const { items } = await withStore(folder, (store) => store.queryRollouts({ runId: 'stopped' }));
   expect(items.map(({ status }) => status)).toEqual(Array<string>(4 + 3 * 8 + 4).fill('succeeded'));
 });
 
@@ -195,7 +186,7 @@ test('a resumed run with fewer steps drops the rollouts it no longer needs', { t
   });
   const { events } = await trainSmall(smallTrainer(folder, { steps: 1 }), { resume: 'shorter' });
   expect(events.at(-1)?.type).toBe('finished');
-  const { items } = await inStore((store) => store.queryRollouts({ runId: 'shorter' }));
+  const { items } = await withStore(folder, (store) => store.queryRollouts({ runId: 'shorter' }));
   const ofStep2 = items.filter(({ metadata }) => metadata?.['phase'] === 'step-2').map(({ status }) => status);
   expect(ofStep2.length).toBe(8);
   expect(ofStep2).toContain('cancelled');

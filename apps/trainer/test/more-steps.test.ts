@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Run, Store } from '@agentlightning/core';
-import { openStore } from '@agentlightning/store';
+import type { Run } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TrainConfig, Trainer, TrainingEvent, TrainingSummary } from '../src/index.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder, smallSteps } from './run-folder.ts';
 import { ask, countLetters, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
+import { withStore } from './with-store.ts';
 
 /** Each test starts several runtimes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -18,16 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-async function inStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
-  const store = await openStore(path.join(folder, 'agl.db'));
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
-
-const runOf = (runId: string): Promise<Run> => inStore((store) => store.getRun(runId));
+const runOf = (runId: string): Promise<Run> => withStore(folder, (store) => store.getRun(runId));
 
 /** Steps large enough that one taken without what Adam has gathered shows in all that comes after it. */
 const trainer = (steps: number, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> =>
@@ -38,7 +29,7 @@ const stepsOf = (events: readonly TrainingEvent[]): readonly number[] =>
 
 /** Everything that was measured in the steps of a run, but how long it took. */
 async function metricsOf(runId: string): Promise<readonly object[]> {
-  const points = await inStore((store) => store.queryMetrics(runId));
+  const points = await withStore(folder, (store) => store.queryMetrics(runId));
   return points.map(({ step, values }) => {
     const measured = Object.entries(values).filter(([name]) => !name.startsWith('time/'));
     return { step, ...Object.fromEntries(measured) };
@@ -76,7 +67,7 @@ test('a finished run that gets more steps goes on as if it had had them from the
   expect([now.status, now.state['steps'], now.state['finishedStep']]).toEqual(['finished', 4, 4]);
   // The measurement at the former end is one on the way, and was not made twice.
   expect(now.state['evaluations']).toMatchObject([{ step: 2, summary: { rollouts: 4 } }]);
-  const { items } = await inStore((store) => store.queryRollouts({ runId: 'longer' }));
+  const { items } = await withStore(folder, (store) => store.queryRollouts({ runId: 'longer' }));
   expect(items.length).toBe(4 + 4 * 8 + 4 + 4);
 });
 
@@ -90,7 +81,7 @@ test('a learning rate that falls does so towards the new last step', async () =>
   await trainSmall(trainer(2, { algorithm }), { runId: 'falling' });
   const { events } = await trainSmall(trainer(4, { algorithm }), { resume: 'falling' });
   expect(stepsOf(events)).toEqual([3, 4]);
-  const points = await inStore((store) => store.queryMetrics('falling'));
+  const points = await withStore(folder, (store) => store.queryMetrics('falling'));
   const rates = points.map(({ values }) => values['optim/learning_rate'] ?? Number.NaN);
   // As in a run of two steps first, then as in one of four.
   for (const [index, rate] of [1e-2, 0, 1e-2 / 3, 0].entries()) expect(rates[index]).toBeCloseTo(rate, 6);

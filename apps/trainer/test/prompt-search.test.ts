@@ -1,8 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { definePrompt, type Store } from '@agentlightning/core';
-import { openStore } from '@agentlightning/store';
+import { definePrompt } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   type PromptSearchConfig,
@@ -14,6 +13,7 @@ import {
 import { PlantedModels, type PlantedOptions, plantedKey } from './planted-models.ts';
 import { ask, doing, type PlantedTask, plantedAgent, plantedConfig, plantedTasks, worthOf } from './planted-search.ts';
 import { smallTrainer, trainSmall } from './small-trainer.ts';
+import { withStore } from './with-store.ts';
 
 /** Seconds on a free machine; this one may be busy. */
 vi.setConfig({ testTimeout: 120_000 });
@@ -51,15 +51,6 @@ async function searched(
   }
 }
 
-async function inStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
-  const store = await openStore(path.join(folder, 'agl.db'));
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
-
 function bestTemplate({ summary }: Searched, name = 'doing'): string | undefined {
   const { versions = [], best } = summary?.prompts ?? {};
   return versions.find(({ version }) => version === best)?.prompts[name]?.template;
@@ -83,7 +74,7 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
   expect(questions.filter(({ text }) => /Task 1\d\d /.test(text))).toEqual([]);
   expect(questions.filter(({ text }) => /Task \d\d? needs/.test(text)).length).toBe(questions.length);
 
-  await inStore(async (store) => {
+  await withStore(folder, async (store) => {
     const { resources, version } = await store.getResources('planted-best');
     expect(resources['doing']).toMatchObject({ template: bestTemplate(outcome) });
     expect(version).toBeGreaterThan(1);

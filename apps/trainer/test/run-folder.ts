@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Store } from '@agentlightning/core';
-import { openStore } from '@agentlightning/store';
 import { expect } from 'vitest';
 import { AglProcess } from './agl-process.ts';
+import { withStore } from './with-store.ts';
 
 /** A run of four steps of 24 rollouts. */
 export const smallConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
@@ -36,6 +36,21 @@ export class RunFolder implements Disposable {
     return new AglProcess(['train', file, '--json', '--data-dir', this.path, ...flags]);
   }
 
+  /** `agl gateway` on the store, in front of a model of this name. */
+  gateway(upstream: string, model: string): AglProcess {
+    return new AglProcess([
+      'gateway',
+      '--store',
+      this.storeUrl,
+      '--upstream',
+      upstream,
+      '--model',
+      model,
+      '--port',
+      '0',
+    ]);
+  }
+
   /** The steps that are done after a resume, to the end of the run. */
   async resumeAndFinish(runId: string, file: string = smallConfigFile): Promise<readonly number[]> {
     await using resumed = this.trainFile(file, '--resume', runId);
@@ -44,13 +59,8 @@ export class RunFolder implements Disposable {
     return resumed.events.filter(({ event }) => event === 'step').map((event) => Number(event['step']));
   }
 
-  async withStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
-    const store = await openStore(this.storeUrl);
-    try {
-      return await use(store);
-    } finally {
-      await store.close();
-    }
+  withStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {
+    return withStore(this.path, use);
   }
 
   /** Every step has its record once, and every rollout of every step has ended once. */
