@@ -154,7 +154,7 @@ describe('agl gateway', () => {
   it('explains itself', async () => {
     await using agl = new AglProcess(['gateway', '--help']);
     expect(await agl.exitCode()).toBe(0);
-    for (const word of ['Examples:', '--agl-server', 'AGL_TOKEN_SECRET', '/metrics', 'SIGTERM']) {
+    for (const word of ['Examples:', 'postgres://', '--agl-server', 'AGL_TOKEN_SECRET', '/metrics', 'SIGTERM']) {
       expect(agl.output).toContain(word);
     }
   });

@@ -3,6 +3,7 @@ import { tokenSecretHelp } from './attempt-token-secret.ts';
 import { durationMs } from './duration-flag.ts';
 import { wholeNumber } from './number-flag.ts';
 import type { GatewayFlags } from './run-gateway.ts';
+import { storeHelp } from './store-option.ts';
 
 const help = `
 What agents call: each attempt at a task has an address of its own, which the runner gives to the agent:
@@ -45,7 +46,7 @@ export function addGatewayCommand(program: Command): void {
   program
     .command('gateway')
     .description('Serve the gateway: a model proxy that records every call with its token ids.')
-    .requiredOption('--store <url>', 'where calls are recorded: sqlite:<file>, or the http address of a store server')
+    .requiredOption('--store <url>', `where calls are recorded: ${storeHelp}`)
     .option('--upstream <url...>', 'the model servers, up to and with /v1')
     .option('--upstreams <file>', 'model servers with a key or a limit of their own, as JSON (see below)')
     .option('--model <name>', "the model's name at --upstream; the agent's own when absent")
