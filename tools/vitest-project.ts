@@ -7,6 +7,14 @@ import { defineConfig } from 'vitest/config';
 const sourceConditions = ['@agentlightning/source', 'node', 'default'];
 
 /**
+ * Calls from WebAssembly are not compiled anew when there have been many. Node 24 frees what it compiled for them while
+ * another thread may still count on it, and the process dies of `jit_page.has_value()` or a segmentation fault
+ * (https://github.com/nodejs/node/issues/64500). Threads that are started from TypeScript read it by WebAssembly; those of
+ * the built packages do not.
+ */
+const nodeFlags = ['--wasm-wrapper-tiering-budget=1000000000'];
+
+/**
  * The vitest configuration shared by every package of this workspace. The global setup runs once before a package's
  * tests, in files that are named from its folder.
  */
@@ -19,6 +27,7 @@ export function projectConfig(
     ssr: { resolve: { conditions: sourceConditions } },
     test: {
       name,
+      execArgv: nodeFlags,
       include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
       testTimeout: 30_000,
       hookTimeout: 30_000,
