@@ -7,6 +7,8 @@ import { AglProcess } from './agl-process.ts';
 
 const smallConfig = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
 
+const leavingConfig = path.resolve(import.meta.dirname, 'fixtures/leaving.config.ts');
+
 const carelessConfig = path.resolve(import.meta.dirname, 'fixtures/careless.config.ts');
 
 /** Each test starts a process or more, on a machine that may be busy. */
@@ -125,6 +127,25 @@ test('standard output of --json is JSON whatever the agent writes, and its carel
     message: expect.stringMatching(/dropped/),
   });
   expect(agl.stderr).toContain('{ this is no JSON');
+});
+
+test.each([
+  ['exit', /ended the process with exit code 0 before the run was over/],
+  ['throw', /an error that nobody caught ended the process: Error: thrown by a timer/],
+])('an agent that ends the process (%s) is no success, and the run can be resumed', async (how, message) => {
+  await using agl = new AglProcess(['train', leavingConfig, '--json', '--data-dir', folder], { env: { LEAVE: how } });
+  expect(await agl.exitCode()).toBe(1);
+  const failed = agl.events.at(-1);
+  expect(failed).toMatchObject({ event: 'failed', code: 'AGENT_FAILED', message: expect.stringMatching(message) });
+  expect(failed?.['resume']).toMatch(/agl train .*--resume run-/);
+  expect(agl.stderr).toMatch(message);
+});
+
+test('a configuration that ends the process is no success', async () => {
+  writeFileSync(path.join(folder, 'agl.config.ts'), 'process.exit(0);');
+  const { code, stderr } = await fail('train');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/ended the process with exit code 0/);
 });
 
 test('says its version, and starts a store where there is none yet', async () => {

@@ -1,5 +1,6 @@
-import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core';
 import { CommanderError } from 'commander';
+import { errorText } from './error-text.ts';
 import { exitCodeOf, exitCodes } from './exit-code.ts';
 import { buildProgram } from './program.ts';
 
@@ -27,9 +28,4 @@ async function runProgram(args: readonly string[]): Promise<number> {
   let exitCode: number = exitCodes.done;
   await buildProgram({ args, setExitCode: (code) => (exitCode = code) }).parseAsync([...args], { from: 'user' });
   return exitCode;
-}
-
-function errorText(error: unknown): string {
-  if (AgentLightningError.isInstance(error)) return `error: ${error.message}\n  → ${error.remedy}`;
-  return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

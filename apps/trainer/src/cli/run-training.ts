@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { AgentLightningError, type CollectedRollout, withoutPasswords } from '@agentlightning/core';
+import { type CollectedRollout, withoutPasswords } from '@agentlightning/core';
 import { type ConfigOverrides, loadConfig } from '../config/load-config.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
@@ -13,9 +13,12 @@ import { terminalReport } from '../report/terminal-report.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { trainWith } from '../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../training-event.ts';
+import { watchForEarlyExit } from './early-exit.ts';
+import { errorText } from './error-text.ts';
 import { exitCodes } from './exit-code.ts';
 import { moreStepsCommand, resumeCommand } from './resume-command.ts';
 import { roomHint } from './room-hint.ts';
+import { withResume, writeFailure } from './run-failure.ts';
 
 /** The flags of `agl train`. */
 export interface TrainFlags {
@@ -58,6 +61,16 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     report.onEvent(event);
   };
   const stop = listenToProcess(report);
+  /** What is told when the run broke off; the same for programs on standard output. */
+  const failureOf = (error: unknown): unknown => {
+    report.close();
+    const resume = runId === null ? null : resumeCommand(args, runId, command);
+    if (isJson) writeFailure(error, { runId, resume });
+    return resume === null ? error : withResume(error, resume);
+  };
+  const unwatch = watchForEarlyExit((error) => {
+    process.stderr.write(`${withoutPasswords(errorText(failureOf(error)))}\n`);
+  });
   try {
     const config = await loadConfig(file, overridesFrom(flags));
     const summary = await trainWith(config, {
@@ -77,11 +90,9 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     }
     return summary.isImproved ? exitCodes.done : exitCodes.failed;
   } catch (error) {
-    report.close();
-    const resume = runId === null ? null : resumeCommand(args, runId, command);
-    if (isJson) writeFailure(error, { runId, resume });
-    throw resume === null ? error : withResume(error, resume);
+    throw failureOf(error);
   } finally {
+    unwatch();
     stop.release();
     releaseConsole();
   }
@@ -148,24 +159,6 @@ function listenToProcess(report: Report): { readonly signal: AbortSignal; readon
       process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('unhandledRejection', onRejection);
     },
   };
-}
-
-/** The last line for programs when a run broke off. */
-function writeFailure(error: unknown, run: { readonly runId: string | null; readonly resume: string | null }): void {
-  const known = AgentLightningError.isInstance(error) ? error : null;
-  const message = withoutPasswords(error instanceof Error ? error.message : String(error));
-  const failure = { event: 'failed', code: known?.code ?? null, message, run: run.runId, resume: run.resume };
-  process.stdout.write(`${JSON.stringify(failure)}\n`);
-}
-
-/** The same error, with the command that goes on with the run as its remedy where there is no better one. */
-function withResume(error: unknown, resume: string): unknown {
-  if (!AgentLightningError.isInstance(error)) return error;
-  const { code, details } = error;
-  const isGeneric = error.remedy.includes('--resume <run>') || code === 'CANCELLED';
-  const remedy = isGeneric ? `Go on with: ${resume}` : `${error.remedy} Then go on with: ${resume}`;
-  const message = error.message.replace(/^\[\w+\] /, '');
-  return new AgentLightningError({ code, message, remedy, details, cause: error });
 }
 
 async function loadExamples(

@@ -1,0 +1,53 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { exitCodes } from './exit-code.ts';
+
+/**
+ * Tells when the process ends before its command has. Agents run in this process: one that calls `process.exit`, or
+ * throws where nobody can catch it, ends the training too, and must not look like one that went well.
+ *
+ * @param tell - told why, when nothing can be waited for any more
+ * @returns stops watching
+ */
+export function watchForEarlyExit(tell: (error: AgentLightningError) => void): () => void {
+  let uncaught: { readonly error: unknown } | null = null;
+  const onUncaught = (error: unknown): void => void (uncaught = { error });
+  const onExit = (code: number): void => {
+    tell(earlyExit(code, uncaught));
+    if (code === exitCodes.done) process.exitCode = exitCodes.failed;
+  };
+  process.on('uncaughtExceptionMonitor', onUncaught).on('exit', onExit);
+  return () => void process.off('uncaughtExceptionMonitor', onUncaught).off('exit', onExit);
+}
+
+/** Node's exit code when all that is left is an `await` at the top level of a module. */
+const nothingLeftToHappen = 13;
+
+function earlyExit(code: number, uncaught: { readonly error: unknown } | null): AgentLightningError {
+  if (uncaught !== null) {
+    const { error } = uncaught;
+    const shown = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return new AgentLightningError({
+      code: 'AGENT_FAILED',
+      message: `an error that nobody caught ended the process: ${shown}`,
+      remedy: 'Catch it in the agent, such as with a listener for `error` or around what a timer calls.',
+    });
+  }
+  if (code === exitCodes.interrupted) return stopped('the run was stopped at once');
+  if (code === exitCodes.brokenPipe) return stopped('nobody reads the output any more, so the run was stopped');
+  if (code === nothingLeftToHappen) {
+    return new AgentLightningError({
+      code: 'AGENT_FAILED',
+      message: 'the configuration or the agent waits for something that can never happen',
+      remedy: 'Look for an `await` of a promise that nothing settles.',
+    });
+  }
+  return new AgentLightningError({
+    code: 'AGENT_FAILED',
+    message: `something ended the process with exit code ${code} before the run was over`,
+    remedy: 'Take `process.exit` out of the agent, and of the modules that its configuration loads.',
+  });
+}
+
+function stopped(message: string): AgentLightningError {
+  return new AgentLightningError({ code: 'CANCELLED', message });
+}
