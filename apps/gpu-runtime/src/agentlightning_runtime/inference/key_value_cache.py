@@ -53,6 +53,11 @@ class BatchLayer(CacheLayerMixin):
         """How many columns there are."""
         return self._length
 
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        return self._buffers()[0].shape[0]
+
     def get_max_length(self) -> int:
         """There is no limit."""
         return -1
@@ -69,8 +74,16 @@ class BatchLayer(CacheLayerMixin):
         keys, values = self._buffers()
         other_keys, other_values = other._buffers()
         length = max(self._length, other._length)
-        self.keys = _stacked((keys, self._length), (other_keys, other._length), length)
+        stacked_keys = _stacked((keys, self._length), (other_keys, other._length), length)
         self.values = _stacked((values, self._length), (other_values, other._length), length)
+        self.keys = stacked_keys
+        self._length = length
+
+    def part(self, rows: int, length: int) -> None:
+        """Undoes a join: the first rows with their last columns are what there was. Takes no memory."""
+        keys, values = self._buffers()
+        first_column = self._length - length
+        self.keys, self.values = keys[:rows, :, first_column:], values[:rows, :, first_column:]
         self._length = length
 
     def _buffers(self) -> tuple[Tensor, Tensor]:
@@ -95,9 +108,17 @@ class BatchCache(Cache):
             layer.select(places[layer.device], first_column)
 
     def join(self, other: BatchCache) -> None:
-        """Takes the rows of another cache in behind its own."""
-        for mine, theirs in zip(self._used(), other._used(), strict=True):
-            mine.join(theirs)
+        """Takes the rows of another cache in behind its own: in all layers, or in none when memory runs out."""
+        joined: list[tuple[BatchLayer, int, int]] = []
+        try:
+            for mine, theirs in zip(self._used(), other._used(), strict=True):
+                before = (mine, mine.row_count, mine.get_seq_length())
+                mine.join(theirs)
+                joined.append(before)
+        except BaseException:
+            for layer, rows, length in joined:
+                layer.part(rows, length)
+            raise
 
     def _used(self) -> list[BatchLayer]:
         """Some models share keys and values among layers; those without have nothing to move."""

@@ -79,7 +79,9 @@ class ModelQueue:
         for generation in newcomers:
             by_weights.setdefault(id(generation.weights), []).append(generation)
         for weights, batch in self._batches:
-            self._guarded(batch.step, lambda batch=batch: batch.generations)
+            if not self._guarded(batch.step, lambda batch=batch: batch.generations):
+                # Some layers of its cache may be a column ahead of others: who comes now begins a batch of their own.
+                continue
             joining = by_weights.pop(id(weights), [])
             self._guarded(lambda batch=batch, joining=joining: batch.join(joining), lambda joining=joining: joining)
         for joining in by_weights.values():
@@ -114,8 +116,8 @@ class ModelQueue:
         self._guarded(lambda: batch.join(joining), lambda: joining)
 
     @staticmethod
-    def _guarded(work: Callable[[], None], concerned: Callable[[], list[Generation]]) -> None:
-        """What fails takes its own responses with it, never the sampler."""
+    def _guarded(work: Callable[[], None], concerned: Callable[[], list[Generation]]) -> bool:
+        """What fails takes its own responses with it, never the sampler; tells whether it went well."""
         try:
             work()
         except torch.OutOfMemoryError:
@@ -124,6 +126,9 @@ class ModelQueue:
         except Exception as error:  # noqa: BLE001
             _log.exception("sampling failed")
             _fail(concerned(), error if isinstance(error, ApiError) else failed())
+        else:
+            return True
+        return False
 
 
 def _fail(generations: list[Generation], error: ApiError) -> None:
