@@ -10,7 +10,9 @@ import { exitCodes } from './exit-code.ts';
  */
 export function watchForEarlyExit(tell: (error: AgentLightningError) => void): () => void {
   let uncaught: { readonly error: unknown } | null = null;
-  const onUncaught = (error: unknown): void => void (uncaught = { error });
+  const onUncaught = (error: unknown): void => {
+    uncaught = { error };
+  };
   const onExit = (code: number): void => {
     tell(earlyExit(code, uncaught));
     if (code === exitCodes.done) process.exitCode = exitCodes.failed;

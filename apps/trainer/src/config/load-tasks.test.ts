@@ -36,6 +36,25 @@ test('names file, line and field of what has the wrong shape', async () => {
 
 test('refuses a file without tasks, a missing file, and a task that is no object', async () => {
   await expect(loadTasks(taskFile('\n'), null)).rejects.toThrow(/has no task/);
-  await expect(loadTasks(path.join(folder, 'missing.jsonl'), null)).rejects.toThrow(/cannot be read/);
+  await expect(loadTasks(path.join(folder, 'missing.jsonl'), null)).rejects.toMatchObject({
+    message: expect.stringMatching(/missing\.jsonl cannot be read: ENOENT/),
+    remedy: expect.stringMatching(/the path of the task file/),
+  });
+  await expect(loadTasks(folder, null)).rejects.toThrow(/cannot be read: EISDIR/);
   await expect(loadTasks([[1]], null)).rejects.toThrow(/task 0: a task must be a JSON object/);
+});
+
+test('refuses tasks that would come to the agent as something else, also what a schema made of them', async () => {
+  await expect(loadTasks([{ a: 1 }, { n: 10n }], null)).rejects.toMatchObject({
+    code: 'TASK_FILE',
+    message: expect.stringMatching(/task 1: field "n" is a bigint, and a task must be JSON/),
+  });
+  const schema = z.object({ due: z.coerce.date() });
+  await expect(loadTasks(taskFile('{"due":"2026-01-01"}\n'), schema)).rejects.toThrow(
+    /tasks\.jsonl:1: field "due" is a Date/,
+  );
+});
+
+test('reads a file that begins with a byte order mark', async () => {
+  expect(await loadTasks(taskFile('\uFEFF{"a":1}\r\n{"a":2}\r\n'), null)).toEqual([{ a: 1 }, { a: 2 }]);
 });

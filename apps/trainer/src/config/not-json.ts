@@ -1,0 +1,44 @@
+/**
+ * What in a value JSON cannot hold, or would give back as something else: a bigint, NaN, a Date, a Map, a cycle.
+ * A property that is undefined is one that is not there.
+ *
+ * @returns the first such place in words, such as `field "due" is a Date`; null when there is none
+ */
+export function notJson(value: unknown): string | null {
+  return problemOf(value, { path: [], within: [] });
+}
+
+/** Where a value is. */
+interface Place {
+  readonly path: readonly string[];
+  /** The objects and lists around it. */
+  readonly within: readonly object[];
+}
+
+function problemOf(value: unknown, place: Place): string | null {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return null;
+  if (typeof value === 'number') return Number.isFinite(value) ? null : `${nameOf(place)} is ${value}`;
+  if (typeof value !== 'object') return `${nameOf(place)} is ${value === undefined ? '' : 'a '}${typeof value}`;
+  if (place.within.includes(value)) return `${nameOf(place)} contains itself`;
+  if (!Array.isArray(value) && !isPlain(value)) return `${nameOf(place)} is a ${classOf(value)}`;
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner === undefined && !Array.isArray(value)) continue;
+    const problem = problemOf(inner, { path: [...place.path, key], within: [...place.within, value] });
+    if (problem !== null) return problem;
+  }
+  return null;
+}
+
+function nameOf({ path }: Place): string {
+  return path.length === 0 ? 'it' : `field "${path.join('.')}"`;
+}
+
+/** Made by `{}`, here or in another realm: nothing of it is lost in JSON. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function classOf(value: object): string {
+  return value.constructor.name || 'nameless class';
+}
