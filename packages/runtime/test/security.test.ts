@@ -26,6 +26,14 @@ describe('plain text', () => {
     await expect(serving).rejects.toThrow(missing);
   });
 
+  it.each([
+    ['this machine', {}],
+    ['all', { host: '0.0.0.0', tls }],
+  ])('is not guarded by an empty key, for %s', async (_, options) => {
+    const serving = serveRuntime({ engine: new GatedEngine('never-written'), apiKey: '', ...options });
+    await expect(serving).rejects.toMatchObject({ code: 'CONFIG', message: expect.stringMatching(/key .* is empty/) });
+  });
+
   it.each([{}, { apiKey: 'secret' }])('is not sent over a network, with a key or without', async (options) => {
     const connecting = connectRuntime({ address: '192.0.2.1:50051', tls: false, ...options });
     await expect(connecting).rejects.toMatchObject({ code: 'CONFIG' });

@@ -1,8 +1,23 @@
-import { withoutPasswords } from '@agentlightning/core';
+import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
+import { didYouMean } from '@agentlightning/core/settings';
 import { pino } from 'pino';
 
-/** The log of a server that runs from the command line: one JSON object a line, on standard error. No address has its password there. */
+const levels: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/**
+ * The log of a server that runs from the command line: one JSON object a line, on standard error. No address has its
+ * password there.
+ *
+ * @throws AgentLightningError CONFIG for a level in AGL_LOG_LEVEL that there is none of
+ */
 export function serverLog(name: string): pino.Logger {
-  const level = process.env['AGL_LOG_LEVEL'] ?? 'info';
+  const level = process.env['AGL_LOG_LEVEL'] || 'info';
+  if (!levels.includes(level)) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `AGL_LOG_LEVEL is "${level}"${didYouMean(level, levels)}`,
+      remedy: `Set it to one of ${levels.join(', ')}, or leave it away for info.`,
+    });
+  }
   return pino({ name, level, hooks: { streamWrite: withoutPasswords } }, pino.destination({ fd: 2, sync: true }));
 }

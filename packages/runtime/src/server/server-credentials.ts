@@ -22,10 +22,19 @@ export interface Guard {
 }
 
 /**
- * Lets a server listen in plain text, or to everybody, only where nobody else is.
+ * Lets a server listen in plain text, or to everybody, only where nobody else is. A key that is empty, as of a variable
+ * that is not set, is none that anybody meant.
+ *
  * @throws AgentLightningError CONFIG
  */
 export function assertGuarded({ hostName, apiKey, tls }: Guard): void {
+  if (apiKey === '') {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'The key of the runtime is empty, and would keep nobody out',
+      remedy: 'Give it a key (for `agl runtime`: the variable AGL_RUNTIME_KEY), or none at all.',
+    });
+  }
   if (isLoopback(hostName)) return;
   if (tls === undefined) {
     throw new AgentLightningError({
