@@ -58,6 +58,19 @@ test('an agent that hangs fails by timeout, and training goes on', async () => {
   await store.close();
 });
 
+test('an agent that lets nothing else run until its time is over is told to have finished too late', async () => {
+  const blocking: Agent<SmallTask> = (task) => {
+    const until = performance.now() + 2500;
+    while (performance.now() < until);
+    return task.index;
+  };
+  const once = { maxAttempts: 1, concurrency: 1, evaluation: { tasks: 2 } };
+  await expect(train(blocking, { ...once, rolloutTimeoutMs: 500 })).rejects.toMatchObject({
+    code: 'AGENT_FAILED',
+    message: expect.stringMatching(/the agent finished after its time was up \(500 ms\)/),
+  });
+});
+
 test('an agent that never calls the model stops the run and says how to connect it', async () => {
   await expect(train(async () => 1)).rejects.toMatchObject({
     code: 'NOTHING_TO_TRAIN',

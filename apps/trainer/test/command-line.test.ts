@@ -38,6 +38,30 @@ test('a flag with a wrong value is named with what it takes', async () => {
   expect(stderr).toMatch(/--steps.*"many" is not a whole number/);
 });
 
+test('a flag with nothing in it, as of a variable that is not set, is no zero', async () => {
+  const { code, stderr } = await fail('train', '--steps', '');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/--steps.*"" is not a whole number/);
+});
+
+test('a place that cannot be written to is told without a stack', async () => {
+  writeFileSync(path.join(folder, 'letter'), 'a file in the way');
+  const { code, stderr } = await fail('train', smallConfig, '--data-dir', path.join(folder, 'letter', 'deep'));
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/CONFIG.*letter/);
+  expect(stderr).not.toMatch(/^ +at /m);
+  const imported = await fail('store', 'import', folder);
+  expect(imported.code).toBe(2);
+  expect(imported.stderr).toMatch(/Name a file: there is a folder/);
+  expect(imported.stderr).not.toMatch(/^ +at /m);
+});
+
+test('a log level that there is none of is named with those there are', async () => {
+  await using agl = new AglProcess(['store', '--port', '0'], { cwd: folder, env: { AGL_LOG_LEVEL: 'debgu' } });
+  expect(await agl.exitCode()).toBe(2);
+  expect(agl.stderr).toMatch(/AGL_LOG_LEVEL is "debgu"; did you mean "debug"\?[\s\S]*trace, debug, info/);
+});
+
 test('a missing configuration file is named with its full path', async () => {
   const { code, stderr } = await fail('train');
   expect(code).toBe(2);

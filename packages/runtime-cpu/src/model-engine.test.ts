@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -154,3 +154,19 @@ test('training leaves the event loop its turns', async () => {
   clearInterval(ticking);
   expect(turns).toBeGreaterThan(3);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a checkpoint that the disk has no room for says where, and what to do',
+  async () => {
+    await using folder = await temporaryDirectory();
+    const path = join(folder.path, 'full.safetensors');
+    // What is written first goes where nothing fits.
+    await symlink('/dev/full', `${path}.${process.pid}.tmp`);
+    await expect(makeEngine(1).saveCheckpoint(path, new Uint8Array())).rejects.toMatchObject({
+      code: 'STORE_FULL',
+      message: expect.stringContaining(path),
+      remedy: expect.stringMatching(/Free some space/),
+    });
+    expect(await readdir(folder.path)).toEqual([]);
+  },
+);

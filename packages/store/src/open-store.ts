@@ -1,6 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, type RetentionPolicy, systemClock, ValidationError } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type Clock,
+  type RetentionPolicy,
+  systemClock,
+  ValidationError,
+} from '@agentlightning/core';
 import { SqliteDriver } from './drivers/sqlite.ts';
 import { migrate } from './migrate.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
@@ -91,7 +97,7 @@ function assertOptions({ maxLostClaims = 10, retention = null }: OpenStoreOption
 export async function openDriver(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
   if (isPostgres(location)) return openPostgres(location, options);
   const path = sqlitePath(location);
-  if (path !== ':memory:') await mkdir(dirname(path), { recursive: true });
+  if (path !== ':memory:') await makeFolder(dirname(path));
   return SqliteDriver.open({
     path,
     durability: options.durability ?? 'process',
@@ -99,6 +105,19 @@ export async function openDriver(location: string, options: OpenStoreOptions): P
     outsidePollMs: options.outsidePollMs ?? 200,
     maxSizeBytes: options.maxSizeBytes ?? null,
   });
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (cause) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `The store's folder ${folder} cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: 'Check that the path is one of folders, and that you may write there.',
+      cause,
+    });
+  }
 }
 
 /** Loads what PostgreSQL needs only where it is used. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -38,6 +38,29 @@ test('overwrites neither a file with a backup nor a store with a restore, unless
   expect(await inputsOf(file)).toEqual(['first', 'second']);
   await restoreStore(copy, file, { force: true });
   expect(await inputsOf(file)).toEqual(['first']);
+});
+
+test('says of a place where no copy can be made that it is that, and not the store', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  await storeWith(file, 'kept');
+  const target = join(folder.path, 'copy.db');
+  // In the way of the journal that a database is written with.
+  await mkdir(`${target}.partial-journal`);
+  await expect(backupStore(file, target)).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining(target),
+  });
+});
+
+test('says which folder a store cannot be made in', async () => {
+  await using folder = await temporaryFolder();
+  const blocked = join(folder.path, 'letter', 'deep');
+  await writeFile(join(folder.path, 'letter'), 'a file in the way');
+  await expect(openStore(join(blocked, 'agl.db'))).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining(blocked),
+  });
 });
 
 test('restores nothing while somebody has the store open, and nothing that is no whole store', async () => {

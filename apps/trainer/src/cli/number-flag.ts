@@ -5,7 +5,7 @@ export function wholeNumber(options: { readonly min: number; readonly max?: numb
   const { min, max = Number.MAX_SAFE_INTEGER } = options;
   return (text) => {
     const value = Number(text);
-    if (!Number.isInteger(value) || value < min || value > max) {
+    if (text.trim() === '' || !Number.isInteger(value) || value < min || value > max) {
       throw new InvalidArgumentError(
         `"${text}" is not a whole number of at least ${min}${max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`}.`,
       );

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { addressText } from '@agentlightning/core';
+import { shellWord } from '../report/shell-word.ts';
 
 /**
  * The command that goes on with a run: the one that began it, with `--resume`. The other flags stay, since they say
@@ -32,5 +33,5 @@ function without(args: readonly string[], flags: readonly string[]): readonly st
 function shown(arg: string): string {
   const said = arg.replace(/^(--[\w-]+=)?(.*:\/\/.*)$/s, (_, flag = '', address) => flag + addressText(address));
   const near = said.startsWith(process.cwd() + path.sep) ? path.relative(process.cwd(), said) : said;
-  return /^[\w@%+=:,./-]+$/.test(near) ? near : `'${near.replaceAll("'", "'\\''")}'`;
+  return shellWord(near);
 }

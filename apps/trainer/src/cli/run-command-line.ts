@@ -2,6 +2,7 @@ import { withoutPasswords } from '@agentlightning/core';
 import { CommanderError } from 'commander';
 import { errorText } from './error-text.ts';
 import { exitCodeOf, exitCodes } from './exit-code.ts';
+import { explainedFileError } from './file-error.ts';
 import { buildProgram } from './program.ts';
 
 /** How long what an agent left behind, such as open connections, may keep the process once its work is done. */
@@ -9,7 +10,9 @@ const lingerMs = 1000;
 
 // `agl runs | head`: whoever read the output has enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? exitCodes.brokenPipe : exitCodes.failed);
+  if (error.code === 'EPIPE') process.exit(exitCodes.brokenPipe);
+  process.stderr.write(`error: standard output cannot be written: ${error.message}\n`);
+  process.exit(exitCodes.failed);
 });
 
 try {
@@ -18,8 +21,9 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   } else {
-    process.stderr.write(`${withoutPasswords(errorText(error))}\n`);
-    process.exitCode = exitCodeOf(error);
+    const explained = explainedFileError(error);
+    process.stderr.write(`${withoutPasswords(errorText(explained))}\n`);
+    process.exitCode = exitCodeOf(explained);
   }
 }
 setTimeout(() => process.exit(), lingerMs).unref();

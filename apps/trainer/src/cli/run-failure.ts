@@ -1,4 +1,5 @@
 import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
+import { type CommandPlace, callableText } from '../report/callable-text.ts';
 
 /** The last line for programs when a run broke off. */
 export function writeFailure(
@@ -11,12 +12,14 @@ export function writeFailure(
   process.stdout.write(`${JSON.stringify(failure)}\n`);
 }
 
-/** The same error, with the command that goes on with the run as its remedy where there is no better one. */
-export function withResume(error: unknown, resume: string): unknown {
+/** The same error, with commands that can be called from here, the one that goes on with the run among them. */
+export function withResume(error: unknown, resume: string, place: CommandPlace): unknown {
   if (!AgentLightningError.isInstance(error)) return error;
   const { code, details } = error;
   const isGeneric = error.remedy.includes('--resume <run>') || code === 'CANCELLED';
-  const remedy = isGeneric ? `Go on with: ${resume}` : `${error.remedy} Then go on with: ${resume}`;
-  const message = error.message.replace(/^\[\w+\] /, '');
+  const remedy = isGeneric
+    ? `Go on with: ${resume}`
+    : `${callableText(error.remedy, place)} Then go on with: ${resume}`;
+  const message = callableText(error.message.replace(/^\[\w+\] /, ''), place);
   return new AgentLightningError({ code, message, remedy, details, cause: error });
 }

@@ -1,10 +1,12 @@
 import path from 'node:path';
 import { type CollectedRollout, withoutPasswords } from '@agentlightning/core';
+import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { type ConfigOverrides, loadConfig } from '../config/load-config.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import { whyNoStepIsLeft } from '../loop/steps-left.ts';
 import { redirectConsole } from '../report/agent-console.ts';
+import { type CommandPlace, callableText } from '../report/callable-text.ts';
 import { jsonReport } from '../report/json-report.ts';
 import { plainReport } from '../report/plain-report.ts';
 import type { Report } from '../report/report.ts';
@@ -16,6 +18,7 @@ import type { TrainingEvent, TrainingSummary } from '../training-event.ts';
 import { watchForEarlyExit } from './early-exit.ts';
 import { errorText } from './error-text.ts';
 import { exitCodes } from './exit-code.ts';
+import { explainedFileError } from './file-error.ts';
 import { moreStepsCommand, resumeCommand } from './resume-command.ts';
 import { roomHint } from './room-hint.ts';
 import { withResume, writeFailure } from './run-failure.ts';
@@ -56,23 +59,27 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   const releaseConsole = redirectConsole(report.print);
   const command = process.env['AGL_COMMAND'] ?? 'agl';
   let runId: string | null = null;
+  let place: CommandPlace = { command, storeUrl: defaultStoreUrl };
   const onEvent = (event: TrainingEvent): void => {
     if (event.type === 'started') runId = event.runId;
-    report.onEvent(event);
+    report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
   };
   const stop = listenToProcess(report);
   /** What is told when the run broke off; the same for programs on standard output. */
-  const failureOf = (error: unknown): unknown => {
+  const failureOf = (thrown: unknown): unknown => {
     report.close();
+    const error = explainedFileError(thrown);
     const resume = runId === null ? null : resumeCommand(args, runId, command);
     if (isJson) writeFailure(error, { runId, resume });
-    return resume === null ? error : withResume(error, resume);
+    return resume === null ? error : withResume(error, resume, place);
   };
   const unwatch = watchForEarlyExit((error) => {
     process.stderr.write(`${withoutPasswords(errorText(failureOf(error)))}\n`);
   });
   try {
     const config = await loadConfig(file, overridesFrom(flags));
+    const settings = isPromptSearch(config) ? config.shared : config;
+    place = { command, storeUrl: settings.storeUrl };
     const summary = await trainWith(config, {
       onEvent,
       signal: stop.signal,
@@ -81,7 +88,6 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     });
     report.close();
     if (!isJson) {
-      const settings = isPromptSearch(config) ? config.shared : config;
       const more = moreSteps(config, summary);
       const goOn = more === null ? null : moreStepsCommand(args, { runId: summary.runId, steps: more }, command);
       process.stdout.write(summaryText(summary, await loadExamples(settings, summary), { command, goOn }));

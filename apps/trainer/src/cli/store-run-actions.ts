@@ -48,7 +48,7 @@ export async function exportRunToFile(runId: string, flags: ExportFlags): Promis
 
 /** Adds a run from a file; into a new store if there is none yet. */
 export async function importRunFromFile(file: string, flags: RunFlags): Promise<void> {
-  if (!existsSync(file)) throw new NotFoundError('File', path.resolve(file));
+  if (!existsSync(file)) throw new NotFoundError('File', path.resolve(file), 'Check its path.');
   const target = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
   const { run, rollouts } = await withStore(target, async (store) => {
     const imported = await store.importRun(createReadStream(file));

@@ -14,6 +14,15 @@ function fileWith(runtime: object): string {
   return file;
 }
 
+test('a folder in the place of the file is told with the file that is meant', async () => {
+  const folder = path.dirname(fileWith({ type: 'embedded' }));
+  await expect(loadConfig(folder)).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringMatching(/is a folder/),
+    remedy: expect.stringContaining(path.join(folder, 'agl.config.ts')),
+  });
+});
+
 test('a runtime elsewhere trains the model that the file says, with the LoRA that the file says', async () => {
   const file = fileWith({ type: 'grpc', address: 'here:1', model: 'small', lora: { rank: 8 }, apiKey: 'own' });
   const config = await loadConfig(file, { runtime: { type: 'grpc', address: 'there:2', apiKey: undefined } });

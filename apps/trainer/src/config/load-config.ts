@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
@@ -21,6 +21,13 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
       code: 'CONFIG',
       message: `there is no configuration file ${full}`,
       remedy: `Give its path: \`agl train path/to/agl.config.ts\`.`,
+    });
+  }
+  if (statSync(full).isDirectory()) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `${full} is a folder, and no configuration file`,
+      remedy: `Give the file in it: \`agl train ${path.join(file, 'agl.config.ts')}\`.`,
     });
   }
   const exported = await importModule(full);

@@ -1,4 +1,11 @@
-import { AgentLightningError, type CollectedRollout, modelCallFromSpan, type Store } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type Attempt,
+  type CollectedRollout,
+  modelCallFromSpan,
+  type Rollout,
+  type Store,
+} from '@agentlightning/core';
 import { z } from 'zod';
 
 /** The error of a step or evaluation whose rollouts have all failed. */
@@ -21,7 +28,14 @@ const recordedFailure = z.object({ error: z.object({ code: z.string(), message: 
 export async function failureText(store: Store, { rollout }: CollectedRollout): Promise<string> {
   const attempt = await store.getLatestAttempt(rollout.rolloutId);
   const recorded = recordedFailure.safeParse(attempt?.metadata).data?.error.message;
-  return `${recorded ?? `rollout ${attempt?.status ?? rollout.status}`} (agl show ${rollout.rolloutId})`;
+  return `${recorded ?? unrecorded(rollout, attempt)} (agl show ${rollout.rolloutId})`;
+}
+
+/** What the store knows of a failure that no runner told. */
+function unrecorded({ status, config }: Rollout, attempt: Attempt | null): string {
+  // An agent that never lets anything else run is not stopped in time, and ends well when it is over already.
+  if (attempt?.status !== 'succeeded') return `rollout ${attempt?.status ?? status}`;
+  return `the agent finished after its time was up${config.timeoutMs === null ? '' : ` (${config.timeoutMs} ms)`}`;
 }
 
 /** Whether a model call of the rollout failed because the model endpoint did; the gateway says so in its record. */

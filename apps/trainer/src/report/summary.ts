@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
 import { addressText, type CollectedRollout, type JudgedPrompts } from '@agentlightning/core';
-import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
 import { bar } from './bar.ts';
+import { storeFlag } from './callable-text.ts';
+import { nearPath } from './near-path.ts';
 import { shortDuration } from './number-text.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
 import { rewardCurve } from './reward-curve.ts';
@@ -86,26 +87,25 @@ function placeLines(summary: TrainingSummary): readonly string[] {
   return [`${place}; the prompts are in ${nearPath(prompts.file)}.`];
 }
 
-/** Paths below the current folder read better without it. */
-function nearPath(place: string): string {
-  return place.replaceAll(`${process.cwd()}/`, '');
-}
-
-/** Commands that read look in the current folder unless they are told. */
-function storeFlag({ storeUrl }: TrainingSummary): string {
-  const near = nearPath(addressText(storeUrl));
-  return near === defaultStoreUrl ? '' : ` --store ${near}`;
-}
-
 function nextCommands(summary: TrainingSummary, { command, goOn }: NextCommands): string[] {
   const rows: (readonly [line: string, meaning: string])[] = [
-    [`${command} runs${storeFlag(summary)}`, 'the runs of this store'],
+    [`${command} runs${storeFlag(summary.storeUrl)}`, 'the runs of this store'],
     ...(summary.prompts === undefined
       ? []
-      : [[`${command} prompts ${summary.runId}${storeFlag(summary)}`, 'the versions and what changed'] as const]),
+      : [
+          [
+            `${command} prompts ${summary.runId}${storeFlag(summary.storeUrl)}`,
+            'the versions and what changed',
+          ] as const,
+        ]),
     ...(summary.exampleAfter === null
       ? []
-      : [[`${command} show ${summary.exampleAfter}${storeFlag(summary)}`, 'the trace of that rollout'] as const]),
+      : [
+          [
+            `${command} show ${summary.exampleAfter}${storeFlag(summary.storeUrl)}`,
+            'the trace of that rollout',
+          ] as const,
+        ]),
     [`${command} --help`, 'everything else'],
   ];
   const width = Math.max(...rows.map(([line]) => line.length));

@@ -55,7 +55,7 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   },
   NOT_FOUND: {
     meaning: 'There is no such rollout, attempt, resource, run, model or checkpoint.',
-    remedy: 'Check the id; `agl runs` lists the runs of a store.',
+    remedy: 'Check the id; `agl runs` and `agl rollouts` list what a store has.',
   },
   CONFLICT: {
     meaning: 'The write clashes with what is already stored, such as a reused idempotency key with another body.',

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { NotFoundError } from '@agentlightning/core';
+import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import * as z from 'zod';
 import { CheckpointFormatError } from '../errors/checkpoint-format-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
@@ -50,11 +50,32 @@ const metadataSchema = z.object({
   random: z.string(),
 });
 
-/** Writes a checkpoint as a safetensors file, whole or not at all; gives its size in bytes. */
+/**
+ * Writes a checkpoint as a safetensors file, whole or not at all; gives its size in bytes.
+ *
+ * @throws AgentLightningError STORE_FULL when the disk has no room for it
+ */
 export async function writeCheckpoint(path: string, checkpoint: ModelCheckpoint): Promise<number> {
   const bytes = encodeTensorFile(toTensorFile(checkpoint));
-  await writeFileAtomically(path, bytes);
+  try {
+    await writeFileAtomically(path, bytes);
+  } catch (cause) {
+    throw isFull(cause) ? noRoom(path, cause) : cause;
+  }
   return bytes.length;
+}
+
+function isFull(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}
+
+function noRoom(path: string, cause: Error): AgentLightningError {
+  return new AgentLightningError({
+    code: 'STORE_FULL',
+    message: `The checkpoint ${path} cannot be written: ${cause.message}`,
+    remedy: 'Free some space on the disk that holds the checkpoints.',
+    cause,
+  });
 }
 
 /** Reads a checkpoint back, bit for bit. */

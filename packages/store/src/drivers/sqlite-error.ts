@@ -16,6 +16,12 @@ export function isBusy(error: unknown): boolean {
   return code === busyCode || code === lockedCode;
 }
 
+/** Whether a file is damaged, or is no database at all. */
+export function isDamage(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === corruptCode || code === notADatabaseCode;
+}
+
 /** What an error of SQLite means to the user of a store; our own errors pass unchanged. */
 export function storeErrorFrom(error: unknown, path: string): unknown {
   const code = primaryCode(error);

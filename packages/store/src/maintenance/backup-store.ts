@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import { AgentLightningError } from '@agentlightning/core';
+import { isDamage, storeErrorFrom } from '../drivers/sqlite-error.ts';
 import { bytesOnDisk, checkStoreFile, existingStoreFile, withFile } from './store-file.ts';
 
 /** A backup that was written. */
@@ -51,7 +52,14 @@ export async function copyStore(source: string, target: string): Promise<number>
   const partial = `${target}.partial`;
   await rm(partial, { force: true });
   try {
-    await withFile(source, { readOnly: true }, (database) => backup(database, partial, { rate: allPages }));
+    await withFile(source, { readOnly: true }, async (database) => {
+      try {
+        await backup(database, partial, { rate: allPages });
+      } catch (error) {
+        // Only damage is in what is read; no room, or no right to write, is where the copy goes.
+        throw isDamage(error) ? error : storeErrorFrom(error, target);
+      }
+    });
     // The copy is one file: nothing of it is in a log beside it.
     await withFile(partial, { readOnly: false }, (database) => database.exec('PRAGMA journal_mode = DELETE'));
     const { schemaVersion } = await checkStoreFile(partial);

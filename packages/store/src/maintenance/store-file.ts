@@ -15,7 +15,7 @@ import { isPostgres, sqlitePath } from '../store-location.ts';
  */
 export function existingStoreFile(location: string, remedy: string): string {
   const path = storeFile(location, remedy);
-  if (!existsSync(path)) throw new NotFoundError('Store', path);
+  if (!existsSync(path)) throw new NotFoundError('Store', path, 'Check the path of its file.');
   return path;
 }
 
