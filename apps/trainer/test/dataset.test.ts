@@ -17,7 +17,7 @@ const worthOf = (answer: string): number =>
 let runId = '';
 beforeAll(async () => {
   const { events } = await trainSmall(
-    smallTrainer(folder, { steps: 1, agent: async (task) => worthOf(await ask(task)) }),
+    smallTrainer(folder, { steps: 3, agent: async (task) => worthOf(await ask(task)) }),
   );
   runId = events.find((event) => event.type === 'started')?.runId ?? '';
 });
@@ -36,13 +36,14 @@ function linesOf<TLine>(schema: z.ZodType<TLine>, file: string): readonly TLine[
   return lines.map((line) => schema.parse(JSON.parse(line)));
 }
 
-test('the best rollout of each task becomes a line to imitate', async () => {
+test('the best rollout of each task becomes a line to imitate, however often the task came round', async () => {
   const { code, stderr } = await dataset('--best', '1', '--out', 'good.jsonl');
-  expect([code, stderr]).toEqual([0, expect.stringContaining('Wrote 4 examples of 8 rollouts to good.jsonl.')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('Wrote 8 examples of 24 rollouts to good.jsonl.')]);
   const lines = linesOf(z.object({ messages: z.tuple([message, message]) }), 'good.jsonl');
   expect(lines.map(({ messages }) => messages.map(({ role }) => role))).toEqual(
-    Array.from({ length: 4 }, () => ['user', 'assistant']),
+    Array.from({ length: 8 }, () => ['user', 'assistant']),
   );
+  expect(new Set(lines.map(({ messages: [asked] }) => asked.content)).size).toBe(8);
 });
 
 test('a better and a worse answer to the same messages become a line of preference', async () => {

@@ -244,3 +244,18 @@ test('the embedded model can be asked too, and a search that finds nothing bette
   expect(outcome.summary).toMatchObject({ isImproved: false, before: { reward: 0 }, after: { reward: 0 } });
   expect(models.requestsOf('task-model')).toEqual([]);
 });
+
+test('a budget without room for a single round is told, with how many tasks there are to choose by', async () => {
+  await using models = await PlantedModels.start();
+  const tasks = { train: plantedTasks(0, 4), validation: plantedTasks(100, 4) };
+  const { summary, events } = await searched(models, {
+    tasks,
+    algorithm: { type: 'apo', maxRollouts: 20, maxOptimizerCalls: 2 },
+  });
+  expect(summary?.prompts).toMatchObject({ ended: 'budget', optimizerCalls: 0 });
+  expect(events.find(({ type }) => type === 'started')).toMatchObject({
+    search: { validationTasks: 4, maxRollouts: 20, maxOptimizerCalls: 2 },
+  });
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(warnings).toEqual([expect.stringMatching(/a round would cost more than maxRollouts \(20\)/)]);
+});

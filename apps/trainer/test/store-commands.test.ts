@@ -104,7 +104,7 @@ test('an export that fails leaves no file behind', async () => {
 });
 
 test('what is old is pruned, and room is given back', async () => {
-  expect(await agl('store', 'prune')).toMatchObject({ code: 2, stderr: expect.stringContaining('olderThanMs') });
+  expect(await agl('store', 'prune')).toMatchObject({ code: 2, stderr: expect.stringContaining('--older-than') });
   expect(await agl('store', 'prune', '--older-than', 'long')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('"long" is not a length of time such as 90s'),
@@ -180,6 +180,14 @@ test('only what is finished is deleted, unless forced, and something must be nam
     stderr: expect.stringMatching(/ro-3 is queuing[\s\S]*Cancel it first/),
   });
   expect(await aglJson('store', 'delete', '--rollout', 'ro-2')).toMatchObject({ rollouts: 1 });
+});
+
+test('an id that is wrong is told before anything is deleted', async () => {
+  expect(await agl('store', 'delete', '--run', 'run-1', 'run-9')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('run-9'),
+  });
+  expect((await agl('rollouts', '--run', 'run-1')).output).toContain('2 rollouts');
 });
 
 test('migrations that are due are told, and commands below store have help with an example', async () => {

@@ -9,7 +9,9 @@ import type { DatasetFlags } from './write-dataset.ts';
 export function addDatasetCommand(program: Command): void {
   program
     .command('dataset')
-    .description('Write what good rollouts of a run said as JSON lines, to fine-tune a model elsewhere.')
+    .description(
+      'Write what rollouts of a run said as JSON lines, to fine-tune a model elsewhere: all, or with a flag the good ones.',
+    )
     .requiredOption('--run <id>', 'the run')
     .addOption(
       new Option('--format <format>', 'chat: conversations to imitate. preference: a better and a worse answer')

@@ -38,8 +38,13 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
   const deleted = await withStore(await openExistingStore(flags.store), async (store): Promise<Deleted> => {
     const counts: DeletionCounts[] = [];
     let checkpointBytes = 0;
-    for (const runId of runIds) {
-      const places = await checkpointPlaces(await store.getRun(runId), flags.store);
+    // All of them first: an id that is wrong is told before anything is deleted.
+    const runs: Run[] = [];
+    for (const runId of runIds) runs.push(await store.getRun(runId));
+    for (const rolloutId of rolloutIds) await store.getRollout(rolloutId);
+    for (const run of runs) {
+      const { runId } = run;
+      const places = await checkpointPlaces(run, flags.store);
       counts.push(await store.deleteRun(runId, { force }));
       checkpointBytes += await deletePlaces(places);
     }
@@ -52,6 +57,13 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
 /** Deletes what is old, with the checkpoints of runs, or says how much that is. */
 export async function pruneStore(flags: PruneFlags): Promise<void> {
   const { olderThan, keepRuns, dryRun = false } = flags;
+  if (olderThan === undefined && keepRuns === undefined) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'nothing says what is old',
+      remedy: 'Say how old with --older-than 30d, or how many runs to keep with --keep-runs 10.',
+    });
+  }
   const policy = {
     ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
     ...(keepRuns === undefined ? {} : { keepRuns }),

@@ -4,7 +4,13 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
-import { AgentLightningError, type CollectedGroup, type RolloutMode, type Store } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type CollectedGroup,
+  type CollectedRollout,
+  type RolloutMode,
+  type Store,
+} from '@agentlightning/core';
 import { groupRollouts, withSpans } from '../loop/collect-rollouts.ts';
 import { openExistingStore } from './open-existing-store.ts';
 
@@ -70,12 +76,25 @@ function examplesOf(group: CollectedGroup, flags: DatasetFlags, tally: Tally): r
 }
 
 /** The rollouts of each task with their spans, one task at a time. */
-async function* groupsOf(store: Store, { run, mode }: DatasetFlags): AsyncGenerator<CollectedGroup> {
+async function* groupsOf(store: Store, { run, mode, format }: DatasetFlags): AsyncGenerator<CollectedGroup> {
   const { items } = await store.queryRollouts({ runId: run, modeIn: [mode], statusIn: ['succeeded'] });
   const bare = items.map((rollout) => ({ rollout, attemptId: null, spans: [] }));
-  for (const { groupId, rollouts } of groupRollouts(bare)) {
+  const groups = format === 'chat' ? tasksOf(bare) : groupRollouts(bare);
+  for (const { groupId, rollouts } of groups) {
     yield { groupId, rollouts: await Promise.all(rollouts.map(({ rollout }) => withSpans(store, rollout))) };
   }
+}
+
+/** A task comes round again with every epoch, and is the same one: the best of it is wanted once, not once a step. */
+function tasksOf(rollouts: readonly CollectedRollout[]): readonly CollectedGroup[] {
+  const tasks = new Map<string, CollectedRollout[]>();
+  for (const collected of rollouts) {
+    const task = JSON.stringify(collected.rollout.input);
+    const members = tasks.get(task);
+    if (members === undefined) tasks.set(task, [collected]);
+    else members.push(collected);
+  }
+  return [...tasks].map(([groupId, members]) => ({ groupId, rollouts: members }));
 }
 
 /** The file takes its name only when it is whole. */

@@ -70,7 +70,9 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
       validationTasks: tasks.validation.length,
       prompts: Object.keys(config.prompts),
       optimizer: config.optimizer.model,
-      ...config.search.budget,
+      // One by one: the budget of a search may have more in it, such as how many tasks it draws at a time.
+      maxRollouts: config.search.budget.maxRollouts,
+      maxOptimizerCalls: config.search.budget.maxOptimizerCalls,
       versions: state.versions.length,
     },
   });

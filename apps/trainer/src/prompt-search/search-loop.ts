@@ -77,8 +77,19 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
   signal.throwIfAborted();
   const ended = result.ended === 'stopped' ? null : result.ended;
   if (ended === null) throw new AgentLightningError({ code: 'CANCELLED', message: 'the search was stopped' });
+  if (ended === 'budget' && result.optimizerCalls === 0) warnOfBudget(session, result);
   await record.change({ ended, limits: limitsOf(config), best: result.best.version, versions: result.history });
   return result;
+}
+
+/** Otherwise it looks as if nothing better could be found. */
+function warnOfBudget({ config, warnOnce }: SearchSession, { rollouts }: Pick<PromptSearchResult, 'rollouts'>): void {
+  const { maxRollouts, maxOptimizerCalls } = config.search.budget;
+  warnOnce(
+    `nothing was tried beyond what the search began with: after ${rollouts} rollouts to measure that, a round would cost more ` +
+      `than maxRollouts (${maxRollouts ?? 'no limit'}) or maxOptimizerCalls (${maxOptimizerCalls ?? 'no limit'}) leave; ` +
+      'with higher ones this run goes on',
+  );
 }
 
 /** A point for each version that is new, at its number. */
