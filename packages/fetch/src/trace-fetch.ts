@@ -1,4 +1,4 @@
-import { type Clock, currentRollout, type RolloutContext, systemClock } from '@agentlightning/core';
+import { type Clock, currentRollout, type RolloutContext, systemClock, withRollout } from '@agentlightning/core';
 import {
   bareFetch,
   headersOf,
@@ -54,7 +54,7 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
   const traced: typeof fetch = async (input, init) => {
     const next = nextFetch(traced, options.fetch);
     const context = currentRollout();
-    if (context === null || isHandled(input, init)) return next(input, init);
+    if (context === null || sending.has(context) || isRedirected(input, init)) return next(input, init);
     const read = readFetch(input, init);
     const { request, init: readInit } = read instanceof Promise ? await read : read;
     if (request === null || !shouldTrace({ url: request.url, model: request.model })) return next(input, readInit);
@@ -77,21 +77,20 @@ interface ModelFetch {
   readonly init: RequestInit | undefined;
 }
 
-/** The signals of requests that are recorded already, by which they are known again beneath a wrapper of somebody else. */
-const recorded: WeakSet<AbortSignal> = new WeakSet();
-
-function isHandled(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): boolean {
-  const signal = init?.signal ?? null;
-  return isRedirected(input, init) || (signal !== null && recorded.has(signal));
-}
+/**
+ * What recorded calls are sent in. A fetch of the user's own may send what it was given on with another signal, or as
+ * another request, through one of ours: by where it does so the call is known again.
+ */
+const sending: WeakSet<RolloutContext> = new WeakSet();
 
 async function recordedHere(call: ModelFetch, clock: Clock): Promise<Response> {
   const { send, request, context, input, init } = call;
-  const signal = AbortSignal.any([signalOf(call)]);
-  recorded.add(signal);
+  const inside = { ...context };
+  sending.add(inside);
   const open = new OpenModelCall({ context, request, headers: headersOf(input, init), clock });
   try {
-    return recordedResponse(await send(input, { ...init, signal }), open);
+    const response = await withRollout(inside, () => send(input, { ...init, signal: signalOf(call) }));
+    return recordedResponse(response, open);
   } catch (error) {
     open.finish(`the call failed: ${error instanceof Error ? error.message : String(error)}`);
     throw error;

@@ -171,6 +171,8 @@ def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> N
     command, extra = vllm_command(VllmModel("m", 12, 4096, "hermes"), 1234)
     line = " ".join(command)
     assert "--logprobs-mode processed_logprobs" in line
+    # Not from what the model's files recommend where a request says nothing, such as a top-p of 0.8.
+    assert "--generation-config vllm" in line
     assert "--enable-lora --max-lora-rank 16" in line
     assert "--max-model-len 4096" in line
     assert extra == {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
@@ -181,6 +183,8 @@ def test_the_users_arguments_replace_ours() -> None:
     command, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, ["--gpu-memory-utilization", "0.8"])
     assert command.count("--gpu-memory-utilization") == 1
     assert command[-1] == "0.8"
+    asked, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, ["--generation-config", "auto"])
+    assert asked.count("--generation-config") == 1
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU reads a tied head anew")

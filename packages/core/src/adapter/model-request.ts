@@ -20,7 +20,7 @@ export interface ModelRequest {
 /** What was passed to `fetch`: the request when it is one to a model, and how to send it otherwise. */
 export interface ReadFetch {
   readonly request: ModelRequest | null;
-  /** The same as was passed, except that a body that could be read only once is a text now. */
+  /** The same as was passed, except that a body that could be read only once is its bytes now. */
   readonly init: RequestInit | undefined;
 }
 
@@ -46,13 +46,18 @@ export function readFetch(input: FetchInput, init: RequestInit | undefined): Rea
   const method = init?.method ?? (isRequest(input) ? input.method : 'GET');
   const found = url === null ? undefined : apiPaths.find(([path]) => url.pathname.endsWith(path));
   if (url === null || found === undefined || method.toUpperCase() !== 'POST') return { request: null, init };
-  const read = (text: string | null): ReadFetch => {
-    const isOnceOnly = isStream(init?.body);
-    const readInit = isOnceOnly && text !== null ? { ...init, body: text } : init;
-    return { request: text === null ? null : requestOf(text, url, found), init: readInit };
-  };
+  const read = (text: string | null, readInit = init): ReadFetch => ({
+    request: text === null ? null : requestOf(text, url, found),
+    init: readInit,
+  });
+  const body = init?.body;
+  if (isStream(body)) {
+    // As bytes: what turns out to be no model call may be no text either, and must be sent on as it is.
+    const bytes = new Response(body).arrayBuffer();
+    return bytes.then((whole) => read(new TextDecoder().decode(whole), { ...init, body: whole }));
+  }
   const text = textOf(input, init);
-  return text instanceof Promise ? text.then(read) : read(text);
+  return text instanceof Promise ? text.then((whole) => read(whole)) : read(text);
 }
 
 function requestOf(text: string, url: URL, [apiPath, api]: (typeof apiPaths)[number]): ModelRequest | null {

@@ -67,6 +67,9 @@ describe('a response that is read through', () => {
       ended: () => taken.push(-1),
     });
     expect([same.status, same.url, same.headers.get('content-type')]).toEqual([200, url, 'text/plain']);
+    const copy = same.clone();
+    expect([copy.url, copy.clone().url, copy.type]).toEqual([url, url, response.type]);
+    expect(await copy.text()).toBe('answer');
     expect(await same.text()).toBe('answer');
     expect(taken).toEqual([6, -1]);
   });

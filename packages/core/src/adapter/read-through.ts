@@ -47,10 +47,14 @@ export function readThrough<TPart>(stream: ReadableStream<TPart>, tap: StreamTap
 export function readThroughResponse(response: Response, tap: StreamTap<Uint8Array>): Response {
   if (response.body === null) return response;
   const { status, statusText, headers } = response;
-  const same = new Response(readThrough(response.body, tap), { status, statusText, headers });
-  // A response that was made here has no address of its own.
+  return withAddressOf(response, new Response(readThrough(response.body, tap), { status, statusText, headers }));
+}
+
+/** A response that was made here has no address of its own, and neither have its copies. */
+function withAddressOf(response: Response, same: Response): Response {
   for (const name of ['url', 'redirected', 'type'] as const) {
     Object.defineProperty(same, name, { value: response[name] });
   }
-  return same;
+  const clone = (): Response => withAddressOf(response, Response.prototype.clone.call(same));
+  return Object.defineProperty(same, 'clone', { value: clone });
 }

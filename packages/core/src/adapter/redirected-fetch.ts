@@ -91,16 +91,14 @@ export function isRedirected(input: Parameters<typeof fetch>[0], init: RequestIn
 export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoint): Promise<Response> {
   const { send, request, context, input, init } = call;
   // Read before waiting: the framework's word counts for the moment of the call.
-  const headers = gatewayHeaders(headersInit(input, init), {
-    context,
-    endpoint,
-    place: call.place ?? placeOfContext(context),
-  });
+  const given = headersInit(input, init);
+  const headers = gatewayHeaders(given, { context, endpoint, place: call.place ?? placeOfContext(context) });
   await flushed(context);
   return send(gatewayUrl(request, endpoint), {
     ...init,
     method: 'POST',
-    headers,
+    // A fetch of the user's own may use the methods of what it is given by its client; the global one does not.
+    headers: given instanceof Headers && send !== bareFetch(globalThis.fetch) ? new Headers(headers) : headers,
     body: request.text,
     signal: signalOf(call),
   });

@@ -117,13 +117,20 @@ def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> 
     Log-probabilities are asked for as they are after temperature, top-p and top-k: the distribution that tokens are
     drawn from, which is what the trainer compares with.
 
+    By itself vLLM samples by the `generation_config.json` of the model wherever a request says nothing: with Qwen's top-p
+    of 0.8, its top-k and its repetition penalty. The trainer knows of none of them, and neither does the built-in sampler.
+
     By itself vLLM takes nearly all memory of a GPU; here a trainer needs some of it. Arguments of the user come instead
     of ours, or after them, where they win.
     """
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model.source]
     command += ["--host", "127.0.0.1", "--port", str(port), "--logprobs-mode", "processed_logprobs"]
     command += ["--enable-auto-tool-choice", "--tool-call-parser", model.tool_parser]
-    defaults = {"--gpu-memory-utilization": _SHARE_OF_MEMORY, "--max-model-len": model.max_context}
+    defaults = {
+        "--generation-config": "vllm",
+        "--gpu-memory-utilization": _SHARE_OF_MEMORY,
+        "--max-model-len": model.max_context,
+    }
     for flag, value in defaults.items():
         if value is not None and flag not in arguments:
             command += [flag, str(value)]

@@ -1,0 +1,84 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { withRollout } from '@agentlightning/core';
+import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import OpenAI from 'openai';
+import { describe, expect, test } from 'vitest';
+import { patchGlobalFetch, patchOpenAI, traceFetch } from '../src/index.ts';
+
+const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
+
+type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** What users give their clients. */
+const fetches: readonly { readonly name: string; readonly own: Fetch }[] = [
+  { name: 'passes on what it is given', own: (url, init) => fetch(url, init) },
+  {
+    name: 'has a time limit of its own',
+    own: (url, init) => {
+      const limit = AbortSignal.timeout(60_000);
+      return fetch(url, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, limit]) : limit });
+    },
+  },
+  { name: 'makes a request of it', own: (url, init) => fetch(new Request(url, init)) },
+];
+
+describe.for(fetches)('a fetch of the user that $name', ({ own }) => {
+  test('sends calls that are recorded once', async () => {
+    await using model = await ScriptedModel.start([answer('5')]);
+    const sink = new MemorySpanSink();
+    const undos = [patchOpenAI(OpenAI), patchGlobalFetch()];
+    const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: own });
+    await withRollout(aRolloutContext({ sink }), () => client.chat.completions.create({ model: 'tiny', messages }));
+    for (const undo of undos) undo();
+    expect(sink.spans).toHaveLength(1);
+  });
+});
+
+test('a fetch of the user gets headers of the kind that its client makes', async () => {
+  await using gateway = await ScriptedModel.start([answer('5'), answer('6')]);
+  const endpoint = { baseUrl: gateway.baseUrl, model: 'policy', apiKey: 'gateway-key' };
+  const own: Fetch = (url, init) => {
+    // The client of `openai` gives these to every fetch.
+    const headers = init?.headers as Headers;
+    headers.set('x-own', 'yes');
+    return fetch(url, init);
+  };
+  const traced = new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'x', fetch: traceFetch({ fetch: own }) });
+  const patched = new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'x', maxRetries: 0, fetch: own });
+  const undo = patchOpenAI(OpenAI);
+  await withRollout(aRolloutContext({ endpoint }), async () => {
+    for (const client of [traced, patched]) await client.chat.completions.create({ model: 'tiny', messages });
+  });
+  undo();
+  expect(gateway.requests.map(({ headers }) => [headers['x-own'], headers.authorization])).toEqual([
+    ['yes', 'Bearer gateway-key'],
+    ['yes', 'Bearer gateway-key'],
+  ]);
+});
+
+test('a body that is no text reaches others as it is, though it can be read only once', async () => {
+  const bytes = Uint8Array.of(0xff, 0xfe, 0, 0x80, 0xc3, 0x28);
+  const seen: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Uint8Array[] = [];
+    for await (const part of request) parts.push(part as Uint8Array);
+    seen.push([request.headers['content-type'], ...Buffer.concat(parts)]);
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/conversations/1/messages`;
+  const endpoint = { baseUrl: 'http://127.0.0.1:1/v1', model: 'policy', apiKey: null };
+  await withRollout(aRolloutContext({ endpoint }), async () => {
+    for (const body of [new Blob([bytes]).stream(), Readable.from([bytes])]) {
+      await traceFetch()(url, { method: 'POST', body, duplex: 'half' });
+    }
+  });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(seen).toEqual([
+    [undefined, ...bytes],
+    [undefined, ...bytes],
+  ]);
+});
