@@ -1,5 +1,5 @@
 import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
-import type { ModelApi } from '@agentlightning/core/adapter';
+import { type ModelApi, textOf } from '@agentlightning/core/adapter';
 import { createParser } from 'eventsource-parser';
 import { type StreamedAnswer, streamedAnswer } from './streamed-answer.ts';
 
@@ -34,6 +34,11 @@ export class AnswerReader {
     else this.#parser.feed(text);
   }
 
+  /** No more bytes come: some servers leave out the empty line after their last event. */
+  ended(): void {
+    this.#parser.feed('\n\n');
+  }
+
   /** Whether the answer is known to be whole before its bytes have ended. */
   get isWhole(): boolean {
     return (
@@ -55,7 +60,9 @@ export class AnswerReader {
   toBody(): JsonObject | null {
     if (this.#streamed !== null) return this.#streamed.toBody();
     const body = parseJsonObject(this.#text);
-    if (body !== null) this.captured.add(body);
+    if (body === null) return null;
+    this.captured.add(body);
+    this.#failure ??= failureOf(body);
     return body;
   }
 
@@ -66,12 +73,18 @@ export class AnswerReader {
     }
     const event = parseJsonObject(data);
     if (event === null) return;
-    if (isJsonObject(event.error)) {
-      this.#failure ??=
-        typeof event.error.message === 'string' ? event.error.message : 'the stream ended with an error';
-      return;
-    }
+    const failure = failureOf(event);
+    this.#failure ??= failure;
+    // Some say what went wrong in the place of an answer, others in the last state of it.
+    if (failure !== null && !isJsonObject(event.response)) return;
     this.captured.add(event);
     this.#streamed?.add(event);
   }
+}
+
+/** What a body, or an event of a stream, of any of the APIs says went wrong; null when it says nothing. */
+function failureOf({ error, type, object, message, detail, response }: JsonObject): string | null {
+  if (isJsonObject(error)) return textOf(error.message) ?? 'an error without a message';
+  if (type === 'error' || object === 'error') return textOf(message);
+  return textOf(error) ?? textOf(detail) ?? (isJsonObject(response) ? failureOf(response) : null);
 }

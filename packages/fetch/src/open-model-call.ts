@@ -90,6 +90,7 @@ export class OpenModelCall implements ActiveSpan {
 
   /** No more bytes come. */
   ended(): void {
+    this.#reader.ended();
     const isBroken = this.#attributes[modelCallAttributes.isStreamed] === true && !this.#reader.isWhole;
     this.finish(isBroken ? 'the connection closed before the answer was whole' : null);
   }
@@ -134,7 +135,7 @@ export class OpenModelCall implements ActiveSpan {
     const response = this.#reader.toBody();
     const { captured } = this.#reader;
     // What the server says went wrong is the cause; that the agent then stopped reading only follows from it.
-    const httpError = this.#httpError(response);
+    const httpError = this.#httpError();
     const broken = httpError === null ? (this.#reader.failure ?? failure) : null;
     const error = httpError ?? broken;
     const reason = error ?? notChat(request.api) ?? untrainableReason(captured);
@@ -193,10 +194,10 @@ export class OpenModelCall implements ActiveSpan {
     return { ...span, name: names[api].span, attributes };
   }
 
-  #httpError(response: JsonObject | null): string | null {
+  #httpError(): string | null {
     if (this.#httpStatus === null || this.#httpStatus < 400) return null;
-    const message = isJsonObject(response?.error) ? textOf(response.error.message) : null;
-    return `HTTP status ${this.#httpStatus}${message === null ? '' : `: ${message}`}`;
+    const { failure } = this.#reader;
+    return `HTTP status ${this.#httpStatus}${failure === null ? '' : `: ${failure}`}`;
   }
 }
 

@@ -146,3 +146,28 @@ test('the trace names what was sampled, for each API that samples', async () => 
   });
   expect(modelCallFromSpan(span)?.isTrainable).toBe(false);
 });
+
+const begun = { type: 'response.created', response: { id: 'resp_1', model: 'gpt', output: [], error: null } };
+const failed = { id: 'resp_1', model: 'gpt', status: 'failed', output: [], error: { code: 'x', message: 'no memory' } };
+
+test.for([
+  { where: 'the last state of a response', reply: [begun, { type: 'response.failed', response: failed }] },
+  { where: 'an event of the Responses API', reply: [begun, { type: 'error', code: 'x', message: 'no memory' }] },
+  { where: 'an event of Chat Completions', reply: [{ id: 'c', choices: [] }, { error: 'no memory' }] },
+  { where: 'an event of an older vLLM', reply: [{ object: 'error', message: 'no memory', code: 400 }] },
+  { where: 'a response that failed', reply: failed },
+  { where: 'a body in the place of an answer', reply: { error: { message: 'no memory', code: 429 } } },
+])('what $where says went wrong is what is recorded', async ({ reply }) => {
+  await using server = await serving(reply);
+  const path = JSON.stringify(reply).includes('resp') ? 'responses' : 'chat/completions';
+  const body = { model: 'gpt', input: 'hello', messages: [{ role: 'user', content: 'hello' }] };
+  const span = await recorded(() => post(`${server.url}/${path}`, body));
+  expect(span.status).toEqual({ code: 'ERROR', message: 'no memory' });
+  expect(span.attributes['agentlightning.trainable']).toBe(false);
+});
+
+test('a response that failed keeps its id', async () => {
+  await using server = await serving([begun, { type: 'response.failed', response: failed }]);
+  const span = await recorded(() => post(`${server.url}/responses`, { model: 'gpt', input: 'hello' }));
+  expect(span.attributes).toMatchObject({ 'agentlightning.response_body': JSON.stringify(failed) });
+});

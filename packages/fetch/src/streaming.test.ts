@@ -188,3 +188,17 @@ test('32 rollouts at the same time go to 32 different addresses', async () => {
     }),
   );
 });
+
+test('the last event counts, also where the server leaves out the empty line after it', async () => {
+  const events = [{ delta: { content: 'five' } }, { delta: {}, finish_reason: 'stop' }];
+  const lines = events.map((choice) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, ...choice }] })}`);
+  const reply = new Response(lines.join('\n\n'), { headers: { 'content-type': 'text/event-stream' } });
+  const { context, sink } = recordingContext();
+  await withRollout(context, async () => {
+    const body = JSON.stringify({ model: 'tiny', messages });
+    const traced = traceFetch({ fetch: async () => reply });
+    await (await traced('http://model.invalid/v1/chat/completions', { method: 'POST', body })).text();
+  });
+  expect(sink.spans[0]?.status.code).toBe('OK');
+  expect(sink.spans[0]?.attributes).toMatchObject({ 'gen_ai.response.finish_reasons': ['stop'] });
+});
