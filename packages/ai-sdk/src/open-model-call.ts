@@ -45,8 +45,8 @@ export interface OpenModelCall {
   readonly inputMessages: AttributeValue | undefined;
   readonly areInputsRecorded: boolean;
   readonly areOutputsRecorded: boolean;
-  /** Whether its request has been found. */
-  isClaimed: boolean;
+  /** How many of its requests have been found. */
+  requests: number;
   /** How many of its requests have failed. */
   failures: number;
 }
@@ -70,4 +70,9 @@ export function brokenOffAttributes(call: OpenModelCall): Attributes {
 export function requestAttributes(call: OpenModelCall, attributes: Attributes): Attributes {
   const hidden = [genAiAttributes.inputMessages, genAiAttributes.toolDefinitions];
   return call.areInputsRecorded ? attributes : withoutAttributes(attributes, hidden);
+}
+
+/** Whether a request of a model call is to come: the first, or one in the place of one that failed. */
+export function isWaiting({ requests, failures }: OpenModelCall): boolean {
+  return requests === failures;
 }

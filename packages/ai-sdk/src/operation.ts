@@ -21,6 +21,7 @@ import {
   answerAttributes,
   brokenOffAttributes,
   insideModelCalls,
+  isWaiting,
   type ModelCallOwner,
   type OpenModelCall,
   requestAttributes,
@@ -77,7 +78,7 @@ export class Operation implements ModelCallOwner {
    */
   callToSend(start: () => ModelCallStart): OpenModelCall {
     const open = this.#modelCall;
-    if (open?.isClaimed === false) return open;
+    if (open !== null && isWaiting(open)) return open;
     if (this.#stepId === this.id || this.#isAnswered) this.beginStep();
     return this.beginModelCall(start());
   }
@@ -119,7 +120,7 @@ export class Operation implements ModelCallOwner {
       inputMessages: attributes[genAiAttributes.inputMessages],
       areInputsRecorded: recordInputs,
       areOutputsRecorded: recordOutputs,
-      isClaimed: false,
+      requests: 0,
       failures: 0,
     };
     this.#modelCall = call;
@@ -130,7 +131,10 @@ export class Operation implements ModelCallOwner {
       name: String(request.model ?? 'unknown'),
       attributes: requestAttributes(call, attributes),
       // Whoever knows how the call ended has cleared this away; otherwise it broke off.
-      gathered: () => (this.#modelCall === call ? brokenOffAttributes(call) : {}),
+      gathered: () => ({
+        ...(this.#modelCall === call && brokenOffAttributes(call)),
+        ...(call.requests > 1 && { 'http.request.resend_count': call.requests - 1 }),
+      }),
     });
     if (inside !== null) insideModelCalls.add(inside);
     return call;
@@ -148,9 +152,7 @@ export class Operation implements ModelCallOwner {
   /** Notes that the request of a model call failed; the framework may send it again. */
   requestFailed(call: OpenModelCall, error: unknown): void {
     call.failures += 1;
-    call.isClaimed = false;
     this.steps.addEvent(call.id, 'request_failed', exceptionAttributes(error, false));
-    this.steps.annotate(call.id, { 'http.request.resend_count': call.failures });
     // As the AI SDK itself decides whether to send a request again.
     const isOver =
       call.maxRetries !== null && (call.failures > call.maxRetries || fieldsOf(error).isRetryable !== true);
@@ -159,7 +161,7 @@ export class Operation implements ModelCallOwner {
 
   /** Sends a request of a model call, in the call's place in the trace. */
   async request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult> {
-    call.isClaimed = true;
+    call.requests += 1;
     try {
       return await this.steps.within(call.id, send);
     } catch (error) {

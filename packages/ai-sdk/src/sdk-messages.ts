@@ -36,7 +36,10 @@ export function answerOf(answer: SdkAnswer): JsonObject {
     id: answer.responseId ?? answer.response?.id,
     model: answer.response?.modelId ?? answer.modelId,
     // Reasons are spelled as gateways spell them, which is OpenAI's way.
-    choices: said === undefined ? said : [{ finish_reason: String(reason).replace('-', '_'), message: saying(said) }],
+    choices:
+      said === undefined
+        ? said
+        : [{ finish_reason: reason && String(reason).replace('-', '_'), message: saying(said) }],
     usage: {
       prompt_tokens: tokenCount(fieldsOf(usage).inputTokens ?? fieldsOf(usage).tokens),
       completion_tokens: tokenCount(fieldsOf(usage).outputTokens),

@@ -65,7 +65,7 @@ class ChannelFollower {
     const { steps } = operation;
     if (type === 'languageModelCall') {
       const call = operation.callToSend(() => startOf(event));
-      call.isClaimed = true;
+      call.requests += 1;
       return steps.rolloutOf(call.id);
     }
     if (type !== 'executeTool' || event.toolCall === undefined) return null;
@@ -88,11 +88,11 @@ class ChannelFollower {
   #followedOperation(id: string): Operation | undefined {
     const beginning = this.#beginnings.get(id);
     this.#beginnings.delete(id);
-    if (beginning !== undefined && this.#options.operations.get(id) === undefined) {
-      const operation = beginOperation(this.#options, id, beginning);
+    let operation = this.#options.operations.get(id);
+    if (beginning !== undefined && operation === undefined) {
+      operation = beginOperation(this.#options, id, beginning);
       if (operation !== undefined) operation.isFollowed = true;
     }
-    const operation = this.#options.operations.get(id);
     return operation?.isFollowed === true ? operation : undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { type AttributeValue, currentRollout, type RolloutContext } from '@agentlightning/core';
 import type { AgentSteps, CallPlace } from '@agentlightning/core/adapter';
-import type { OpenModelCall } from './open-model-call.ts';
+import { isWaiting, type OpenModelCall } from './open-model-call.ts';
 
 /**
  * Model calls whose request the framework makes without a word, as version 6 does, and `generateObject`. They are found by
@@ -20,20 +20,25 @@ export class UnplacedCalls {
     if (context !== null) this.#calls.set(context, (this.#calls.get(context) ?? new Set()).add(call));
   }
 
-  /** The call, with these messages, whose request is about to be made here; nobody else gets it then. */
+  /** The call, with these messages, whose request is about to be made here. */
   claim(inputMessages: AttributeValue | undefined): OpenModelCall | null {
-    const unclaimed = this.#here().filter(({ isClaimed }) => !isClaimed);
-    const same = unclaimed.find((call) => call.inputMessages === inputMessages);
+    const waiting = this.#here().filter(isWaiting);
     // Messages may be written in two ways, but when only one call can be meant, it is meant.
-    const call = same ?? (unclaimed.length === 1 ? unclaimed[0] : undefined) ?? null;
-    if (call !== null) call.isClaimed = true;
-    return call;
+    return waiting.find((call) => call.inputMessages === inputMessages) ?? onlyOne(waiting);
   }
 
-  /** Where in the trace a request belongs that is made here; null when several could be meant. */
+  /**
+   * Where in the trace a request belongs that is made here; null when several could be meant. It is that of a call which
+   * still waits for one, if any does: calls of version 6 that failed, or whose stream was left, stay here although they
+   * are over.
+   */
   place(): CallPlace | null {
-    const [call, ...others] = this.#here();
-    return call === undefined || others.length > 0 ? null : this.#steps.placeOf(call.id);
+    const here = this.#here();
+    const waiting = here.filter(isWaiting);
+    const call = onlyOne(waiting.length > 0 ? waiting : here);
+    if (call === null) return null;
+    call.requests += 1;
+    return this.#steps.placeOf(call.id);
   }
 
   /** Those under way; the others are forgotten on the way. */
@@ -44,4 +49,8 @@ export class UnplacedCalls {
     for (const call of calls) if (!this.#steps.has(call.id)) calls.delete(call);
     return [...calls];
   }
+}
+
+function onlyOne(calls: readonly OpenModelCall[]): OpenModelCall | null {
+  return calls.length === 1 ? (calls[0] ?? null) : null;
 }

@@ -170,6 +170,22 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(spans.map(({ status }) => status.message).join()).not.toContain('The attempt ended');
   });
 
+  test('a call counts how often it was sent again, and not that it failed for good', async () => {
+    const failure = { type: 'failure', message: 'busy', headers: { 'retry-after-ms': '1' } } as const;
+    await using server = await ScriptedModel.start([
+      { ...failure, status: 500 },
+      { ...failure, status: 429 },
+      answer('hi'),
+      { ...failure, status: 400 },
+    ]);
+    const { spans } = await traced(server, async () => {
+      await ai.generateText({ model: agentLightningModel(model), prompt: 'one' });
+      await ai.generateText({ model: agentLightningModel(model), prompt: 'two' }).catch(() => null);
+    });
+    const counts = ofKind(spans, 'model-call').map(({ attributes }) => attributes['http.request.resend_count']);
+    expect(counts).toEqual([2, undefined]);
+  });
+
   test('outside of a rollout nothing is kept', async () => {
     await using server = await ScriptedModel.start([answer('hi')]);
     await ai.generateText({ model: create({ ...elsewhere, baseURL: server.baseUrl })('tiny'), prompt: 'hi' });
@@ -227,5 +243,48 @@ describe('operations of version 7 alone', () => {
     held.open();
     expect(outputText(ofKind(spans, 'model-call')[0])).toContain('one');
     expect(ofKind(spans, 'model-call')[0]?.attributes['agentlightning.partial']).toBe(true);
+    const words = JSON.stringify(ofKind(spans, 'model-call')[0]?.attributes);
+    expect(words, 'nobody told how the answer ended').not.toContain('undefined');
+  });
+});
+
+describe('operations of version 6 alone', () => {
+  const other = createOpenAICompatible6(elsewhere);
+
+  /** The agents that requests were sent as, in the order of the requests. */
+  function agentsOf(server: ScriptedModel): readonly unknown[] {
+    return server.requests.map(({ headers }) => headers['x-agl-agent-name']);
+  }
+
+  test('calls after one that failed are placed, though nobody tells that it is over', async () => {
+    await using server = await ScriptedModel.start(({ body }) =>
+      body.model === 'broken' ? { type: 'failure', status: 400, message: 'no' } : answer('hi'),
+    );
+    await traced(server, async () => {
+      await ai6.generateText({ model: other('broken'), system: 'poet', prompt: 'hi' }).catch(() => null);
+      await ai6.generateText({ model: other('tiny'), system: 'poet', prompt: 'hi' });
+      await ai6.generateText({ model: other('tiny'), system: 'critic', prompt: 'hi' });
+    });
+    expect(agentsOf(server)).toEqual(['poet', 'poet', 'critic']);
+  });
+
+  test('calls after a stream that was left are placed', async () => {
+    await using server = await ScriptedModel.start(() => answer('one two three'));
+    await traced(server, async () => {
+      const { textStream } = ai6.streamText({ model: other('tiny'), system: 'poet', prompt: 'hi' });
+      for await (const text of textStream) if (text !== '') break;
+      await ai6.generateText({ model: other('tiny'), system: 'critic', prompt: 'hi' });
+    });
+    expect(agentsOf(server)).toEqual(['poet', 'critic']);
+  });
+
+  test('a request that could be that of several calls is not placed', async () => {
+    await using server = await ScriptedModel.start(() => answer('hi'));
+    await traced(server, async () => {
+      await ai6.generateText({ model: other('tiny'), system: 'poet', prompt: 'hi' });
+      const both = ['poet', 'critic'].map((system) => ai6.generateText({ model: other('tiny'), system, prompt: 'hi' }));
+      await Promise.all(both);
+    });
+    expect(agentsOf(server)).toEqual(['poet', undefined, undefined]);
   });
 });
