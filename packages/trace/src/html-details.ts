@@ -1,16 +1,16 @@
 import { type Html, html } from './html-template.ts';
 import type { TraceMessage, TraceStep } from './trace-step.ts';
 
-/** Attributes longer than this are cut on the page, in characters: a trace may hold images. */
-const maxAttributeLength = 20_000;
+/** Texts longer than this are cut on the page, in characters: a trace may hold images. */
+const maxTextLength = 20_000;
 
 /** Everything there is to see of a step: messages, arguments, tokens, rewards, errors, attributes. */
 export function stepDetails(step: TraceStep): Html {
-  return html`${step.error === null ? null : html`<p class="wrong">${step.error}</p>`}
+  return html`${step.error === null ? null : html`<p class="wrong">${cut(step.error)}</p>`}
 ${step.agentPath.length === 0 ? null : html`<p class="path">${step.agentPath.join(' › ')}</p>`}
 ${conversation(step)}
-${step.toolArguments === null ? null : html`<h3>Arguments</h3><pre>${step.toolArguments}</pre>`}
-${step.toolResult === null ? null : html`<h3>Result</h3><pre>${step.toolResult}</pre>`}
+${step.toolArguments === null ? null : html`<h3>Arguments</h3><pre>${cut(step.toolArguments)}</pre>`}
+${step.toolResult === null ? null : html`<h3>Result</h3><pre>${cut(step.toolResult)}</pre>`}
 ${step.rewards.length === 0 ? null : html`<h3>Reward</h3>${table(step.rewards.map(({ name, value }) => [name, String(value)]))}`}
 <details class="raw"><summary>span ${step.spanId} · ${Object.keys(step.attributes).length} attributes</summary>
 ${table(Object.entries(step.attributes).map(([name, value]) => [name, cut(valueText(value))]))}</details>`;
@@ -34,6 +34,6 @@ function valueText(value: TraceStep['attributes'][string]): string {
 }
 
 function cut(text: string): string {
-  if (text.length <= maxAttributeLength) return text;
-  return `${text.slice(0, maxAttributeLength)}… (${text.length.toLocaleString('en')} characters in all)`;
+  if (text.length <= maxTextLength) return text;
+  return `${text.slice(0, maxTextLength)}… (${text.length.toLocaleString('en')} characters in all)`;
 }

@@ -1,3 +1,4 @@
+export { terminalText } from './terminal-text.ts';
 export type { TracePageOptions } from './trace-html.ts';
 export { traceHtml } from './trace-html.ts';
 export { traceMermaid } from './trace-mermaid.ts';

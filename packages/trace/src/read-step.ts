@@ -2,6 +2,7 @@ import {
   type Attributes,
   type AttributeValue,
   agentLightningAttributes,
+  agentPathFromText,
   genAiAttributes,
   modelCallAttributes,
   pythonReaderAttributes,
@@ -106,7 +107,7 @@ function titleOf({ name, attributes }: Span, kind: TraceStepKind): string {
 
 function agentPathOf(attributes: Attributes): readonly string[] {
   const path = text(attributes[agentLightningAttributes.agentPath]);
-  if (path !== null) return path.split('>');
+  if (path !== null) return agentPathFromText(path);
   const name = text(attributes[genAiAttributes.agentName]) ?? text(attributes[pythonReaderAttributes.agentName]);
   return name === null ? [] : [name];
 }

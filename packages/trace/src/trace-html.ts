@@ -31,6 +31,7 @@ interface TimeSpan {
 export function traceHtml(steps: readonly TraceStep[], options: TracePageOptions = {}): string {
   const { title = 'Trace', facts = {} } = options;
   const all = flat(steps);
+  const place = { depth: 0, time: timeOf(all) };
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +49,7 @@ export function traceHtml(steps: readonly TraceStep[], options: TracePageOptions
 <p class="tools"><button type="button" data-open="all">Open all</button> <button type="button" data-open="none">Close all</button>
 <label>Find <input type="search" id="find" placeholder="text in a step"></label></p>
 </header>
-<main>${steps.map((step) => row(step, { depth: 0, time: timeOf(all) }))}</main>
+<main>${steps.map((step) => row(step, place))}</main>
 ${steps.length === 0 ? html`<p class="none">No spans were recorded.</p>` : null}
 <script>${pageScript}</script>
 </body>

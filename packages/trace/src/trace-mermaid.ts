@@ -47,7 +47,9 @@ function label(step: TraceStep): string {
     .filter(({ kind }) => kind !== 'duration')
     .slice(0, 2)
     .map(({ text }) => shortened(text, 48));
-  return [shortened(step.title, 48), ...facts].map(escaped).join('<br/>');
+  // A node must have a text.
+  const title = shortened(step.title, 48) || step.kind;
+  return [title, ...facts].map(escaped).join('<br/>');
 }
 
 /** Mermaid writes special characters as entities with a hash; a backslash is none of them. */

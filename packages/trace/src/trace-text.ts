@@ -1,4 +1,5 @@
 import { stepFacts } from './step-facts.ts';
+import { terminalText } from './terminal-text.ts';
 import type { TraceStep } from './trace-step.ts';
 
 /** How to draw a trace as text. */
@@ -10,7 +11,8 @@ export interface TraceTextOptions {
 }
 
 /**
- * Draws a trace as a tree of lines, one a step: its number, name, what it took and what came of it.
+ * Draws a trace as a tree of lines, one a step: its number, name, what it took and what came of it. Nothing in a trace can
+ * command the terminal it is shown on: see {@link terminalText}.
  *
  * @example
  * ```ts
@@ -55,7 +57,7 @@ const words: Readonly<Record<TraceStep['kind'], string>> = {
 };
 
 function cut(line: string, width: number): string {
-  const plain = line.replace(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
+  const plain = terminalText(line.replace(/\s+/g, (space) => (/[^ ]/.test(space) ? ' ' : space)));
   const characters = [...plain];
   return characters.length <= width ? plain : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
 }

@@ -2,7 +2,7 @@ import { linkAttributes, type Span } from '@agentlightning/core';
 import { aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type TraceStep, traceHtml, traceMermaid, traceSteps, traceText } from './index.ts';
+import { type TraceStep, terminalText, traceHtml, traceMermaid, traceSteps, traceText } from './index.ts';
 
 /** A supervisor that asks an expert through a tool; every model call was seen by an adapter and by the gateway. */
 function aTrace(): readonly Span[] {
@@ -111,6 +111,16 @@ describe('a trace as text', () => {
     expect(Math.max(...widths)).toBe(30);
   });
 
+  test('cannot command the terminal, nor turn the direction of what follows', () => {
+    const evil = 'a\u001b[2J\u009b31m\u0007\rb\u202ec\td';
+    const attributes = { 'agentlightning.step.kind': 'tool-call', 'gen_ai.tool.call.result': evil };
+    const spans = [aSpan({ name: evil, attributes, status: { code: 'ERROR', message: evil } })];
+    const text = traceText(traceSteps(spans));
+    expect(text).not.toMatch(/[\p{Cc}\u202e]/u);
+    expect(text).toContain('a\ufffd[2J\ufffd31m\ufffd b\ufffdc d');
+    expect(terminalText('one\n\ttwo\u001b')).toBe('one\n\ttwo\ufffd');
+  });
+
   test('says what became of steps that did not end well', () => {
     const failed = aSpan({ name: 'plan', status: { code: 'ERROR', message: 'no\nplan' }, startTimeMs: null });
     const open = aSpan({ name: 'wait', sequenceId: 2, attributes: { 'agentlightning.abandoned': true } });
@@ -124,6 +134,11 @@ describe('a trace as Mermaid', () => {
   test('is a flowchart whose texts cannot break out of their nodes', () => {
     const chart = traceMermaid(traceSteps([aSpan({ name: 'a"] --> b[" %% ; end' })]));
     expect(chart.split('\n')[1]).toBe('  s0["a#34;#93; --#62; b#91;#34; #37;#37; #59; end"]:::step');
+  });
+
+  test('has a text in every node: one without is no Mermaid', () => {
+    const chart = traceMermaid(traceSteps([aSpan({ name: ' ' })]));
+    expect(chart.split('\n')[1]).toBe('  s0["step"]:::step');
   });
 
   test('has a node a step and an edge a parent', () => {
@@ -140,6 +155,29 @@ describe('a trace as a page', () => {
       expect(page).toContain(part);
     }
     expect(page).not.toMatch(/(src|href)=/);
+  });
+
+  test('cuts long texts, wherever they are, and says so', () => {
+    const attributes = {
+      'agentlightning.step.kind': 'tool-call',
+      'gen_ai.tool.call.arguments': 'a'.repeat(30_000),
+      'gen_ai.tool.call.result': 'b'.repeat(30_000),
+    };
+    const span = aSpan({ attributes, status: { code: 'ERROR', message: 'c'.repeat(30_000) } });
+    const page = traceHtml(traceSteps([span]));
+    for (const letter of 'abc') expect(page).not.toContain(letter.repeat(20_001));
+    expect(page.match(/… \(30,000 characters in all\)/g)).toHaveLength(5);
+  });
+
+  test('draws fifty thousand steps beside each other, as spans without their parents are', { timeout: 15_000 }, () => {
+    const spans = Array.from({ length: 50_000 }, (_, index) => aSpan({ spanId: `s${index}`, parentId: 'lost' }));
+    expect(traceHtml(traceSteps(spans)).match(/<section /g)).toHaveLength(50_000);
+  });
+
+  test('names agents as they are named, whatever is in their names', () => {
+    const attributes = { 'agentlightning.step.kind': 'step', 'agentlightning.agent.path': 'a %3E b>50%25' };
+    const steps = traceSteps([aSpan({ attributes })]);
+    expect(steps[0]?.agentPath).toEqual(['a > b', '50%']);
   });
 
   test('shows what a trace says as text, never as HTML', () => {

@@ -1,7 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Attempt, type Rollout, type Span, type Store, terminalRolloutStatuses } from '@agentlightning/core';
-import { type TraceStep, traceHtml, traceMermaid, traceSteps, traceText } from '@agentlightning/trace';
+import {
+  AgentLightningError,
+  type Attempt,
+  type Rollout,
+  type Span,
+  type Store,
+  terminalRolloutStatuses,
+} from '@agentlightning/core';
+import { type TraceStep, terminalText, traceHtml, traceMermaid, traceSteps, traceText } from '@agentlightning/trace';
 import { conversationLines } from '../trace/conversation.ts';
 import { openExistingStore } from './open-existing-store.ts';
 import type { ShowFlags, ShowFormat } from './show-format.ts';
@@ -38,8 +45,18 @@ interface ShownRollout {
 async function readShown(store: Store, rolloutId: string, flags: ShowFlags): Promise<ShownRollout> {
   const rollout = await store.getRollout(rolloutId);
   const { items: attempts } = await store.queryAttempts(rolloutId);
+  assertHasAttempt(rollout, attempts, flags.attempt);
   const { items: spans } = await store.querySpans({ rolloutId, attemptId: flags.attempt });
   return { rollout, attempts, spans, steps: traceSteps(spans) };
+}
+
+function assertHasAttempt({ rolloutId }: Rollout, attempts: readonly Attempt[], wanted: string): void {
+  if (wanted === 'latest' || attempts.some(({ attemptId }) => attemptId === wanted)) return;
+  throw new AgentLightningError({
+    code: 'NOT_FOUND',
+    message: `Rollout ${rolloutId} has no attempt ${wanted}; its attempts: ${attemptsText(attempts)}`,
+    remedy: 'Give --attempt the id of one of them, such as at-3f9a, or leave it out for the latest.',
+  });
 }
 
 const draw: Readonly<Record<ShowFormat, (shown: ShownRollout, look: { readonly isColoured: boolean }) => string>> = {
@@ -57,7 +74,7 @@ function treeText({ rollout, attempts, spans, steps }: ShownRollout, look: { rea
   return `${[
     `${rolloutId}  ${rollout.status}  ${rollout.mode ?? ''}  ${durationText(rollout)}`.trimEnd(),
     `run      ${rollout.runId ?? '-'}`,
-    `task     ${JSON.stringify(rollout.input)}`,
+    `task     ${terminalText(JSON.stringify(rollout.input))}`,
     `attempts ${attemptsText(attempts)}`,
     '',
     steps.length === 0 ? '(no spans yet)' : traceText(steps, look),

@@ -48,3 +48,7 @@ test('tool calls are shown after what was said, and a message without words by t
     'reward 1',
   ]);
 });
+
+test('what was said cannot command the terminal it is shown on', () => {
+  expect(linesOf({ role: 'user', content: 'gone?\u001b[2J\nno\u009b' })[0]).toBe('user      gone?\ufffd[2J\nno\ufffd');
+});

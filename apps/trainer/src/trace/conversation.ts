@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, modelCallFromSpan, type Span } from '@agentlightning/core';
+import { terminalText } from '@agentlightning/trace';
 import { primaryReward } from './primary-reward.ts';
 
 /**
@@ -25,7 +26,8 @@ function messageLine(message: JsonValue): string {
     const called = asObject(asObject(call)?.['function'] ?? null);
     return `→ ${String(called?.['name'] ?? '?')}(${String(called?.['arguments'] ?? '')})`;
   });
-  return `${role} ${[contentText(fields['content']), ...calls].filter((part) => part !== '').join(' ')}`.trimEnd();
+  const said = [contentText(fields['content']), ...calls].filter((part) => part !== '').join(' ');
+  return terminalText(`${role} ${said}`).trimEnd();
 }
 
 /** What is said: text as it is, also in parts as LangChain writes a system message; of anything else only what it is. */

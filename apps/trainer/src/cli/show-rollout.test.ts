@@ -1,0 +1,42 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { aModelCallSpan } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { showRollout } from './show-rollout.ts';
+
+let folder = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'agl-show-'));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+/** What is shown of a rollout whose task, and whose only model call, say this. */
+async function shown(words: string, attempt = 'latest'): Promise<string> {
+  const place = `sqlite:${path.join(folder, 'agl.db')}`;
+  const output = path.join(folder, 'shown.txt');
+  const store = await openStore(place);
+  const { rolloutId, attempt: begun } = await store.startRollout({ input: { task: words } });
+  const request = { messages: [{ role: 'user', content: words }] };
+  const { sequenceId: _, ...span } = aModelCallSpan({ rolloutId, attemptId: begun.attemptId, request });
+  await store.appendSpans([span]);
+  await store.close();
+  await showRollout(rolloutId, { store: place, attempt, format: 'tree', output });
+  return readFile(output, 'utf8');
+}
+
+test('what was said, by whomever, cannot command the terminal', async () => {
+  const text = await shown('gone?\u001b[2J and \u009b31m red');
+  expect(text).toContain('user      gone?\ufffd[2J and \ufffd31m red');
+  expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+});
+
+test('an attempt that the rollout does not have is an error that names those it has', async () => {
+  await expect(shown('hi', 'at-nope')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: expect.stringMatching(/no attempt at-nope; its attempts: #1 at-\w+ running/),
+  });
+});
