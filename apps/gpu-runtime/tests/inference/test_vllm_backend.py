@@ -138,6 +138,23 @@ def test_a_pause_turns_away_and_an_abort_breaks_off(tmp_path: Path) -> None:
         assert trained.ask().choices
 
 
+def test_who_resumes_a_model_ends_the_wait_for_what_is_in_flight(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        trained.vllm.hold.clear()
+        stream = trained.ask(stream=True)
+        next(iter(stream))
+        pausing = threading.Thread(target=trained.backend.pause, args=("policy", "drain"), daemon=True)
+        pausing.start()
+        while not vars(trained.backend)["_models"]["policy"].is_paused:
+            pass
+        trained.backend.resume("policy")
+        pausing.join(10)
+        is_waiting = pausing.is_alive()
+        trained.vllm.hold.set()
+        list(stream)
+        assert not is_waiting
+
+
 def test_an_abort_ends_what_is_not_streamed_without_waiting_for_vllm(tmp_path: Path) -> None:
     with training(tmp_path, _LORA) as trained:
         trained.vllm.hold.clear()

@@ -114,12 +114,14 @@ class VllmServedModel:
             self.is_paused = True
             self._abort_count += 1 if abort else 0
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._in_flight)
+            # Who resumes it meanwhile ends the waiting too: from then on there may always be requests in flight.
+            self._changed.wait_for(lambda: not self._in_flight or not self.is_paused)
 
     def resume(self) -> None:
         """Answers again."""
         with self._changed:
             self.is_paused = False
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Ends the server."""
