@@ -33,6 +33,12 @@ export interface Trajectory {
   readonly groupId: string;
   /** The reward of the whole rollout; null when it has none, which is not zero. */
   readonly reward: number | null;
+  /**
+   * The model call, by its sequence id, of whose turn the rollout's reward is a part already; null when it is of none.
+   *
+   * @default the last turn with a reward, when that is the rollout's
+   */
+  readonly rewardedCall?: number | null;
   /** The sum of the rewards that were meant for each agent, by its name. @default none */
   readonly agentRewards?: Readonly<Record<string, number>>;
   /** Whether its end was cut off, so that what came after the last token is not known. @default false */

@@ -64,12 +64,13 @@ type CollectedPart = LimitedTrajectory &
 function collect(collected: CollectedRollout, groupId: string, options: CollectOptions): CollectedPart {
   const { rollout, attemptId, spans } = collected;
   const ownSpans = spans.filter((span) => span.attemptId === attemptId);
-  const { transitions, finalReward, agentRewards, ...counts } = transitionsFromSpans(ownSpans, options);
+  const { transitions, finalReward, rewardedCall, agentRewards, ...counts } = transitionsFromSpans(ownSpans, options);
   const { trajectory, splits } = trajectoryFromTransitions({
     rolloutId: rollout.rolloutId,
     attemptId: attemptId ?? '',
     groupId,
     reward: finalReward,
+    rewardedCall,
     agentRewards,
     transitions,
     ...(options.level === undefined ? {} : { level: options.level }),

@@ -29,6 +29,8 @@ export interface TrajectoryInput {
   readonly groupId: string;
   /** The reward of the whole rollout; null when it has none. */
   readonly reward: number | null;
+  /** The model call of whose turn that is the reward as well, by sequence id. @default see `Trajectory` */
+  readonly rewardedCall?: number | null;
   /** The sum of the rewards that were meant for each agent, by its name. @default none */
   readonly agentRewards?: Readonly<Record<string, number>>;
   /** Of this attempt, in any order. */
@@ -54,8 +56,8 @@ export interface BuiltTrajectory {
  *
  * @example
  * ```ts
- * const { transitions, finalReward } = transitionsFromSpans(spans);
- * const { trajectory } = trajectoryFromTransitions({ rolloutId, attemptId, groupId, reward: finalReward, transitions });
+ * const { transitions, finalReward: reward, rewardedCall } = transitionsFromSpans(spans);
+ * const { trajectory } = trajectoryFromTransitions({ rolloutId, attemptId, groupId, reward, rewardedCall, transitions });
  * ```
  */
 export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajectory {

@@ -27,6 +27,8 @@ export interface CollectedTransitions {
   readonly transitions: readonly Transition[];
   /** The reward of the whole attempt; null when there was none, which is not zero. */
   readonly finalReward: number | null;
+  /** The model call of whose turn it is the reward as well, by sequence id, trained on or not; null when it is of none. */
+  readonly rewardedCall: number | null;
   /** The sum of the rewards that were meant for each agent, by its name; see {@link byAgentCredit}. */
   readonly agentRewards: Readonly<Record<string, number>>;
   /** How many model calls were captured, those that were left out included. */
@@ -82,6 +84,7 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
   return {
     transitions,
     finalReward: rewards.final ?? options.missingReward ?? null,
+    rewardedCall: rewards.finalCall,
     agentRewards: Object.fromEntries(byAgent),
     modelCalls: calls.length,
     excluded: tallyOf(reasons),

@@ -24,6 +24,8 @@ export interface TurnRewards {
   readonly byAgent: ReadonlyMap<string, number>;
   /** The reward of the whole attempt; null when it has none. */
   readonly final: number | null;
+  /** The model call that got it as its own as well, by sequence id; null when none did. */
+  readonly finalCall: number | null;
   /** How many rewards came before the first model call, so that they belong to no turn. */
   readonly beforeFirstCall: number;
 }
@@ -47,6 +49,7 @@ export function turnRewards(spans: readonly Span[], turns: Turns, choice: Reward
   const tree = new SpanTree(rewards.length === 0 ? [] : spans);
   const byCall = new Map<number, number>();
   const byAgent = new Map<string, number>();
+  let finalCall: number | null = null;
   let beforeFirstCall = 0;
   for (const [index, { emitted, value }] of rewards.entries()) {
     const span = tree.get(emitted.spanId);
@@ -59,10 +62,12 @@ export function turnRewards(spans: readonly Span[], turns: Turns, choice: Reward
       continue;
     }
     const earlier = byCall.get(call);
-    const isOfAttemptOnly = index === rewards.length - 1 && earlier !== undefined;
-    if (!isOfAttemptOnly) byCall.set(call, (earlier ?? 0) + value);
+    const isFinal = index === rewards.length - 1;
+    if (isFinal && earlier !== undefined) continue;
+    byCall.set(call, (earlier ?? 0) + value);
+    if (isFinal) finalCall = call;
   }
-  return { byCall, byAgent, final: rewards.at(-1)?.value ?? null, beforeFirstCall };
+  return { byCall, byAgent, final: rewards.at(-1)?.value ?? null, finalCall, beforeFirstCall };
 }
 
 function turnOfLink(reward: Span, spans: readonly Span[], turns: Turns): number | null {
