@@ -2,6 +2,7 @@ import type { AdvantageEstimator, CreditAssignment, RolloutReturn, Trajectory } 
 import { type ATurn, aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
+import { lastTurnCredit } from '../credit-assignment/last-turn-credit.ts';
 import { perTurnCredit } from '../credit-assignment/per-turn-credit.ts';
 import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
@@ -69,7 +70,7 @@ test('the choices of one call share what their turn got', () => {
   expect(scored.map(({ advantages }) => advantages)).toEqual([[[0.5], [0.5]], [[-0.5]]]);
 });
 
-test('the estimator is told how many tokens each rollout or turn has', () => {
+test('the estimator is told how many tokens of each rollout or turn are trained on', () => {
   const seen: RolloutReturn[] = [];
   const spy: AdvantageEstimator = {
     name: 'spy',
@@ -80,9 +81,11 @@ test('the estimator is told how many tokens each rollout or turn has', () => {
   };
   const rows = [[{ sampled: 3, reward: 1 }], [{ sequenceId: 2, sampled: 4, reward: 2 }]];
   scoreTrajectories([rollout('ro-1', 1, rows)], terminalCredit(), spy);
+  scoreTrajectories([rollout('ro-1', 1, rows)], lastTurnCredit(), spy);
   scoreTrajectories([rollout('ro-1', 1, rows)], perTurnCredit(), spy);
   expect(seen.map(({ groupId, trainedTokens }) => [groupId, trainedTokens])).toEqual([
     ['gr-1', 7],
+    ['gr-1', 4],
     ['gr-1/turn-1', 3],
     ['gr-1/turn-2', 4],
   ]);

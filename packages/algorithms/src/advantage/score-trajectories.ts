@@ -5,6 +5,7 @@ import type {
   TrainedInterval,
   Trajectory,
 } from '@agentlightning/core';
+import { trainedTokensOf } from '../training-batch/training-datum.ts';
 
 /** A trajectory and how much better than expected each of its turns was. */
 export interface ScoredTrajectory {
@@ -82,7 +83,7 @@ type Comparisons = ReadonlyMap<string, RolloutReturn>;
 /** A rollout of which nothing can be trained still tells how good the policy is: its reward counts in the mean. */
 function compareRollout({ trajectory, returns }: CreditedTrajectory): Comparisons {
   const { rolloutId, groupId, reward, rows } = trajectory;
-  const trainedTokens = rows.reduce((sum, row) => sum + row.samplingLogprobs.length, 0);
+  const trainedTokens = rows.reduce((sum, row, index) => sum + trainedTokensOf(row, returns[index] ?? []), 0);
   const value = returns.flat().find((turn) => turn !== null) ?? reward;
   return new Map([[wholeRollout, { rolloutId, groupId, value, trainedTokens }]]);
 }
