@@ -1,4 +1,5 @@
 import {
+  AgentLightningError,
   type CollectedGroup,
   type CollectedRollout,
   type EnqueueRolloutRequest,
@@ -49,15 +50,24 @@ export async function collectRollouts(
 /**
  * Takes everything out of the queue that an interrupted trainer left in it. What is still wanted comes back when it is
  * collected; what is not, such as a step that the configuration no longer has, must not be run with other weights.
+ *
+ * @returns how many there were
  */
 export async function dropUnfinished(store: Store, runId: string): Promise<number> {
   const { items } = await store.queryRollouts({ runId, statusIn: ['queuing', 'requeuing', 'preparing', 'running'] });
+  let dropped = 0;
   for (const { rolloutId, status } of items) {
-    // By way of the queue: an attempt that was cut off costs the rollout none of its tries.
-    if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
-    await store.updateRollout(rolloutId, { status: 'cancelled' });
+    try {
+      // By way of the queue: an attempt that was cut off costs the rollout none of its tries.
+      if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
+      await store.updateRollout(rolloutId, { status: 'cancelled' });
+      dropped += 1;
+    } catch (error) {
+      // A runner elsewhere works on meanwhile: what it has ended since stays as it is.
+      if (!AgentLightningError.isInstance(error) || error.code !== 'ILLEGAL_TRANSITION') throw error;
+    }
   }
-  return items.length;
+  return dropped;
 }
 
 /** Rollouts by the task they are about, in the order they came. */
