@@ -153,6 +153,16 @@ describe('an engine that fails', () => {
     expect(await (await second()).state()).toMatchObject({ step: 0 });
   });
 
+  it('gives no room to a model that could not be made', async () => {
+    const { engine, connect } = await serveGatedRuntime({}, { maxModels: 1 });
+    const runtime = await connect();
+    engine.creationFault = new TypeError('no such file');
+    const wanted = { baseModel: 'bag', modelId: 'broken', seed: 1 };
+    await expect(runtime.createModel(wanted)).rejects.toThrow('no such file');
+    engine.creationFault = null;
+    expect(await (await runtime.createModel({ ...wanted, modelId: 'sound' })).state()).toMatchObject({ step: 0 });
+  });
+
   it('can make a model at the second try', async () => {
     const { engine, connect, model: makeModel } = await serveGatedRuntime();
     const runtime = await connect();

@@ -149,18 +149,20 @@ export class RuntimeHost {
     await this.engine.close();
   }
 
-  #assertRoom(modelId: string): void {
+  #assertRoom(): void {
     const { maxModels = 0 } = this.capabilities;
-    if (maxModels === 0 || this.#models.has(modelId) || this.#models.size < maxModels) return;
+    // One that could not be made takes no room: its id is free, and nobody can unload it.
+    const living = [...this.#models.values()].filter((model) => !model.hasFailedToStart).length;
+    if (maxModels === 0 || living < maxModels) return;
     throw new RuntimeError({
       reason: ErrorReason.PRECONDITION,
-      message: `${this.#models.size} models are there; this runtime has at most ${maxModels} at a time`,
+      message: `${living} models are there; this runtime has at most ${maxModels} at a time`,
       remedy: 'Unload one, or raise the limit of the runtime.',
     });
   }
 
   #addModel(request: ModelRequest): HostedModel {
-    this.#assertRoom(request.modelId);
+    this.#assertRoom();
     const shared = { ...this.limits, clock: this.#clock, turns: this.#turns };
     const model = new HostedModel({ ...request, ...shared });
     this.#models.set(request.modelId, model);
