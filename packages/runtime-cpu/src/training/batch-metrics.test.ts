@@ -66,6 +66,12 @@ test('of the row’s ratio, each row by itself', () => {
   expect(summary['policy/clip_fraction']).toBeCloseTo(2 / 3, 12);
 });
 
+test('a token far from the reference counts as far as it does in the loss', () => {
+  const far = tokens.map((token) => ({ ...token, referenceLogprob: token.logprob + 100 }));
+  const summary = summaryOf('importance_sampling', {}, [far]);
+  expect(summary['policy/kl_reference']).toBeCloseTo(Math.exp(20) - 21, 3);
+});
+
 test('nothing is said of no tokens, and of what there is none of', () => {
   expect(summaryOf('ppo', {}, [[]])).toEqual({});
   const bare = tokens.map(({ referenceLogprob: _, ...token }) => token);

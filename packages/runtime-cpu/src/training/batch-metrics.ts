@@ -54,7 +54,8 @@ export class BatchMetrics {
     if (this.#isClipped(clippedRatio, token.advantage)) this.#clipped += 1;
     this.#addValue(token);
     if (token.referenceLogprob === undefined) return;
-    const toReference = token.logprob - token.referenceLogprob;
+    // Held as in the loss: one token that the reference all but excludes would be the mean by itself.
+    const toReference = Math.min(20, Math.max(-20, token.logprob - token.referenceLogprob));
     this.#references += 1;
     sums.referenceKl += Math.exp(-toReference) + toReference - 1;
   }
