@@ -1,4 +1,4 @@
-import { emitReward } from '@agentlightning/core';
+import { emitReward, withAgent } from '@agentlightning/core';
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import { tool } from '@langchain/core/tools';
 import { createAgent } from 'langchain';
@@ -29,4 +29,26 @@ test('rewards and calls of other clients within a node or a tool belong to it', 
   const places = model.requests.map(({ headers }) => headers['x-agl-parent-span-id']);
   expect(places[1]).toBe(toolCall.spanId);
   expect(model.requests.map(({ headers }) => headers['x-agl-agent-name'])).toEqual(['guesser', 'guesser', 'guesser']);
+});
+
+test('what a tool puts around its own calls of models stays around them', async () => {
+  await using model = await ScriptedModel.start([callTool('guess', {}), answer('41'), answer('done')]);
+  const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
+  const guess = tool(() => withAgent('guesser', async () => (await modelOf(model).invoke('Guess.')).text), {
+    name: 'guess',
+    description: 'Guesses.',
+    schema: z.object({}),
+  });
+  const agent = createAgent({ model: modelOf(model), tools: [guess], name: 'boss' });
+  const { tree } = await traced(() => agent.invoke({ messages: [{ role: 'user', content: 'How much?' }] }), {
+    endpoint,
+  });
+  expect(tree.slice(3, 7)).toEqual([
+    '  tools',
+    '    execute_tool guess',
+    '      invoke_agent guesser',
+    '        chat tiny',
+  ]);
+  const paths = model.requests.map(({ headers }) => headers['x-agl-agent-path']);
+  expect(paths).toEqual(['boss', 'boss>guesser', 'boss']);
 });

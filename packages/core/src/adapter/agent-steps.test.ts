@@ -4,6 +4,7 @@ import { withRollout } from '../rollout-context.ts';
 import { agentLightningAttributes, genAiAttributes } from '../span-attributes.ts';
 import { aRolloutContext } from '../testing/a-rollout.ts';
 import { MemorySpanSink } from '../testing/memory-span-sink.ts';
+import { withAgent } from '../with-agent.ts';
 import { AgentSteps } from './agent-steps.ts';
 
 function inRollout(run: (steps: AgentSteps) => void): MemorySpanSink {
@@ -66,6 +67,28 @@ describe('the steps of agents', () => {
       steps.end('m');
     });
     expect([own.spans.length, other.spans.length]).toEqual([1, 0]);
+  });
+
+  test('what the agent puts around a step within the step it is part of stays around it', () => {
+    const sink = inRollout((steps) => {
+      steps.start({ id: 'n', parentId: null, kind: 'agent', name: 'graph' });
+      steps.within('n', () =>
+        withAgent('critic', () => {
+          steps.start({ id: 'glue', parentId: 'n', kind: 'step', name: 'sequence', isHidden: true });
+          steps.start({ id: 'm', parentId: 'glue', kind: 'model-call', name: 'tiny' });
+          expect(steps.placeOf('m')?.agentPath).toEqual(['graph', 'critic']);
+          steps.end('m');
+        }),
+      );
+      steps.start({ id: 'o', parentId: 'n', kind: 'model-call', name: 'tiny' });
+      steps.end('o');
+    });
+    const [critics, critic, own] = sink.spans;
+    expect(critics?.parentId).toBe(critic?.spanId);
+    expect([critics, own].map((call) => call?.attributes[agentLightningAttributes.agentPath])).toEqual([
+      'graph>critic',
+      'graph',
+    ]);
   });
 
   test('outside of a rollout nothing is kept', () => {

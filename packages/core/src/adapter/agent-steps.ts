@@ -21,6 +21,11 @@ interface OpenStep {
   readonly inside: RolloutContext;
 }
 
+/** On what is inside of a step: its id, which contexts that are made from it keep. */
+const innermostStep: unique symbol = Symbol.for('agentlightning.innermost-step');
+
+type InsideStep = RolloutContext & { readonly [innermostStep]?: string };
+
 /** What {@link AgentSteps} can be given. */
 export interface AgentStepsOptions extends TracerOptions {
   /** The framework's name: `langchain`. */
@@ -31,7 +36,8 @@ export interface AgentStepsOptions extends TracerOptions {
  * The steps of agents, as a framework tells of them by its own ids, recorded as spans of the rollouts they are in.
  *
  * A step belongs to the rollout of the step it is part of, or else to the one that is running where it begins;
- * outside of rollouts nothing is recorded. Steps may overlap in any way, of any number of rollouts. Ends of steps
+ * outside of rollouts nothing is recorded. What the agent puts around it within that step, such as `withAgent`, stays
+ * around it. Steps may overlap in any way, of any number of rollouts. Ends of steps
  * that are not known are passed over, and nothing here throws: an agent must not notice.
  *
  * @example
@@ -66,7 +72,8 @@ export class AgentSteps {
     if (around === null || this.#open.has(step.id)) return null;
     const inAgent = withAgentOf(step, around);
     const span = step.isHidden === true ? this.#hide(step.id, around) : this.#record(step, around, inAgent);
-    const inside = step.isHidden === true ? inAgent : { ...inAgent, parentSpanId: span.spanId };
+    const parentSpanId = step.isHidden === true ? inAgent.parentSpanId : span.spanId;
+    const inside: InsideStep = { ...inAgent, parentSpanId, [innermostStep]: step.id };
     this.#open.set(step.id, { span, inside });
     return inside;
   }
@@ -122,7 +129,8 @@ export class AgentSteps {
 
   #around(parentId: string | null): RolloutContext | null {
     const parent = parentId === null ? undefined : this.#open.get(parentId);
-    return parent?.inside ?? currentRollout();
+    const running: InsideStep | null = currentRollout();
+    return parent === undefined || running?.[innermostStep] === parentId ? running : parent.inside;
   }
 
   #record(step: AgentStep, around: RolloutContext, inAgent: RolloutContext): ActiveSpan {
