@@ -82,9 +82,11 @@ const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-
   const uploads = new RolloutUploads();
   let provider: TraceProvider | null = null;
   const change = changerOfCopies(undos, options, (inner) => layer(inner));
-  const lookAround = once(() => changeLoadedCopies(provider, change));
+  const lookAround = (found: TraceProvider, isAtWork: boolean): void =>
+    quietly('Copies of OpenAI Agents are not found', () => {
+      for (const module of withoutNewProcessors(found, () => loadedCopies(isAtWork))) change(module);
+    });
   const onItem = (item: { readonly traceId: string }): void => {
-    lookAround();
     if (!upload) uploads.add(item);
   };
   const steps = new SpanSteps({ clock, onItem });
@@ -93,7 +95,11 @@ const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-
   const layer = (inner: typeof fetch): typeof fetch => tracedModelFetch(inner, { calls, redirect, shouldRedirect });
   const listen = (found: TraceProvider): (() => void) => {
     provider = found;
-    return listenToProvider(found, steps);
+    return listenToProvider(
+      found,
+      steps,
+      once(() => lookAround(found, true)),
+    );
   };
   undos.push(
     changeTraceProvider(listen),
@@ -101,6 +107,8 @@ const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-
     layGlobalFetch((inner) => uploads.filter(layer(inner))),
   );
   for (const module of modules) change(module);
+  // A rollout may ask a client that was made before, before its first agent works.
+  if (provider !== null) lookAround(provider, false);
 });
 
 /** Changes a copy of the framework, or of the client, once. */
@@ -121,14 +129,6 @@ function changerOfCopies(
   };
 }
 
-/** The framework is at work: what of it is loaded is what counts. */
-function changeLoadedCopies(provider: TraceProvider | null, change: ChangeCopy): void {
-  quietly('Copies of OpenAI Agents are not found', () => {
-    const modules = provider === null ? loadedCopies() : withoutNewProcessors(provider, loadedCopies);
-    for (const module of modules) change(module);
-  });
-}
-
 function once(run: () => void): () => void {
   let hasRun = false;
   return () => {
@@ -146,6 +146,5 @@ function assertKnown(module: unknown): void {
 }
 
 function namesIn(module: unknown): string {
-  const names = Object.keys(fieldsOf(module)).slice(0, 5);
-  return names.length === 0 ? 'no exports' : names.join(', ');
+  return Object.keys(fieldsOf(module)).slice(0, 5).join(', ') || 'no exports';
 }

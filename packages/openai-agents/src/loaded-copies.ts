@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { fieldsOf } from '@agentlightning/core/adapter';
 
 type Require = ReturnType<typeof createRequire>;
@@ -13,14 +11,19 @@ const openAiPart = '@openai/agents-openai';
  * The modules of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
  * ES modules those that are installed beside the program and beside this package. To be called when the framework is at
  * work: then asking for a module mostly gives the one that is loaded. In a bundle nothing is found: pass the modules there.
+ *
+ * @param isAtWork - false before: then of a program in CommonJS those in CommonJS alone, as its ES modules would be loaded
+ * only for being asked for
  */
-export function loadedCopies(): readonly unknown[] {
+export function loadedCopies(isAtWork: boolean): readonly unknown[] {
+  const commonJs = commonJsCopies();
+  if (!isAtWork && commonJs.length > 0) return commonJs;
   const places = requires();
   const parts = places.flatMap(frameworkParts);
   return [
     ...parts.flatMap((part) => esModule(createRequire(part), part)),
     ...[...places, ...parts.map((part) => createRequire(part))].flatMap((place) => esModule(place, 'openai')),
-    ...cached(/[\\/](@openai[\\/]agents-openai[\\/]dist|openai)[\\/]index\.js$/),
+    ...commonJs,
   ];
 }
 
@@ -29,14 +32,15 @@ export function installedVersion(): string | null {
   for (const place of requires().toReversed()) {
     const main = resolved(place, '@openai/agents');
     if (main === null) continue;
-    const { version } = fieldsOf(JSON.parse(readFileSync(join(main, '../../package.json'), 'utf8')));
+    // By its path, as the package does not let it be imported.
+    const { version } = fieldsOf(createRequire(main)('../package.json'));
     if (typeof version === 'string') return version;
   }
   return null;
 }
 
 function requires(): readonly Require[] {
-  return [createRequire(import.meta.url), createRequire(pathToFileURL(join(process.cwd(), 'main.js')))];
+  return [createRequire(import.meta.url), createRequire(join(process.cwd(), 'main.js'))];
 }
 
 /** The paths of the framework's part in CommonJS. */
@@ -58,8 +62,9 @@ function esModule(place: Require, name: string): readonly unknown[] {
   }
 }
 
-function cached(path: RegExp): readonly unknown[] {
+function commonJsCopies(): readonly unknown[] {
   const { cache = {} } = createRequire(import.meta.url);
+  const path = /[\\/](@openai[\\/]agents-openai[\\/]dist|openai)[\\/]index\.js$/;
   return Object.entries(cache).flatMap(([file, module]) => (path.test(file) ? [module?.exports] : []));
 }
 

@@ -22,9 +22,10 @@ type Methods = Record<'createTrace' | 'createSpan' | 'setDisabled' | 'registerPr
  * another copy of the framework is loaded. Where tracing is disabled, as it is by default under `NODE_ENV=test`, spans of
  * rollouts are made all the same; then nobody but the listener hears of them.
  *
+ * @param onWork - told whenever the framework is at work in a rollout, whether or not it makes spans of it
  * @returns undoes it
  */
-export function listenToProvider(provider: TraceProvider, listener: SpanListener): () => void {
+export function listenToProvider(provider: TraceProvider, listener: SpanListener, onWork: () => void): () => void {
   const methods = methodsOf(provider);
   const setDisabled = provider.setDisabled.bind(provider);
   // The framework has no way to ask; a trace that is only made, and not started, is heard of by nobody.
@@ -48,6 +49,7 @@ export function listenToProvider(provider: TraceProvider, listener: SpanListener
     patchMethod(methods, 'createSpan', (create) => (...args) => {
       const isWanted = currentRollout() !== null || listener.isOpen(provider.getCurrentSpan()?.spanId ?? '');
       if (!isWanted) return create.apply(provider, args);
+      onWork();
       const span = made<FrameworkSpan>(() => create.apply(provider, args));
       return span.spanId === noopId ? span : heard(span, { provider, listener, isSilent: isDisabled });
     }),
@@ -108,9 +110,9 @@ function silenced(trace: FrameworkTrace): FrameworkTrace {
   return trace;
 }
 
-/** Not by assignment, so that what lists a span's fields does not list these. */
+/** Not by assignment, so that what lists a span's fields does not list these: what is defined so is not enumerable. */
 function replace(target: object, methods: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(methods)) {
-    Object.defineProperty(target, name, { value, configurable: true, writable: true, enumerable: false });
+    Object.defineProperty(target, name, { value, configurable: true, writable: true });
   }
 }

@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { fieldsOf, markLayer } from '@agentlightning/core/adapter';
 
-/** So many traces and spans may be waiting to be uploaded at once; the framework's own queue holds a thousand. */
+/** So many traces, and so many traces and spans that wait to be uploaded; the framework's own queue holds a thousand. */
 const maxItems = 4096;
-const maxTraces = 4096;
 
 /**
  * Keeps what agents say in rollouts from being uploaded to OpenAI by the framework's exporter. Other exporters, and what
@@ -26,7 +25,7 @@ export class RolloutUploads {
 
   /** In a ring: to look for the oldest in a set takes longer the more was deleted from it. */
   #remember(traceId: string): void {
-    const place = this.#remembered % maxTraces;
+    const place = this.#remembered % maxItems;
     this.#remembered += 1;
     this.#traceIds.delete(this.#ring[place] ?? '');
     this.#traceIds.add(traceId);

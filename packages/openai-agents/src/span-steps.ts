@@ -1,5 +1,5 @@
-import { type Attributes, type Clock, modelCallAttributes } from '@agentlightning/core';
-import { type AgentStepKind, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
+import { type Attributes, type Clock, currentRollout, type RolloutContext } from '@agentlightning/core';
+import { type AgentStepEnd, type AgentStepKind, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
 import type { FrameworkSpan, FrameworkTrace, SpanData } from './framework.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { SpanListener } from './recorded-provider.ts';
@@ -15,6 +15,8 @@ interface OpenSpan {
   /** The span of the agent at work. */
   readonly agentId: string | null;
   readonly trace: FrameworkTrace | null;
+  /** What was running where it began. */
+  readonly context: RolloutContext | null;
   hasBegun: boolean;
   /** Whether the framework has told of its end. */
   hasEnded: boolean;
@@ -33,6 +35,9 @@ const kinds: Readonly<Record<string, AgentStepKind>> = {
 
 /** Kinds whose name the framework tells only after they began. */
 const namedLater: readonly AgentStepKind[] = ['model-call', 'hand-off'];
+
+/** An abort in the words of clients and the framework. */
+const abortWords = /\bAbortError\b|\bwas aborted\b/i;
 
 /** What {@link SpanSteps} is told to do. */
 export interface SpanStepsOptions {
@@ -74,7 +79,8 @@ export class SpanSteps implements SpanListener {
     this.#onItem(span);
     // A run that is resumed goes on in a trace that the framework copied by itself.
     if (trace !== null && span.parentId === null) this.#onItem(trace);
-    const open: OpenSpan = { span, kind, exchange, agentId, trace, hasBegun: false, hasEnded: false };
+    const context = currentRollout();
+    const open: OpenSpan = { span, kind, exchange, agentId, trace, context, hasBegun: false, hasEnded: false };
     this.#open.set(span.spanId, open);
     if (!namedLater.includes(kind)) this.#begin(open);
   }
@@ -83,13 +89,13 @@ export class SpanSteps implements SpanListener {
     const open = this.#open.get(span.spanId);
     if (open === undefined) return;
     this.#begin(open);
-    const error = span.error === null ? {} : { error: messageOf(span.error) };
+    const end = this.#endOf(open, messageOf(span.error));
     try {
-      if (open.exchange === null) this.#steps.end(span.spanId, { attributes: this.#attributesOf(open), ...error });
+      if (open.exchange === null) this.#steps.end(span.spanId, { attributes: this.#attributesOf(open), ...end });
       else this.#endModelCall(open, open.exchange);
     } finally {
       // However its data could be read, a step ends.
-      this.#steps.end(span.spanId, error);
+      this.#steps.end(span.spanId, end);
       this.#forget(open);
     }
   }
@@ -99,12 +105,16 @@ export class SpanSteps implements SpanListener {
     return this.#open.get(spanId)?.exchange ?? null;
   }
 
-  /** Where in the trace a call belongs that is made in a span, whose step begins now if it has not begun. */
+  /**
+   * Where in the trace a call belongs that is made in a span, whose step begins now if it has not begun; null when the span
+   * is not known, or when something else is around the call there, such as `withAgent`, that says more than a tool.
+   */
   placeOf(spanId: string): CallPlace | null {
     const open = this.#open.get(spanId);
     if (open === undefined) return null;
     this.#begin(open);
-    return this.#steps.placeOf(spanId);
+    const isWrapped = open.exchange === null && open.context !== currentRollout();
+    return isWrapped ? null : this.#steps.placeOf(spanId);
   }
 
   #begin(open: OpenSpan): void {
@@ -132,18 +142,27 @@ export class SpanSteps implements SpanListener {
     const { attributes, answer, isPartial, failure } = modelCallEnd(span.spanData, exchange);
     open.hasEnded = true;
     if (agentId !== null && answer !== null) this.#toolCalls.add(agentId, answer);
-    const error = span.error === null ? failure : messageOf(span.error);
-    this.#steps.end(span.spanId, {
-      attributes: { ...attributes, ...(isPartial ? { [modelCallAttributes.isPartial]: true } : {}) },
-      isAborted: error === null ? isPartial : isAbort(error),
-      ...(error === null ? {} : { error }),
-    });
+    const end = this.#endOf(open, messageOf(span.error) ?? failure);
+    this.#steps.end(span.spanId, { attributes, isAborted: isPartial, ...end });
   }
 
-  #attributesOf({ span, kind, agentId }: OpenSpan): Attributes {
-    const attributes = dataAttributes(span.spanData);
+  /** How a span ended: with an error or none, or only stopped, as far as the rollout and the error tell. */
+  #endOf({ span, kind }: OpenSpan, error: string | null): AgentStepEnd {
+    if (error === null) return {};
+    const isCancelled = this.#steps.rolloutOf(span.spanId)?.signal.aborted ?? false;
+    // What a tool says of something that was aborted is its own business.
+    return { error, isAborted: isCancelled || (kind !== 'tool-call' && abortWords.test(error)) };
+  }
+
+  #attributesOf(open: OpenSpan): Attributes {
+    const { kind, agentId } = open;
+    const { spanData } = open.span;
+    const attributes = dataAttributes(spanData);
     if (kind !== 'tool-call' || agentId === null) return attributes;
-    return { ...attributes, ...this.#toolCalls.take(agentId, span.spanData) };
+    const equal = [...this.#open.values()].filter(({ agentId: other, span: { spanData: data } }) => {
+      return other === agentId && data.name === spanData.name && data.input === spanData.input;
+    });
+    return { ...attributes, ...this.#toolCalls.take(agentId, spanData, equal.indexOf(open)) };
   }
 
   #forget({ span, kind }: OpenSpan): void {
@@ -164,11 +183,6 @@ function nameOf(data: SpanData, exchange: HttpExchange | null): string {
     default:
       return textOf(data.name) ?? data.type;
   }
-}
-
-/** The client's word for it, as the framework passes it on. */
-function isAbort(error: string): boolean {
-  return /\babort/i.test(error);
 }
 
 function textOf(value: unknown): string | null {

@@ -4,6 +4,7 @@ import {
   genAiAttributes,
   isJsonObject,
   type JsonObject,
+  modelCallAttributes,
 } from '@agentlightning/core';
 import {
   fieldsOf,
@@ -84,20 +85,24 @@ export function modelCallEnd(data: SpanData, exchange: HttpExchange): ModelCallE
   const read = shown === null ? exchange.readAnswer() : null;
   const answer = shown ?? read?.body ?? null;
   const request = exchange.request ?? shownRequest(data);
+  const isPartial = read !== null && !read.isWhole;
   const attributes = {
     ...(request === null ? {} : modelRequestAttributes(request)),
     ...(answer === null ? {} : modelAnswerAttributes(answer)),
+    ...(isPartial ? { [modelCallAttributes.isPartial]: true } : {}),
   };
   return {
     attributes: isSensitiveDataOff(data) ? withoutAttributes(attributes, contentNames) : attributes,
     answer,
-    isPartial: read !== null && !read.isWhole,
+    isPartial,
     failure: read?.failure ?? null,
   };
 }
 
-/** What an error of the framework says: its own message is often a general one, with the cause beside it. */
-export function messageOf({ message, data }: SpanError): string {
+/** What an error of the framework says, if there is one: its own message is often a general one, with the cause beside it. */
+export function messageOf(error: SpanError | null): string | null {
+  if (error === null) return null;
+  const { message, data } = error;
   const cause = data?.error;
   return typeof cause === 'string' && cause !== '' ? `${message}: ${cause}` : message;
 }
@@ -128,7 +133,7 @@ function firstObject(value: unknown): JsonObject | null {
 /** The framework's data are what came as JSON, or will go as JSON. */
 function objectOf(value: unknown): JsonObject | null {
   const object = fieldsOf(value) as JsonObject;
-  return typeof value === 'object' && value !== null && isJsonObject(object) ? object : null;
+  return object === value && isJsonObject(object) ? object : null;
 }
 
 function asText(value: unknown): string | undefined {

@@ -19,13 +19,19 @@ export class ToolCallIds {
     if (calls.length > 0) this.#asked.set(agentId, calls);
   }
 
-  /** The id of the call that a tool's span is about, as an attribute. Equal calls are taken in their order. */
-  take(agentId: string, { name, input }: SpanData): Attributes {
+  /**
+   * The id of the call that a tool's span is about, as an attribute.
+   *
+   * @param rank - how many spans of equal calls began before this one and are still under way: they begin in their order
+   */
+  take(agentId: string, { name, input }: SpanData, rank: number): Attributes {
     const asked = this.#asked.get(agentId) ?? [];
-    const exact = asked.findIndex((call) => call.name === name && call.arguments === input);
-    const index = exact >= 0 ? exact : asked.findIndex((call) => call.name === name);
-    const [call] = index < 0 ? [] : asked.splice(index, 1);
-    return call === undefined ? {} : { [genAiAttributes.toolCallId]: call.id };
+    const named = asked.filter((call) => call.name === name);
+    const exact = named.filter((call) => call.arguments === input);
+    const call = (exact.length > 0 ? exact : named)[rank];
+    if (call === undefined) return {};
+    asked.splice(asked.indexOf(call), 1);
+    return { [genAiAttributes.toolCallId]: call.id };
   }
 
   forget(agentId: string): void {

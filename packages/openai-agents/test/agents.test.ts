@@ -1,4 +1,4 @@
-import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import {
   Agent,
@@ -134,6 +134,85 @@ describe('the tree of a run', () => {
     expect(tree).toContain('    execute_tool ping');
     expect(tree.filter((line) => line.trim() === 'list tools of local').length).toBeGreaterThan(0);
     expect(String(ofKind(spans, 'tool-call')[0]?.attributes[genAiAttributes.toolCallResult])).toContain('pong');
+  });
+
+  test('equal calls of a tool have each their own id, in whichever order they end', async () => {
+    const toolCalls = ['first', 'second'].map((id) => ({ id, name: 'wait', arguments: { key: 'k' } }));
+    await using server = await ScriptedModel.start([answer('', { toolCalls }), answer('done')]);
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const wait = tool({
+      name: 'wait',
+      description: 'Waits.',
+      parameters: z.object({ key: z.string() }),
+      execute: async (_, __, details) => {
+        const id = details?.toolCall?.callId;
+        if (id === 'first') await released;
+        else setImmediate(release);
+        return `result of ${id}`;
+      },
+    });
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [wait] });
+    const { spans } = await recorded(() => run(agent, 'go'));
+    const results = ofKind(spans, 'tool-call').map(({ attributes }) => [
+      attributes[genAiAttributes.toolCallId],
+      attributes[genAiAttributes.toolCallResult],
+    ]);
+    expect(results).toEqual([
+      ['second', 'result of second'],
+      ['first', 'result of first'],
+    ]);
+  });
+
+  test('an agent that is stopped from outside did not fail', async () => {
+    await using server = await ScriptedModel.start(() => answer('never', { until: new Promise(() => {}) }));
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
+    const controller = new AbortController();
+    const { spans } = await recorded(async () => {
+      const running = run(agent, 'go', { signal: controller.signal });
+      while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      await expect(running).rejects.toThrow('aborted');
+    });
+    expect(spans.map(({ status }) => status.code)).toEqual(['UNSET', 'UNSET', 'UNSET']);
+    for (const { attributes } of spans) expect(attributes[modelCallAttributes.isPartial]).toBe(true);
+  });
+
+  test('an agent whose rollout is over did not fail', async () => {
+    await using server = await ScriptedModel.start(() => answer('never', { until: new Promise(() => {}) }));
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
+    const controller = new AbortController();
+    const endpoint = { baseUrl: server.baseUrl, model: 'policy', apiKey: null };
+    const { spans } = await recorded(
+      async () => {
+        const running = run(agent, 'go');
+        while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+        controller.abort();
+        await expect(running).rejects.toThrow();
+      },
+      { endpoint, signal: controller.signal },
+    );
+    expect(spans.map(({ status }) => status.code)).toEqual(['UNSET', 'UNSET', 'UNSET']);
+  });
+
+  test('a stream that is under way at the end of the rollout is partial', async () => {
+    await using server = await ScriptedModel.start([
+      answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
+    ]);
+    const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
+    const controller = new AbortController();
+    const { spans, result } = await recorded(async () => {
+      const streamed = await run(agent, 'go', { stream: true, signal: controller.signal });
+      await streamed.toTextStream()[Symbol.asyncIterator]().next();
+      return streamed;
+    });
+    controller.abort();
+    await result.completed.catch(() => {});
+    const [call] = ofKind(spans, 'model-call');
+    expect(call?.attributes[modelCallAttributes.isPartial]).toBe(true);
+    expect(String(call?.attributes[genAiAttributes.outputMessages])).toContain('one');
   });
 
   test('an HTTP error is one of the model call, its turn and its agent', async () => {

@@ -1,4 +1,4 @@
-import { AgentLightningError, type RolloutContext } from '@agentlightning/core';
+import { AgentLightningError, type RolloutContext, withAgent } from '@agentlightning/core';
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import * as agents from '@openai/agents';
 import OpenAI from 'openai';
@@ -63,6 +63,34 @@ describe('where model calls go', () => {
     expect(ofKind(spans, 'model-call')).toHaveLength(1);
   });
 
+  test('a client that was made before is redirected also where no agent is traced, or none has worked yet', async () => {
+    await using own = await ScriptedModel.start([]);
+    await using gateway = await ScriptedModel.start(() => answer('trained'));
+    const client = clientOf(own);
+    const model = new agents.OpenAIChatCompletionsModel(client, 'tiny');
+    const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
+    undo = instrumentOpenAIAgents();
+    const untraced = new agents.Runner({ tracingDisabled: true });
+    const { result } = await recorded(() => untraced.run(agent, 'go'), at(gateway));
+    expect(result.finalOutput).toBe('trained');
+    undo();
+    undo = instrumentOpenAIAgents();
+    const messages = [{ role: 'user' as const, content: 'go' }];
+    await recorded(() => client.chat.completions.create({ model: 'tiny', messages }), at(gateway));
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  test('a model on a web socket asks over HTTP also where no agent is traced', async () => {
+    await using own = await ScriptedModel.start([]);
+    await using gateway = await ScriptedModel.start([answer('trained')]);
+    undo = instrumentOpenAIAgents();
+    const model = new agents.OpenAIResponsesWSModel(clientOf(own), 'tiny');
+    const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
+    const untraced = new agents.Runner({ tracingDisabled: true });
+    const { result } = await recorded(() => untraced.run(agent, 'go'), at(gateway));
+    expect(result.finalOutput).toBe('trained');
+  });
+
   test('a tool’s own call of a model is placed in the tool call', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start([callTool('ask', {}), answer('inner'), answer('done')]);
@@ -89,6 +117,29 @@ describe('where model calls go', () => {
     const inner = gateway.requests[1]?.headers;
     expect(inner?.['x-agl-parent-span-id']).toBe(ofKind(spans, 'tool-call')[0]?.spanId);
     expect(inner?.['x-agl-agent-name']).toBe('Helper');
+  });
+
+  test('a tool’s own call of a model within an agent that it names is that agent’s', async () => {
+    await using gateway = await ScriptedModel.start([callTool('judge', {}), answer('inner'), answer('done')]);
+    const client = clientOf(gateway);
+    const judge = agents.tool({
+      name: 'judge',
+      description: 'Judges.',
+      parameters: { type: 'object', properties: {}, required: [], additionalProperties: false },
+      strict: true,
+      execute: () =>
+        withAgent('critic', async () => {
+          const messages = [{ role: 'user' as const, content: 'Is it good?' }];
+          const { choices } = await client.chat.completions.create({ model: 'tiny', messages });
+          return choices[0]?.message.content ?? '';
+        }),
+    });
+    undo = instrumentOpenAIAgents();
+    const model = new agents.OpenAIChatCompletionsModel(client, 'tiny');
+    const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model, tools: [judge] });
+    await recorded(() => agents.run(agent, 'go'), at(gateway));
+    const names = gateway.requests.map(({ headers }) => headers['x-agl-agent-name']);
+    expect(names).toEqual(['Helper', 'critic', 'Helper']);
   });
 });
 
