@@ -7,6 +7,14 @@ export interface ChainRun extends RunOrigin {
   readonly runType: string | undefined;
 }
 
+/** What is known of the run that another one is made in. */
+export interface RunSurroundings {
+  /** The name of the tool; null when it is none. */
+  readonly tool: string | null;
+  /** The name that LangChain says its agent was made with; null when it says none. */
+  readonly madeAs: string | null;
+}
+
 /** What a run of a chain is in the trace. */
 export interface ChainStep {
   readonly kind: Extract<AgentStepKind, 'agent' | 'step'>;
@@ -22,10 +30,8 @@ const unnamedGraph = 'LangGraph';
 /**
  * What a run is: graphs are agents, their nodes and tasks are steps, and so are the outermost chain and those that
  * somebody gave a name. Everything else is glue.
- *
- * @param within - the name of the tool that the run is made in; null when it is made in none
  */
-export function chainStepOf(run: ChainRun, within: string | null): ChainStep {
+export function chainStepOf(run: ChainRun, within: RunSurroundings): ChainStep {
   const className = classOf(run.serialized);
   const name = nameOf(run);
   if (agentClasses.has(className)) return { kind: 'agent', name: agentNameOf(run, name, within), isHidden: false };
@@ -37,10 +43,10 @@ export function isNode({ tags, metadata, runName }: RunOrigin): boolean {
   return metadata?.langgraph_node === runName && (tags ?? []).some((tag) => /^graph:step:\d+$/.test(tag));
 }
 
-/** The name that the user gave the agent of a run; null when they gave none. */
-export function agentHintOf({ tags, metadata }: RunOrigin): string | null {
-  const tag = tags?.find((candidate) => candidate.startsWith('agl:agent='));
-  return textOf(metadata?.agl_agent) ?? (tag === undefined ? null : textOf(tag.slice('agl:agent='.length)));
+/** The names that the user gave the agent of a run, and of those around it, which LangChain hands down: by metadata, by tags. */
+export function agentHintsOf({ tags = [], metadata }: RunOrigin): readonly string[] {
+  const named = tags.filter((tag) => tag.startsWith('agl:agent=')).map((tag) => tag.slice('agl:agent='.length));
+  return [metadata?.agl_agent, ...named].map(textOf).filter((hint) => hint !== null);
 }
 
 /** What a run is called: by its user, or else by its class. */
@@ -54,12 +60,20 @@ function classOf(serialized: unknown): string {
   return textOf(name) ?? (Array.isArray(id) ? String(id.at(-1)) : 'Runnable');
 }
 
-/** A graph without a name of its own is known by the tool or node that it works for. */
-function agentNameOf({ metadata, parentRunId }: RunOrigin, name: string, within: string | null): string {
-  const given = textOf(metadata?.lc_agent_name);
-  if (name !== unnamedGraph) return name;
-  if (parentRunId === undefined) return given ?? name;
-  return within ?? textOf(metadata?.langgraph_node) ?? name;
+/** The name that LangChain says the agent of a run was made with, or else an agent around it; null when it says none. */
+export function madeAs({ metadata }: RunOrigin): string | null {
+  return textOf(metadata?.lc_agent_name);
+}
+
+/**
+ * The name that an agent was made with, whatever this one run of it is called. A graph without a name of its own is known
+ * by the tool or node that it works for.
+ */
+function agentNameOf(run: RunOrigin, name: string, within: RunSurroundings): string {
+  const own = madeAs(run);
+  if (own !== null && own !== within.madeAs) return own;
+  if (name !== unnamedGraph || run.parentRunId === undefined) return name;
+  return within.tool ?? textOf(run.metadata?.langgraph_node) ?? name;
 }
 
 function isGlue(run: ChainRun, name: string, className: string): boolean {

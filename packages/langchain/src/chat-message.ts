@@ -28,7 +28,14 @@ interface ToolCallLike {
 const roles: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
 
 /** Blocks of content that say again what a message has in fields of its own. */
-const repeatedBlocks = new Set(['tool_call', 'tool_call_chunk', 'tool_use', 'function_call', 'invalid_tool_call']);
+const repeatedBlocks = new Set([
+  'tool_call',
+  'tool_call_chunk',
+  'tool_use',
+  'input_json_delta',
+  'function_call',
+  'invalid_tool_call',
+]);
 
 /** A message of LangChain as OpenAI's Chat Completions has it. */
 export function toChatMessage(message: MessageLike): JsonObject {

@@ -24,15 +24,15 @@ export function langchainModules(): readonly unknown[] {
 }
 
 /**
- * The classes of the `openai` client that models of LangChain may have been made with already. A CommonJS copy that is
- * not loaded yet is left out: its clients will find the `fetch` that is global then.
+ * The classes of the `openai` client that models of LangChain, or the program itself, may have made clients of already. A
+ * CommonJS copy that is not loaded yet is left out: its clients will find the `fetch` that is global then.
  */
 export function openAiClasses(): readonly unknown[] {
   const modules = requires().flatMap((from) => {
     const langchainOpenAi = resolved(from, '@langchain/openai');
-    if (langchainOpenAi === null) return [];
-    const beside = createRequire(langchainOpenAi);
-    return copiesOf(beside, 'openai', (path) => path.endsWith('.mjs') || beside.cache[path] !== undefined);
+    const places = langchainOpenAi === null ? [from] : [from, createRequire(langchainOpenAi)];
+    const isWanted = (path: string): boolean => path.endsWith('.mjs') || from.cache[path] !== undefined;
+    return places.flatMap((place) => copiesOf(place, 'openai', isWanted));
   });
   return [...new Set(modules.map((module) => fieldsOf(module).OpenAI))];
 }

@@ -1,7 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout, genAiAttributes, linkAttributes } from '@agentlightning/core';
 import { type AgentStep, AgentSteps, type CallPlace, fieldsOf, plainText } from '@agentlightning/core/adapter';
-import { agentHintOf, type ChainRun, chainStepOf, isNode, nameOf } from './chain-step.ts';
+import {
+  agentHintsOf,
+  type ChainRun,
+  chainStepOf,
+  isNode,
+  madeAs,
+  nameOf,
+  type RunSurroundings,
+} from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
 import { textOf } from './framework-value.ts';
 import {
@@ -44,13 +52,13 @@ export class LangChainRuns {
   readonly #modelCall: AsyncLocalStorage<ModelCallScope> = new AsyncLocalStorage();
   readonly #streamed: Map<string, PartialAnswer> = new Map();
   /** By what is inside of a step, so that nothing is kept longer than the step. */
-  readonly #toolNames: WeakMap<object, string> = new WeakMap();
+  readonly #surroundings: WeakMap<object, RunSurroundings> = new WeakMap();
   readonly #nodesStarted: WeakMap<object, Map<string, number>> = new WeakMap();
   readonly #handOffs: WeakSet<object> = new WeakSet();
 
   startChain(run: ChainRun, input: unknown): void {
     this.#start(run, {
-      ...chainStepOf(run, this.#toolAround(run)),
+      ...chainStepOf(run, this.#around(run)),
       attributes: { ...resumeAttributes(run, input), ...this.#retryAttributes(run) },
     });
   }
@@ -100,7 +108,7 @@ export class LangChainRuns {
   }
 
   startTool(run: ToolRun): void {
-    const { runId, toolCallId, input } = run;
+    const { toolCallId, input } = run;
     this.#start(run, {
       kind: 'tool-call',
       attributes: {
@@ -108,8 +116,6 @@ export class LangChainRuns {
         ...(toolCallId === undefined ? {} : { [genAiAttributes.toolCallId]: toolCallId }),
       },
     });
-    const inside = this.#steps.rolloutOf(runId);
-    if (inside !== null) this.#toolNames.set(inside, nameOf(run));
   }
 
   endTool(runId: string, output: unknown): void {
@@ -165,7 +171,7 @@ export class LangChainRuns {
 
   #start(run: RunOrigin, step: Omit<AgentStep, 'id' | 'parentId' | 'name'> & { readonly name?: string }): void {
     const hint = this.#newHint(run);
-    this.#steps.start({
+    const inside = this.#steps.start({
       id: run.runId,
       parentId: run.parentRunId ?? null,
       name: nameOf(run),
@@ -173,20 +179,22 @@ export class LangChainRuns {
       ...(hint === null ? {} : step.kind === 'agent' ? { name: hint } : { agentName: hint }),
       attributes: { ...originAttributes(run), ...step.attributes },
     });
+    if (inside === null) return;
+    this.#surroundings.set(inside, { tool: step.kind === 'tool-call' ? nameOf(run) : null, madeAs: madeAs(run) });
   }
 
   /** What the user calls the agent of a run, where it does not only repeat what is said of a run around. */
   #newHint(run: RunOrigin): string | null {
-    const hint = agentHintOf(run);
-    if (hint === null) return null;
+    const hints = agentHintsOf(run);
+    if (hints.length === 0) return null;
     const around = run.parentRunId === undefined ? null : this.#steps.placeOf(run.parentRunId);
     const path = around === null ? (currentRollout()?.agentPath ?? []) : around.agentPath;
-    return path.includes(hint) ? null : hint;
+    return hints.find((hint) => !path.includes(hint)) ?? null;
   }
 
-  #toolAround({ parentRunId }: RunOrigin): string | null {
+  #around({ parentRunId }: RunOrigin): RunSurroundings {
     const inside = parentRunId === undefined ? null : this.#steps.rolloutOf(parentRunId);
-    return inside === null ? null : (this.#toolNames.get(inside) ?? null);
+    return (inside === null ? undefined : this.#surroundings.get(inside)) ?? { tool: null, madeAs: null };
   }
 
   #endOf(runId: string, error: unknown): ReturnType<typeof endOf> {

@@ -69,6 +69,7 @@ function toChoice({ message, text, generationInfo }: GenerationLike, index: numb
       textOf(generationInfo?.['finish_reason']) ??
       textOf(metadata?.['finish_reason']) ??
       textOf(metadata?.['stop_reason']) ??
+      textOf(message?.additional_kwargs?.['stop_reason']) ??
       textOf(metadata?.['status']),
   };
 }

@@ -31,7 +31,8 @@ export class PartialAnswer {
     const id = modelIdOf(message.id);
     const reasoning = reasoningOf(message);
     const delta = {
-      content,
+      // LangChain tells of the arguments of a tool call, and of thinking, as if they were text.
+      content: Array.isArray(message.content) ? (textOf(message.text) ?? '') : content,
       ...(reasoning === null ? {} : { reasoning_content: reasoning }),
       tool_calls: (message.tool_call_chunks ?? []).map(toolCallOf),
     };

@@ -1,12 +1,16 @@
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import { InMemoryCache } from '@langchain/core/caches';
 import { Document } from '@langchain/core/documents';
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { BaseLLM } from '@langchain/core/language_models/llms';
+import { AIMessageChunk, type AIMessageChunkFields } from '@langchain/core/messages';
 import { StringOutputParser } from '@langchain/core/output_parsers';
+import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import { ChatPromptTemplate } from '@langchain/core/prompts';
 import { BaseRetriever } from '@langchain/core/retrievers';
 import { RunnableLambda } from '@langchain/core/runnables';
 import { tool } from '@langchain/core/tools';
+import { createAgent } from 'langchain';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { modelOf, spanNamed, traced } from './traced.ts';
@@ -77,6 +81,50 @@ describe('model calls', () => {
     });
     expect(tree).toEqual(['chat tiny [partial]']);
     expect(String(spans[0]?.attributes['gen_ai.output.messages'])).toMatch(/"id":"call_x","name":"add"/);
+  });
+
+  test('arguments of tool calls and thinking that are streamed as text, as of Anthropic, are not taken for it', async () => {
+    const pieces: readonly AIMessageChunkFields[] = [
+      { content: [{ index: 0, type: 'thinking', thinking: 'Sum.' }] },
+      { content: [{ index: 1, type: 'text', text: 'I add.' }] },
+      {
+        content: [{ index: 2, type: 'input_json_delta', input: '{"a":2}' }],
+        tool_call_chunks: [{ index: 2, id: 'call_x', name: 'add', args: '{"a":2}', type: 'tool_call_chunk' }],
+      },
+      { content: '', additional_kwargs: { stop_reason: 'tool_use' } },
+    ];
+    class Streaming extends BaseChatModel {
+      _llmType(): string {
+        return 'streaming';
+      }
+      async _generate(): Promise<ChatResult> {
+        return { generations: [] };
+      }
+      override async *_streamResponseChunks(...args: Parameters<BaseChatModel['_streamResponseChunks']>) {
+        for (const fields of pieces) {
+          const [block] = Array.isArray(fields.content) ? fields.content : [];
+          const text = String(block?.['text'] ?? block?.['input'] ?? '');
+          const chunk = new ChatGenerationChunk({ text, message: new AIMessageChunk(fields) });
+          yield chunk;
+          await args[2]?.handleLLMNewToken(text, { prompt: 0, completion: 0 }, undefined, undefined, undefined, {
+            chunk,
+          });
+        }
+      }
+    }
+    const { spans } = await traced(async () => {
+      for await (const _ of await new Streaming({}).stream('Add.'));
+      for await (const piece of await new Streaming({}).stream('Add.')) {
+        if ((piece.tool_call_chunks ?? []).length > 0) break;
+      }
+    });
+    const answered = spans.map(({ attributes }) => JSON.parse(String(attributes['gen_ai.output.messages']))[0]);
+    const parts = [
+      { type: 'reasoning', content: 'Sum.' },
+      { type: 'text', content: 'I add.' },
+      { type: 'tool_call', id: 'call_x', name: 'add', arguments: '{"a":2}' },
+    ];
+    expect(answered).toMatchObject([{ parts, finish_reason: 'tool_use' }, { parts }]);
   });
 
   test('calls made at the same time, of one model, are each placed in their own span', async () => {
@@ -150,5 +198,42 @@ describe('the names of agents', () => {
     const calls = spans.filter(({ name }) => name === 'chat tiny');
     expect(calls.map(({ attributes }) => attributes['agentlightning.agent.path'])).toEqual(['writer>critic', 'writer']);
     expect(calls.map(({ attributes }) => attributes['agent.name'])).toEqual(['critic', 'writer']);
+  });
+
+  test('a word within another one counts, although LangChain hands the outer one down', async () => {
+    await using model = await ScriptedModel.start(() => answer('5'));
+    const critic = modelOf(model).withConfig({ tags: ['agl:agent=critic'] });
+    // To load LangGraph, as `langchain` does, is what makes LangChain hand down the settings of a run by itself.
+    const chain = RunnableLambda.from(async (text: string) => (await critic.invoke(text)).text);
+    const { spans } = await traced(async () => {
+      await chain.invoke('2 + 3?', { metadata: { agl_agent: 'writer' } });
+      await chain.invoke('2 + 3?', { tags: ['agl:agent=writer'] });
+    });
+    const calls = spans.filter(({ name }) => name === 'chat tiny');
+    expect(calls.map(({ attributes }) => attributes['agentlightning.agent.path'])).toEqual([
+      'writer>critic',
+      'writer>critic',
+    ]);
+  });
+
+  test('an agent goes by the name that it was made with, whatever a run of it is called', async () => {
+    await using model = await ScriptedModel.start(({ messages, body }) =>
+      body.tools === undefined || messages.at(-1)?.role === 'tool' ? answer('5') : callTool('ask', {}),
+    );
+    const question = { messages: [{ role: 'user', content: '2 + 3?' }] };
+    const adder = createAgent({ model: modelOf(model), tools: [], name: 'adder' });
+    const ask = tool(async () => (await adder.invoke(question, { runName: 'an inner run' })).messages.at(-1)?.text, {
+      name: 'ask',
+      description: 'Asks.',
+      schema: z.object({}),
+    });
+    const boss = createAgent({ model: modelOf(model), tools: [ask], name: 'boss' });
+    const { spans } = await traced(() => boss.invoke(question, { runName: 'evaluation 17' }));
+    const calls = spans.filter(({ name }) => name === 'chat tiny');
+    expect(calls.map(({ attributes }) => attributes['agentlightning.agent.path'])).toEqual([
+      'boss',
+      'boss>adder',
+      'boss',
+    ]);
   });
 });

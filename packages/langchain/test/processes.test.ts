@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { answer, ScriptedModel } from '@agentlightning/core/testing';
@@ -18,3 +21,40 @@ test.for(agents)('an agent %s is traced and redirected in a process of its own',
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(JSON.parse(stdout)).toEqual({ spans: ['chat tiny', 'think', 'invoke_agent helper'], answers });
 });
+
+test('a client that the program made before, of a copy of openai of its own, is redirected', async () => {
+  await using own = await ScriptedModel.start([]);
+  await using gateway = await ScriptedModel.start([answer('trained')]);
+  const folder = await mkdtemp(join(tmpdir(), 'langchain-program-'));
+  try {
+    const copy = join(folder, 'node_modules/openai');
+    await mkdir(copy, { recursive: true });
+    await writeFile(join(copy, 'package.json'), JSON.stringify({ name: 'openai', main: 'index.js' }));
+    await writeFile(join(copy, 'index.js'), ownOpenAi);
+    const script = fileURLToPath(new URL('fixtures/own-openai-agent.cjs', import.meta.url));
+    const args = ['--conditions=@agentlightning/source', script, own.baseUrl, gateway.baseUrl];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
+    expect(stdout).toBe('trained');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+/** What a client of `openai` is for us: it keeps the `fetch` that it found, and sends all with one method. */
+const ownOpenAi = `
+exports.OpenAI = class OpenAI {
+  constructor({ baseURL }) {
+    this.baseURL = baseURL;
+    this.fetch = globalThis.fetch;
+  }
+  fetchWithTimeout(url, init) {
+    return this.fetch.call(undefined, url, init);
+  }
+  async ask(messages) {
+    const body = JSON.stringify({ model: 'tiny', messages });
+    const headers = { 'content-type': 'application/json' };
+    const response = await this.fetchWithTimeout(this.baseURL + '/chat/completions', { method: 'POST', headers, body });
+    return (await response.json()).choices[0].message.content;
+  }
+};
+`;
