@@ -92,6 +92,8 @@ def test_what_is_wrong_is_said_in_one_line_with_what_to_do(
     text = capsys.readouterr().err
     assert said in text
     assert text.count("\n") == 1
+    sentences = text.rstrip(".\n").split(". ")
+    assert len(set(sentences)) == len(sentences)
 
 
 @pytest.mark.parametrize("arguments", [["--port", "70000"], ["--micro-batch-tokens", "0"], ["--dtype", "int8"]])

@@ -56,7 +56,10 @@ def run_serve(flags: argparse.Namespace) -> int:
         else:
             asyncio.run(_serve(flags))
     except (UsageError, ListenError, EngineError) as error:
-        sys.stderr.write(f"{error}. {error.remedy}.\n" if error.remedy else f"{error}.\n")
+        # The text of an engine's error has the remedy in it already.
+        said = error.message if isinstance(error, EngineError) else str(error)
+        parts = [part.rstrip(".") for part in (said, error.remedy) if part]
+        sys.stderr.write(". ".join(parts) + ".\n")
         return 1
     except KeyboardInterrupt:
         return SECOND_SIGNAL_EXIT_CODE
