@@ -208,8 +208,8 @@ export interface Store {
   /** Each with its latest attempt, if it has one; in the order they came in by default. */
   queryRollouts(query?: RolloutQuery): Promise<Page<Rollout | AttemptedRollout>>;
   /**
-   * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which
-   * costs none of its `maxAttempts`; writing a terminal status closes them as `succeeded` or `failed`.
+   * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which costs none of its
+   * `maxAttempts`, also where they fail later; writing a terminal status closes them as `succeeded` or `failed`.
    */
   updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout>;
   /** Resolves with those of the rollouts that are finished: all of them, or fewer when the wait ended early. */

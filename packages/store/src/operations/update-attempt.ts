@@ -1,9 +1,9 @@
-import type { Attempt, AttemptPatch } from '@agentlightning/core';
+import type { Attempt, AttemptPatch, AttemptStatus, Rollout } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';
-import { loadAttempt, moveAttempt, noteAttempt } from './attempt-record.ts';
-import { loadRollout } from './rollout-record.ts';
+import { type AttemptMove, loadAttempt, moveAttempt, noteAttempt } from './attempt-record.ts';
+import { isQueued, loadRollout } from './rollout-record.ts';
 
 /** Which attempt to change, and how. */
 export interface UpdateAttemptRequest {
@@ -17,12 +17,23 @@ export interface UpdateAttemptRequest {
 export async function updateAttempt(context: OperationContext, request: UpdateAttemptRequest): Promise<Attempt> {
   const { rolloutId, patch } = request;
   const record = await loadRollout(context, rolloutId);
-  const { attempt } = await loadAttempt(context, record, request.attemptId);
+  const { attempt, isGivenBack } = await loadAttempt(context, record, request.attemptId);
   const written = await writeFields(context, attempt, patch);
   noteAttempt(context, written);
   if (patch.status === undefined) return written;
-  const moved = await moveAttempt(context, { record, attempt: written }, { to: patch.status });
+  const isGivenUp = isGivenBack && isFailure(patch.status);
+  const move = { to: patch.status, ...(isGivenUp ? givenUp(record.rollout) : {}) };
+  const moved = await moveAttempt(context, { record, attempt: written }, move);
   return moved.attempt;
+}
+
+/** Its rollout was sent back to the queue for another try, where it stays: that nothing came of this one costs it nothing. */
+function givenUp({ status }: Rollout): Omit<AttemptMove, 'to'> {
+  return { isCounted: false, isGivenBack: true, ...(isQueued(status) ? { rolloutStatus: null } : {}) };
+}
+
+function isFailure(status: AttemptStatus): boolean {
+  return status === 'failed' || status === 'timeout' || status === 'unresponsive';
 }
 
 async function writeFields(context: OperationContext, attempt: Attempt, patch: AttemptPatch): Promise<Attempt> {

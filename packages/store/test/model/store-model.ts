@@ -63,7 +63,12 @@ export class StoreModel {
   updateAttempt(index: number, attemptIndex: number, status: AttemptStatus): Outcome {
     const attempt = this.rollouts[index]?.attempts[attemptIndex];
     if (attempt === undefined) return 'NOT_FOUND';
-    return this.#moveAttempt(index, attemptIndex, { status, isCounted: true });
+    const isFailure = status === 'failed' || status === 'timeout' || status === 'unresponsive';
+    if (!attempt.isGivenBack || !isFailure) return this.#moveAttempt(index, attemptIndex, { status, isCounted: true });
+    // The rollout waits for another try already.
+    const current = this.rollouts[index]?.status ?? 'queuing';
+    const stays = isQueued(current) ? { rolloutStatus: current } : {};
+    return this.#moveAttempt(index, attemptIndex, { status, isCounted: false, isGivenBack: true, ...stays });
   }
 
   appendSpan(index: number, attemptIndex: number): Outcome {
@@ -154,7 +159,7 @@ export class StoreModel {
   #moveAttempt(
     index: number,
     attemptIndex: number,
-    to: { status: AttemptStatus; isCounted: boolean; rolloutStatus?: RolloutStatus },
+    to: { status: AttemptStatus; isCounted: boolean; isGivenBack?: boolean; rolloutStatus?: RolloutStatus },
   ): Outcome {
     const rollout = this.rollouts[index] ?? null;
     const attempt = rollout?.attempts[attemptIndex];
@@ -164,7 +169,7 @@ export class StoreModel {
     const before = { ...attempt };
     attempt.status = to.status;
     attempt.isCounted = to.isCounted;
-    attempt.isGivenBack = false;
+    attempt.isGivenBack = to.isGivenBack ?? false;
     const isLatest = attemptIndex === rollout.attempts.length - 1;
     if (!isLatest || wasOver || isTerminalRolloutStatus(rollout.status)) return 'done';
     const status = to.rolloutStatus ?? this.#following(rollout, to.status);

@@ -61,6 +61,16 @@ export function describeStateMachine(test: StoreTest): void {
       expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
     });
 
+    test('keeps a rollout in the queue when the attempt that was given back fails late', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store, { config: { maxAttempts: 1 } });
+      await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+      await store.updateRollout(rolloutId, { status: 'requeuing' });
+      const failed = await store.updateAttempt(rolloutId, attempt.attemptId, { status: 'failed' });
+      expect(failed.status).toBe('failed');
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+      expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
+    });
+
     test('keeps a finished rollout as it is when a result comes late', async ({ store, clock }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateRollout(rolloutId, { status: 'cancelled' });
