@@ -8,7 +8,7 @@ export function endOf(error: unknown): AgentStepEnd {
 
 /** By their names, as the AI SDK itself tells them. */
 function isAbort(error: unknown): boolean {
-  return ['AbortError', 'ResponseAborted', 'TimeoutError'].includes(String(fieldsOf(error).name));
+  return /^(AbortError|ResponseAborted|TimeoutError)$/.test(String(fieldsOf(error).name));
 }
 
 /** Providers pass errors of streams on as they come: as objects. */

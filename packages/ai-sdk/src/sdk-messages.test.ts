@@ -64,6 +64,18 @@ describe('messages of the AI SDK', () => {
     ]);
   });
 
+  test('bytes of a file are not made a text of, which would be many times as long', () => {
+    class Watched extends Uint8Array {
+      override toString(): string {
+        throw new TypeError('made a text of');
+      }
+    }
+    const part = { type: 'image', image: new Watched(9), mediaType: 'image/png' };
+    expect(requestOf({ messages: [{ role: 'user', content: [part] }] }).messages).toEqual([
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png' } }] },
+    ]);
+  });
+
   test('counts of tokens are read from events and from providers', () => {
     const fromEvents = modelAnswerAttributes(answerOf({ usage: { inputTokens: 3, outputTokens: 4 } }));
     const fromProvider = modelAnswerAttributes(
@@ -78,5 +90,6 @@ describe('messages of the AI SDK', () => {
     const reason = (finishReason: unknown): unknown => answerOf({ content: [], finishReason }).choices;
     expect(reason('tool-calls')).toMatchObject([{ finish_reason: 'tool_calls' }]);
     expect(reason({ unified: 'content-filter', raw: 'x' })).toMatchObject([{ finish_reason: 'content_filter' }]);
+    expect(JSON.stringify(reason(undefined)), 'nobody told of one').not.toContain('finish_reason');
   });
 });

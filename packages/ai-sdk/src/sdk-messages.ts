@@ -11,8 +11,8 @@ export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined
   return json({
     model: modelIdOf(prompt),
     messages: [
-      ...messageList(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : instructions),
-      ...messageList(promptMessages ?? prompt.messages ?? prompt.prompt),
+      ...messageList('system', instructions),
+      ...messageList('user', promptMessages ?? prompt.messages ?? prompt.prompt),
     ],
     tools: toolDefinitions(prompt.tools),
     temperature: prompt.temperature,
@@ -52,8 +52,9 @@ function json(body: Fields): JsonObject {
   return body as JsonObject;
 }
 
-function messageList(messages: unknown): readonly Fields[] {
-  return typeof messages === 'string' ? [{ role: 'user', content: messages }] : partsOf(messages).flatMap(message);
+/** Messages, or the text of a role's only one. */
+function messageList(role: string, messages: unknown): readonly Fields[] {
+  return typeof messages === 'string' ? [{ role, content: messages }] : partsOf(messages).flatMap(message);
 }
 
 function message({ role, content }: Fields): readonly Fields[] {
@@ -91,8 +92,8 @@ function toolResult({ type, toolCallId, output }: Fields): readonly Fields[] {
 
 function userPart({ type, text, image, data = image, mediaType }: Fields): Fields {
   if (type === 'text') return { type, text };
-  const address = String(fieldsOf(data).url ?? data);
-  // The bytes themselves are not repeated.
+  // The bytes themselves are not repeated, and would be long as a text: for each of them a number.
+  const address = ArrayBuffer.isView(data) ? '' : String(fieldsOf(data).url ?? data);
   const url = /^https?:/.test(address) ? address : `data:${mediaType ?? 'application/octet-stream'}`;
   return { type: 'image_url', image_url: { url } };
 }
