@@ -22,7 +22,7 @@ import {
 } from './model-call-attributes.ts';
 import { type ChunkLike, PartialAnswer } from './partial-answer.ts';
 import { langchainAttributes, originAttributes, type RunMetadata, type RunOrigin } from './run-attributes.ts';
-import { endOf, handOffOf } from './run-error.ts';
+import { endOf, handOffOf, interruptAttributes, interruptsOf } from './run-error.ts';
 import { toolResultEnd } from './tool-result.ts';
 
 /** A run of a model, as LangChain tells of its beginning. */
@@ -54,6 +54,7 @@ export class LangChainRuns {
   /** By what is inside of a step, so that nothing is kept longer than the step. */
   readonly #surroundings: WeakMap<object, RunSurroundings> = new WeakMap();
   readonly #nodesStarted: WeakMap<object, Map<string, number>> = new WeakMap();
+  readonly #interrupts: WeakMap<object, readonly unknown[]> = new WeakMap();
   readonly #handOffs: WeakSet<object> = new WeakSet();
 
   startChain(run: ChainRun, input: unknown): void {
@@ -69,10 +70,8 @@ export class LangChainRuns {
 
   failChain(runId: string, parentRunId: string | undefined, error: unknown): void {
     this.#handOver(runId, error);
-    const end = this.#endOf(runId, error);
-    // The graph is interrupted too, and ends as if it were not.
-    if (parentRunId !== undefined && end.attributes !== undefined) this.#steps.annotate(parentRunId, end.attributes);
-    this.#steps.end(runId, end);
+    if (parentRunId !== undefined) this.#interrupt(parentRunId, interruptsOf(error));
+    this.#steps.end(runId, this.#endOf(runId, error));
   }
 
   startModel(run: ModelRun): void {
@@ -215,6 +214,15 @@ export class LangChainRuns {
     const id = `${runId}:hand-off`;
     this.#steps.start({ id, parentId: runId, kind: 'hand-off', name: goal });
     this.#steps.end(id);
+  }
+
+  /** A graph is interrupted with its nodes, by all that ask something, and ends as if it were not. */
+  #interrupt(runId: string, interrupts: readonly unknown[]): void {
+    const graph = this.#steps.rolloutOf(runId);
+    if (graph === null) return;
+    const all = [...(this.#interrupts.get(graph) ?? []), ...interrupts];
+    this.#interrupts.set(graph, all);
+    this.#steps.annotate(runId, interruptAttributes(all));
   }
 
   /** LangGraph runs a node that failed again in the same place. */

@@ -9,7 +9,7 @@ const maxCauses = 5;
 
 /** How a run ended that threw: not everything that LangGraph throws is an error. */
 export function endOf(error: unknown, isCancelled: boolean): AgentStepEnd {
-  if (isBubble(error)) return { attributes: interruptAttributes(error) };
+  if (isBubble(error)) return { attributes: interruptAttributes(interruptsOf(error)) };
   return { error, isAborted: isCancelled || isAbort(error) };
 }
 
@@ -27,9 +27,15 @@ function isBubble(error: unknown): boolean {
   return fieldsOf(error).is_bubble_up === true;
 }
 
-function interruptAttributes(error: unknown): Attributes {
+/** What an error that stops a node asks somebody; empty when the error is none of those. */
+export function interruptsOf(error: unknown): readonly unknown[] {
   const { interrupts } = fieldsOf(error);
-  if (!Array.isArray(interrupts)) return {};
+  return isBubble(error) && Array.isArray(interrupts) ? interrupts : [];
+}
+
+/** What is said of a run that stopped to ask this. */
+export function interruptAttributes(interrupts: readonly unknown[]): Attributes {
+  if (interrupts.length === 0) return {};
   return {
     [langchainAttributes.isInterrupted]: true,
     [langchainAttributes.interrupts]: plainText(interrupts),

@@ -93,6 +93,19 @@ describe('graphs', () => {
     });
   });
 
+  test('a graph whose nodes ask at the same time says all that they ask', async () => {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode('ask', async () => ({ messages: [String(interrupt('sure?'))] }))
+      .addNode('check', async () => ({ messages: [String(interrupt('why?'))] }))
+      .addEdge(START, 'ask')
+      .addEdge(START, 'check')
+      .compile({ name: 'asker', checkpointer: new MemorySaver() });
+    const { spans } = await traced(() => graph.invoke(nothing, { configurable: { thread_id: 'thread-8' } }));
+    const asked = JSON.parse(String(spanNamed(spans, 'invoke_agent asker').attributes['langgraph.interrupts']));
+    expect(asked.map(({ value }: { value: string }) => value)).toEqual(['sure?', 'why?']);
+    expect(String(spanNamed(spans, 'ask').attributes['langgraph.interrupts'])).not.toContain('why?');
+  });
+
   test('a command for the graph around is a hand-off, and no error', async () => {
     const child = new StateGraph(MessagesAnnotation)
       .addNode('decide', async () => new Command({ goto: 'billing', graph: Command.PARENT }))
