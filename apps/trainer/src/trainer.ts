@@ -67,8 +67,14 @@ export class Trainer<TTask = unknown> {
   }
 }
 
+/** What the `agl` command wants to know besides. */
+export interface TrainWithOptions extends TrainOptions {
+  /** Told which run it is as soon as that is in the store: what goes wrong from then on, it can be gone on with. */
+  readonly onRun?: (runId: string) => void;
+}
+
 /** Trains, or searches, with a configuration that is resolved already; what the `agl` command calls. */
-export async function trainWith(config: ResolvedRun, options: TrainOptions = {}): Promise<TrainingSummary> {
+export async function trainWith(config: ResolvedRun, options: TrainWithOptions = {}): Promise<TrainingSummary> {
   const closers: Closer[] = [];
   const sessionOptions: RunOptions = {
     runId: options.runId ?? null,
@@ -79,8 +85,8 @@ export async function trainWith(config: ResolvedRun, options: TrainOptions = {})
     onOpen: (close) => closers.unshift(close),
   };
   const summary = isPromptSearch(config)
-    ? await runThenClose(searchWork(config, sessionOptions), sessionOptions, closers)
-    : await runThenClose(trainingWork(config, sessionOptions), sessionOptions, closers);
+    ? await runThenClose(toldOf(searchWork(config, sessionOptions), options), sessionOptions, closers)
+    : await runThenClose(toldOf(trainingWork(config, sessionOptions), options), sessionOptions, closers);
   // The last thing that is said: nothing of the run is open any more.
   sessionOptions.emit({ type: 'finished', summary });
   return summary;
@@ -101,6 +107,18 @@ interface RunWork<TRun extends StoredRun, TSession> {
   readonly nothingLeft: (run: TRun) => Omit<NothingLeftEvent, 'type' | 'runId'>;
   /** And what it came to. */
   readonly summarise: (run: TRun) => TrainingSummary;
+}
+
+function toldOf<TRun extends StoredRun, TSession>(
+  work: RunWork<TRun, TSession>,
+  { onRun }: TrainWithOptions,
+): RunWork<TRun, TSession> {
+  const find = async (): Promise<TRun> => {
+    const found = await work.find();
+    onRun?.(found.run.runId);
+    return found;
+  };
+  return { ...work, find };
 }
 
 function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<OpenRun, TrainingSession> {

@@ -100,6 +100,8 @@ test('a runtime that is not there is named, and nothing hangs', async () => {
   const { code, stderr } = await fail('train', smallConfig, '--runtime', '127.0.0.1:1', '--data-dir', folder);
   expect(code).toBe(3);
   expect(stderr).toMatch(/RUNTIME_UNAVAILABLE.*127\.0\.0\.1:1/);
+  // The run is in the store by then, and the whole command is said that goes on with it.
+  expect(stderr).toMatch(/Go on with: agl train \S+small\.config\.ts --runtime \S+ --data-dir \S+ --resume run-\w+/);
 });
 
 test('a taken port is named', async () => {

@@ -61,7 +61,6 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   let runId: string | null = null;
   let place: CommandPlace = { command, storeUrl: defaultStoreUrl };
   const onEvent = (event: TrainingEvent): void => {
-    if (event.type === 'started') runId = event.runId;
     report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
   };
   const stop = listenToProcess(report);
@@ -82,6 +81,9 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     place = { command, storeUrl: settings.storeUrl };
     const summary = await trainWith(config, {
       onEvent,
+      onRun: (found) => {
+        runId = found;
+      },
       signal: stop.signal,
       ...(flags.resume === undefined ? {} : { resume: flags.resume }),
       ...(flags.run === undefined ? {} : { runId: flags.run }),

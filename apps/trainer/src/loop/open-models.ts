@@ -85,7 +85,7 @@ async function loadSaved(
     throw new AgentLightningError({
       code: 'NOT_FOUND',
       message: `the checkpoint ${uri}, which run ${run.runId} goes on from, is not in ${place}`,
-      remedy: 'Put it back there from a backup. Without it the run cannot go on: begin a new one.',
+      remedy: 'Without it the run cannot go on. Put it back there from a backup, or begin a new one.',
       details: { uri },
       cause: error,
     });
