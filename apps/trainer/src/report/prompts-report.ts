@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { JudgedPrompts } from '@agentlightning/core';
+import { terminalText } from '@agentlightning/trace';
 import { promptDiff } from '../prompt-search/prompt-diff.ts';
 import { textTable } from './text-table.ts';
 
@@ -19,9 +20,13 @@ export function versionTable(versions: readonly JudgedPrompts[], best: string | 
 export function diffLines(from: JudgedPrompts, to: JudgedPrompts): string[] {
   const diff = promptDiff(from, to);
   if (diff === '') return [`${from.version} and ${to.version} say the same.`];
-  return diff.split('\n').map((line) => {
-    if (line.startsWith('+') && !line.startsWith('+++')) return styleText('green', line);
-    if (line.startsWith('-') && !line.startsWith('---')) return styleText('red', line);
-    return line;
-  });
+  // What a model wrote.
+  return diff
+    .split('\n')
+    .map(terminalText)
+    .map((line) => {
+      if (line.startsWith('+') && !line.startsWith('+++')) return styleText('green', line);
+      if (line.startsWith('-') && !line.startsWith('---')) return styleText('red', line);
+      return line;
+    });
 }

@@ -1,13 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { JudgedPrompts } from '@agentlightning/core';
 import { expect, test } from 'vitest';
 import type { StepSummary, TrainingEvent } from '../training-event.ts';
 import { bar } from './bar.ts';
 import { jsonReport } from './json-report.ts';
 import { percent, shortDuration } from './number-text.ts';
 import { plainReport } from './plain-report.ts';
+import { diffLines } from './prompts-report.ts';
 import type { Report } from './report.ts';
 import { rewardCurve } from './reward-curve.ts';
 import { terminalReport } from './terminal-report.ts';
+import { textTable } from './text-table.ts';
 
 const step: StepSummary = {
   step: 3,
@@ -197,4 +200,21 @@ test('a curve shows the highest value at the top and fits its width', () => {
 test('durations and shares read as people write them', () => {
   expect([shortDuration(4.4), shortDuration(125), shortDuration(7260)]).toEqual(['4s', '2m 05s', '2h 01m']);
   expect(percent(0.249)).toBe('25%');
+});
+
+test('what comes from elsewhere neither breaks a table nor commands the terminal', () => {
+  expect(textTable(['NAME', 'TASK'], [['two\nlines', '\u001b[2Jgone']])).toEqual([
+    'NAME       TASK',
+    'two lines  \uFFFD[2Jgone',
+  ]);
+  const version = (name: string, template: string): JudgedPrompts => ({
+    version: name,
+    prompts: { sorting: { resourceType: 'prompt_template', template, engine: 'f-string' } },
+    parents: [],
+    score: null,
+    scoredTasks: 0,
+    taskScores: [],
+  });
+  const shown = diffLines(version('v0', 'plain'), version('v1', 'plain\n\u009b2Jgone')).join('\n');
+  expect(shown).toContain('\uFFFD2Jgone');
 });
