@@ -12,7 +12,7 @@ test('keeps what says where the data lies and how long the run is', () => {
 test('says no password of an address again', () => {
   const args = ['train', '--store', 'postgres://agl:se cret@db/agl', '--gateway=http://a:secret@b', '--name', 'a:b@c'];
   expect(resumeCommand(args, 'run-1', 'agl')).toBe(
-    "agl train --store 'postgres://…@db/agl' '--gateway=http://…@b' --name a:b@c --resume run-1",
+    'agl train --store postgres://…@db/agl --gateway=http://…@b --name a:b@c --resume run-1',
   );
 });
 
