@@ -217,10 +217,11 @@ export class LangChainRuns {
   }
 
   /** A graph is interrupted with its nodes, by all that ask something, and ends as if it were not. */
-  #interrupt(runId: string, interrupts: readonly unknown[]): void {
+  #interrupt(runId: string, interrupts: readonly unknown[] | null): void {
     const graph = this.#steps.rolloutOf(runId);
-    if (graph === null) return;
-    const all = [...(this.#interrupts.get(graph) ?? []), ...interrupts];
+    if (graph === null || interrupts === null) return;
+    // Once each: a task and the workflow that waits for it, both of one graph, stop with the same.
+    const all = [...new Set([...(this.#interrupts.get(graph) ?? []), ...interrupts])];
     this.#interrupts.set(graph, all);
     this.#steps.annotate(runId, interruptAttributes(all));
   }

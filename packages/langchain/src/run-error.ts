@@ -27,15 +27,15 @@ function isBubble(error: unknown): boolean {
   return fieldsOf(error).is_bubble_up === true;
 }
 
-/** What an error that stops a node asks somebody; empty when the error is none of those. */
-export function interruptsOf(error: unknown): readonly unknown[] {
+/** What an error that stops a node asks somebody: nothing at a breakpoint; null when the error is none of those. */
+export function interruptsOf(error: unknown): readonly unknown[] | null {
   const { interrupts } = fieldsOf(error);
-  return isBubble(error) && Array.isArray(interrupts) ? interrupts : [];
+  return isBubble(error) && Array.isArray(interrupts) ? interrupts : null;
 }
 
-/** What is said of a run that stopped to ask this. */
-export function interruptAttributes(interrupts: readonly unknown[]): Attributes {
-  if (interrupts.length === 0) return {};
+/** What is said of a run that stopped to ask this; nothing of one that did not stop so. */
+export function interruptAttributes(interrupts: readonly unknown[] | null): Attributes {
+  if (interrupts === null) return {};
   return {
     [langchainAttributes.isInterrupted]: true,
     [langchainAttributes.interrupts]: plainText(interrupts),

@@ -106,6 +106,31 @@ describe('graphs', () => {
     expect(String(spanNamed(spans, 'ask').attributes['langgraph.interrupts'])).not.toContain('why?');
   });
 
+  test('a workflow says once what a task of it asks, though it stops with the task', async () => {
+    const ask = task('ask', async () => String(interrupt('sure?')));
+    const flow = entrypoint({ name: 'flow', checkpointer: new MemorySaver() }, async () => ask());
+    const { spans } = await traced(() => flow.invoke({}, { configurable: { thread_id: 'thread-9' } }));
+    const asked = JSON.parse(String(spanNamed(spans, 'invoke_agent flow').attributes['langgraph.interrupts']));
+    expect(asked).toMatchObject([{ value: 'sure?' }]);
+  });
+
+  test('a graph that stops within another one, at a breakpoint that asks nothing, is interrupted', async () => {
+    const inner = new StateGraph(MessagesAnnotation)
+      .addNode('pay', async () => nothing)
+      .addEdge(START, 'pay')
+      .compile({ name: 'payer', interruptBefore: ['pay'] });
+    const outer = new StateGraph(MessagesAnnotation)
+      .addNode('payer', inner)
+      .addEdge(START, 'payer')
+      .compile({ name: 'shop', checkpointer: new MemorySaver() });
+    const { tree } = await traced(() => outer.invoke(nothing, { configurable: { thread_id: 'thread-10' } }));
+    expect(tree).toEqual([
+      'invoke_agent shop [interrupted]',
+      '  payer [interrupted]',
+      '    invoke_agent payer [interrupted]',
+    ]);
+  });
+
   test('a command for the graph around is a hand-off, and no error', async () => {
     const child = new StateGraph(MessagesAnnotation)
       .addNode('decide', async () => new Command({ goto: 'billing', graph: Command.PARENT }))
