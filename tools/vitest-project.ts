@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -15,19 +16,32 @@ const sourceConditions = ['@agentlightning/source', 'node', 'default'];
 const nodeFlags = ['--wasm-wrapper-tiering-budget=1000000000'];
 
 /**
- * The vitest configuration shared by every package of this workspace. The global setup runs once before a package's
- * tests, in files that are named from its folder.
+ * Where Node keeps what it compiled, without types, for the programs that tests start from TypeScript: `agl` begins in a
+ * third of the time.
  */
-export function projectConfig(
-  name: string,
-  options: { readonly globalSetup?: readonly string[] } = {},
-): ReturnType<typeof defineConfig> {
+const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
+
+/** How the tests of a package are run. */
+export interface ProjectOptions {
+  /** Files that run once before the tests, named from the package's folder. */
+  readonly globalSetup?: readonly string[];
+  /**
+   * Whether each file of tests has a process to itself, as those need that change what is global to one. Default false:
+   * a process goes from file to file, and reads what they share once, which takes longer than most tests do.
+   */
+  readonly isolate?: boolean;
+}
+
+/** The vitest configuration shared by every package of this workspace. */
+export function projectConfig(name: string, options: ProjectOptions = {}): ReturnType<typeof defineConfig> {
   return defineConfig({
     resolve: { conditions: sourceConditions },
     ssr: { resolve: { conditions: sourceConditions } },
     test: {
       name,
       execArgv: nodeFlags,
+      env: { NODE_COMPILE_CACHE: compileCache },
+      isolate: options.isolate ?? false,
       include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
       testTimeout: 30_000,
       hookTimeout: 30_000,

@@ -1,3 +1,4 @@
 import { projectConfig } from '../../tools/vitest-project.ts';
 
-export default projectConfig('fetch');
+// Adapters change what is global to a process, such as `fetch`.
+export default projectConfig('fetch', { isolate: true });

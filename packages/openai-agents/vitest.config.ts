@@ -1,3 +1,4 @@
 import { projectConfig } from '../../tools/vitest-project.ts';
 
-export default projectConfig('openai-agents');
+// Adapters change what is global to a process, such as `fetch`.
+export default projectConfig('openai-agents', { isolate: true });
