@@ -9,6 +9,13 @@ export type AglEvent = { readonly event: string } & Readonly<Record<string, unkn
 
 const entry = path.resolve(import.meta.dirname, '../src/cli/main.ts');
 
+/** How it is started. */
+interface AglProcessOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly output?: number | null;
+}
+
 /** The `agl` command in a process of its own, run from sources. */
 export class AglProcess implements AsyncDisposable {
   readonly events: AglEvent[] = [];
@@ -18,13 +25,10 @@ export class AglProcess implements AsyncDisposable {
   #output = '';
   #onEvent: () => void = () => undefined;
 
-  /** `env` is added to the environment of this process. */
-  constructor(
-    args: readonly string[],
-    { cwd, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
-  ) {
+  /** `env` is added to the environment of this process; `output` is an open file that it writes to, and nobody reads. */
+  constructor(args: readonly string[], { cwd, env = {}, output = null }: AglProcessOptions = {}) {
     this.#child = spawn(process.execPath, ['--conditions=@agentlightning/source', entry, ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output ?? 'pipe', 'pipe'],
       ...(cwd === undefined ? {} : { cwd }),
       env: { ...process.env, ...env },
     });

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -103,6 +103,30 @@ test('a runtime that is not there is named, and nothing hangs', async () => {
   // The run is in the store by then, and the whole command is said that goes on with it.
   expect(stderr).toMatch(/Go on with: agl train \S+small\.config\.ts --runtime \S+ --data-dir \S+ --resume run-\w+/);
 });
+
+test('a model that there is none of is corrected for a run of its own, since the one that is there has another', async () => {
+  const file = path.join(folder, 'misspelt.config.ts');
+  const model = "runtime: { type: 'embedded', model: 'tiny-randm' }";
+  writeFileSync(file, `import small from '${smallConfig}';\nexport default { ...small, ${model} };`);
+  await using agl = new AglProcess(['train', file, '--json', '--data-dir', folder]);
+  expect(await agl.exitCode()).toBe(1);
+  expect(agl.events.at(-1)).toMatchObject({ event: 'failed', code: 'RUNTIME_REJECTED', resume: null });
+  expect(agl.stderr).not.toContain('--resume');
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'output that cannot be written is told, and not put on the agent',
+  async () => {
+    await using agl = new AglProcess(['train', smallConfig, '--data-dir', folder], {
+      output: openSync('/dev/full', 'w'),
+    });
+    expect(await agl.exitCode()).toBe(1);
+    expect(agl.stderr).toMatch(
+      /standard output cannot be written: ENOSPC[\s\S]*the run was stopped[\s\S]*--resume run-/,
+    );
+    expect(agl.stderr).not.toContain('process.exit');
+  },
+);
 
 test('a taken port is named', async () => {
   const taken = createServer().listen(0, '127.0.0.1');

@@ -13,18 +13,29 @@ export function watchForEarlyExit(tell: (error: AgentLightningError) => void): (
   const onUncaught = (error: unknown): void => {
     uncaught = { error };
   };
+  let isOutputLost = false;
+  const onOutputError = (): void => {
+    isOutputLost = true;
+  };
   const onExit = (code: number): void => {
-    tell(earlyExit(code, uncaught));
+    tell(isOutputLost ? outputLost(code) : earlyExit(code, uncaught));
     if (code === exitCodes.done) process.exitCode = exitCodes.failed;
   };
   process.on('uncaughtExceptionMonitor', onUncaught).on('exit', onExit);
-  return () => void process.off('uncaughtExceptionMonitor', onUncaught).off('exit', onExit);
+  // Before whoever ends the process for it.
+  process.stdout.prependListener('error', onOutputError);
+  return () => {
+    process.off('uncaughtExceptionMonitor', onUncaught).off('exit', onExit);
+    process.stdout.off('error', onOutputError);
+  };
 }
 
 /** Node's exit code when all that is left is an `await` at the top level of a module. */
 const nothingLeftToHappen = 13;
 
 function earlyExit(code: number, uncaught: { readonly error: unknown } | null): AgentLightningError {
+  // First of all: an error that the program handles in its own way may be long past.
+  if (code === exitCodes.interrupted) return stopped('the run was stopped at once');
   if (uncaught !== null) {
     const { error } = uncaught;
     const shown = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
@@ -34,8 +45,6 @@ function earlyExit(code: number, uncaught: { readonly error: unknown } | null): 
       remedy: 'Catch it in the agent, such as with a listener for `error` or around what a timer calls.',
     });
   }
-  if (code === exitCodes.interrupted) return stopped('the run was stopped at once');
-  if (code === exitCodes.brokenPipe) return stopped('nobody reads the output any more, so the run was stopped');
   if (code === nothingLeftToHappen) {
     return new AgentLightningError({
       code: 'AGENT_FAILED',
@@ -48,6 +57,11 @@ function earlyExit(code: number, uncaught: { readonly error: unknown } | null): 
     message: `something ended the process with exit code ${code} before the run was over`,
     remedy: 'Take `process.exit` out of the agent, and of the modules that its configuration loads.',
   });
+}
+
+function outputLost(code: number): AgentLightningError {
+  if (code === exitCodes.brokenPipe) return stopped('nobody reads the output any more, so the run was stopped');
+  return stopped('the output cannot be written, so the run was stopped');
 }
 
 function stopped(message: string): AgentLightningError {

@@ -12,6 +12,14 @@ export function writeFailure(
   process.stdout.write(`${JSON.stringify(failure)}\n`);
 }
 
+/**
+ * Whether what went wrong before a run began can only be mended by what makes another run of it, such as another model or
+ * another id: then there is nothing to go on with.
+ */
+export function asksForAnotherRun(error: unknown): boolean {
+  return AgentLightningError.isInstance(error) && (error.code === 'RUNTIME_REJECTED' || error.code === 'CONFLICT');
+}
+
 /** The same error, with commands that can be called from here, the one that goes on with the run among them. */
 export function withResume(error: unknown, resume: string, place: CommandPlace): unknown {
   if (!AgentLightningError.isInstance(error)) return error;

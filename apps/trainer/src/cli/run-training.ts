@@ -21,7 +21,7 @@ import { exitCodes } from './exit-code.ts';
 import { explainedFileError } from './file-error.ts';
 import { moreStepsCommand, resumeCommand } from './resume-command.ts';
 import { roomHint } from './room-hint.ts';
-import { withResume, writeFailure } from './run-failure.ts';
+import { asksForAnotherRun, withResume, writeFailure } from './run-failure.ts';
 
 /** The flags of `agl train`. */
 export interface TrainFlags {
@@ -59,8 +59,10 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   const releaseConsole = redirectConsole(report.print);
   const command = process.env['AGL_COMMAND'] ?? 'agl';
   let runId: string | null = null;
+  let hasBegun = false;
   let place: CommandPlace = { command, storeUrl: defaultStoreUrl };
   const onEvent = (event: TrainingEvent): void => {
+    if (event.type === 'started') hasBegun = true;
     report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
   };
   const stop = listenToProcess(report);
@@ -68,7 +70,8 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   const failureOf = (thrown: unknown): unknown => {
     report.close();
     const error = explainedFileError(thrown);
-    const resume = runId === null ? null : resumeCommand(args, runId, command);
+    const resumed = !hasBegun && asksForAnotherRun(error) ? null : runId;
+    const resume = resumed === null ? null : resumeCommand(args, resumed, command);
     if (isJson) writeFailure(error, { runId, resume });
     return resume === null ? error : withResume(error, resume, place);
   };
