@@ -16,17 +16,24 @@ interface Place {
 }
 
 function problemOf(value: unknown, place: Place): string | null {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return null;
-  if (typeof value === 'number') return Number.isFinite(value) ? null : `${nameOf(place)} is ${value}`;
+  if (value === null || isCertain(value)) return null;
+  if (typeof value === 'number') return `${nameOf(place)} is ${value}`;
   if (typeof value !== 'object') return `${nameOf(place)} is ${value === undefined ? '' : 'a '}${typeof value}`;
   if (place.within.includes(value)) return `${nameOf(place)} contains itself`;
   if (!Array.isArray(value) && !isPlain(value)) return `${nameOf(place)} is a ${classOf(value)}`;
-  for (const [key, inner] of Object.entries(value)) {
-    if (inner === undefined && !Array.isArray(value)) continue;
-    const problem = problemOf(inner, { path: [...place.path, key], within: [...place.within, value] });
+  // By the places of a list, so that one with nothing in it, which JSON fills with null, is seen.
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    const inner: unknown = Reflect.get(value, key);
+    if (isCertain(inner) || (inner === undefined && !Array.isArray(value))) continue;
+    const problem = problemOf(inner, { path: [...place.path, String(key)], within: [...place.within, value] });
     if (problem !== null) return problem;
   }
   return null;
+}
+
+/** Most of what is in a task, such as each of a long list of tokens: looked at without noting where it is. */
+function isCertain(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
 function nameOf({ path }: Place): string {
