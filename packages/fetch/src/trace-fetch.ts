@@ -54,10 +54,11 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
   const traced: typeof fetch = async (input, init) => {
     const next = nextFetch(traced, options.fetch);
     const context = currentRollout();
-    if (context === null || sending.has(context) || isRedirected(input, init)) return next(input, init);
+    if (context === null || isRedirected(input, init)) return next(input, init);
     const read = readFetch(input, init);
     const { request, init: readInit } = read instanceof Promise ? await read : read;
-    if (request === null || !shouldTrace({ url: request.url, model: request.model })) return next(input, readInit);
+    if (request === null || isSentAlready(request, context, init)) return next(input, readInit);
+    if (!shouldTrace({ url: request.url, model: request.model })) return next(input, readInit);
     // Whatever of ours lies beneath would send or record the call a second time.
     const call: ModelFetch = { send: bareFetch(next), request, context, input, init: readInit };
     const isSentOn = redirect && isForGateway(request);
@@ -77,22 +78,43 @@ interface ModelFetch {
   readonly init: RequestInit | undefined;
 }
 
+/** A recorded call that is being sent. */
+interface SentCall {
+  readonly request: ModelRequest;
+  readonly signal: AbortSignal;
+}
+
 /**
- * What recorded calls are sent in. A fetch of the user's own may send what it was given on with another signal, or as
- * another request, through one of ours: by where it does so the call is known again.
+ * The recorded calls that are being sent, by what they are sent in. A fetch of the user's own may send what it was given on
+ * with another signal, or as another request, through one of ours, and may make other calls there too.
  */
-const sending: WeakSet<RolloutContext> = new WeakSet();
+const sending: WeakMap<RolloutContext, SentCall> = new WeakMap();
+
+/** Whether a request is the one that is being sent here: by its signal, or by what is said in it. */
+function isSentAlready(request: ModelRequest, context: RolloutContext, init: RequestInit | undefined): boolean {
+  const sent = sending.get(context);
+  return sent !== undefined && (init?.signal === sent.signal || saidIn(request) === saidIn(sent.request));
+}
+
+/** What is said to the model, which stays the same where the user's own fetch adds parameters. */
+function saidIn({ body }: ModelRequest): string {
+  return JSON.stringify([body['messages'], body['input'], body['prompt']]);
+}
 
 async function recordedHere(call: ModelFetch, clock: Clock): Promise<Response> {
   const { send, request, context, input, init } = call;
   const inside = { ...context };
-  sending.add(inside);
+  const signal = signalOf(call);
+  sending.set(inside, { request, signal });
   const open = new OpenModelCall({ context, request, headers: headersOf(input, init), clock });
   try {
-    const response = await withRollout(inside, () => send(input, { ...init, signal: signalOf(call) }));
+    const response = await withRollout(inside, () => send(input, { ...init, signal }));
     return recordedResponse(response, open);
   } catch (error) {
     open.finish(`the call failed: ${error instanceof Error ? error.message : String(error)}`);
     throw error;
+  } finally {
+    // Connections that are kept may keep what they were made in.
+    sending.delete(inside);
   }
 }

@@ -36,6 +36,24 @@ describe.for(fetches)('a fetch of the user that $name', ({ own }) => {
   });
 });
 
+test('what a fetch of the user asks other models while it sends a call is recorded too', async () => {
+  await using model = await ScriptedModel.start(() => answer('5'));
+  const sink = new MemorySpanSink();
+  const undo = patchGlobalFetch();
+  const own: Fetch = async (url, init) => {
+    const body = JSON.stringify({ model: 'judge', messages: [{ role: 'user', content: 'Is it safe?' }] });
+    await (await fetch(`${model.baseUrl}/chat/completions`, { method: 'POST', body })).text();
+    // What is sent on is known again also with a parameter more.
+    return fetch(url, { method: 'POST', body: JSON.stringify({ ...JSON.parse(String(init?.body)), seed: 1 }) });
+  };
+  await withRollout(aRolloutContext({ sink }), async () => {
+    const body = JSON.stringify({ model: 'tiny', messages });
+    await (await traceFetch({ fetch: own })(`${model.baseUrl}/chat/completions`, { method: 'POST', body })).text();
+  });
+  undo();
+  expect(sink.spans.map(({ attributes }) => attributes['gen_ai.request.model'])).toEqual(['judge', 'tiny']);
+});
+
 test('a fetch of the user gets headers of the kind that its client makes', async () => {
   await using gateway = await ScriptedModel.start([answer('5'), answer('6')]);
   const endpoint = { baseUrl: gateway.baseUrl, model: 'policy', apiKey: 'gateway-key' };
