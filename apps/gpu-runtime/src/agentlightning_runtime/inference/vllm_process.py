@@ -117,8 +117,8 @@ def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> 
     Log-probabilities are asked for as they are after temperature, top-p and top-k: the distribution that tokens are
     drawn from, which is what the trainer compares with.
 
-    By itself vLLM samples by the `generation_config.json` of the model wherever a request says nothing: by its top-p, its
-    top-k and its repetition penalty, if it has them. The trainer knows of none of them, nor does the built-in sampler.
+    By itself vLLM samples by the `generation_config.json` of the model wherever a request says nothing: by its top-p,
+    top-k and repetition penalty, if it has them. The trainer knows of none of them, nor does the built-in sampler.
 
     By itself vLLM takes nearly all memory of a GPU; here a trainer needs some of it. Arguments of the user come instead
     of ours, or after them, where they win.
