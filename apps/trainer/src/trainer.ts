@@ -70,7 +70,7 @@ export class Trainer<TTask = unknown> {
 /** What the `agl` command wants to know besides. */
 export interface TrainWithOptions extends TrainOptions {
   /** Told which run it is as soon as that is in the store: what goes wrong from then on, it can be gone on with. */
-  readonly onRun?: (runId: string) => void;
+  readonly onRun?: ((runId: string) => void) | undefined;
 }
 
 /** Trains, or searches, with a configuration that is resolved already; what the `agl` command calls. */
@@ -84,9 +84,10 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
     signal: options.signal ?? new AbortController().signal,
     onOpen: (close) => closers.unshift(close),
   };
+  const runOptions = { ...sessionOptions, onRun: options.onRun };
   const summary = isPromptSearch(config)
-    ? await runThenClose(toldOf(searchWork(config, sessionOptions), options), sessionOptions, closers)
-    : await runThenClose(toldOf(trainingWork(config, sessionOptions), options), sessionOptions, closers);
+    ? await runThenClose(searchWork(config, sessionOptions), runOptions, closers)
+    : await runThenClose(trainingWork(config, sessionOptions), runOptions, closers);
   // The last thing that is said: nothing of the run is open any more.
   sessionOptions.emit({ type: 'finished', summary });
   return summary;
@@ -107,18 +108,6 @@ interface RunWork<TRun extends StoredRun, TSession> {
   readonly nothingLeft: (run: TRun) => Omit<NothingLeftEvent, 'type' | 'runId'>;
   /** And what it came to. */
   readonly summarise: (run: TRun) => TrainingSummary;
-}
-
-function toldOf<TRun extends StoredRun, TSession>(
-  work: RunWork<TRun, TSession>,
-  { onRun }: TrainWithOptions,
-): RunWork<TRun, TSession> {
-  const find = async (): Promise<TRun> => {
-    const found = await work.find();
-    onRun?.(found.run.runId);
-    return found;
-  };
-  return { ...work, find };
 }
 
 function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<OpenRun, TrainingSession> {
@@ -154,12 +143,13 @@ function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<
 
 async function runThenClose<TRun extends StoredRun, TSession>(
   { find, open, work, ...over }: RunWork<TRun, TSession>,
-  options: RunOptions,
+  options: RunOptions & Pick<TrainWithOptions, 'onRun'>,
   closers: readonly Closer[],
 ): Promise<TrainingSummary> {
   let run: TRun | null = null;
   try {
     run = await find();
+    options.onRun?.(run.run.runId);
     if (run.isOver) {
       options.emit({ type: 'nothing-left', runId: run.run.runId, ...over.nothingLeft(run) });
       return over.summarise(run);

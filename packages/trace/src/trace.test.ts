@@ -169,9 +169,19 @@ describe('a trace as a page', () => {
     expect(page.match(/… \(30,000 characters in all\)/g)).toHaveLength(5);
   });
 
-  test('draws fifty thousand steps beside each other, as spans without their parents are', { timeout: 15_000 }, () => {
-    const spans = Array.from({ length: 50_000 }, (_, index) => aSpan({ spanId: `s${index}`, parentId: 'lost' }));
-    expect(traceHtml(traceSteps(spans)).match(/<section /g)).toHaveLength(50_000);
+  test('looks at each step a few times, however many are beside it, as spans without their parents are', () => {
+    let reads = 0;
+    const spans = Array.from({ length: 1000 }, (_, index) => aSpan({ spanId: `s${index}`, parentId: 'lost' }));
+    const steps = traceSteps(spans).map((step) => {
+      const get = (): number | null => {
+        reads += 1;
+        return step.startTimeMs;
+      };
+      return Object.defineProperty({ ...step }, 'startTimeMs', { get });
+    });
+    expect(traceHtml(steps).match(/<section /g)).toHaveLength(1000);
+    expect(reads).toBeGreaterThan(0);
+    expect(reads / steps.length).toBeLessThan(10);
   });
 
   test('names agents as they are named, whatever is in their names', () => {

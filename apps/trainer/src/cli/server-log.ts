@@ -2,7 +2,7 @@ import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
 import { didYouMean } from '@agentlightning/core/settings';
 import { pino } from 'pino';
 
-const levels: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const levels: readonly string[] = [...Object.keys(pino.levels.values), 'silent'];
 
 /**
  * The log of a server that runs from the command line: one JSON object a line, on standard error. No address has its

@@ -7,7 +7,7 @@ import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms
 import {
   AgentLightningError,
   type CollectedGroup,
-  type CollectedRollout,
+  type Rollout,
   type RolloutMode,
   type Store,
 } from '@agentlightning/core';
@@ -79,22 +79,15 @@ function examplesOf(group: CollectedGroup, flags: DatasetFlags, tally: Tally): r
 async function* groupsOf(store: Store, { run, mode, format }: DatasetFlags): AsyncGenerator<CollectedGroup> {
   const { items } = await store.queryRollouts({ runId: run, modeIn: [mode], statusIn: ['succeeded'] });
   const bare = items.map((rollout) => ({ rollout, attemptId: null, spans: [] }));
-  const groups = format === 'chat' ? tasksOf(bare) : groupRollouts(bare);
+  const groups = format === 'chat' ? groupRollouts(bare, taskOf) : groupRollouts(bare);
   for (const { groupId, rollouts } of groups) {
     yield { groupId, rollouts: await Promise.all(rollouts.map(({ rollout }) => withSpans(store, rollout))) };
   }
 }
 
 /** A task comes round again with every epoch, and is the same one: the best of it is wanted once, not once a step. */
-function tasksOf(rollouts: readonly CollectedRollout[]): readonly CollectedGroup[] {
-  const tasks = new Map<string, CollectedRollout[]>();
-  for (const collected of rollouts) {
-    const task = JSON.stringify(collected.rollout.input);
-    const members = tasks.get(task);
-    if (members === undefined) tasks.set(task, [collected]);
-    else members.push(collected);
-  }
-  return [...tasks].map(([groupId, members]) => ({ groupId, rollouts: members }));
+function taskOf({ input }: Rollout): string {
+  return JSON.stringify(input);
 }
 
 /** The file takes its name only when it is whole. */

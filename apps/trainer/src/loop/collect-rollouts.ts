@@ -70,11 +70,19 @@ export async function dropUnfinished(store: Store, runId: string): Promise<numbe
   return dropped;
 }
 
-/** Rollouts by the task they are about, in the order they came. */
-export function groupRollouts(rollouts: readonly CollectedRollout[]): readonly CollectedGroup[] {
+/** The step's group that a rollout was begun in: a task and, of one that comes round again, which time. */
+function groupIdOf({ rolloutId, metadata }: Rollout): string {
+  return String(metadata?.['group_id'] ?? rolloutId);
+}
+
+/** Rollouts by the group they were begun in, or by another id of one, in the order they came. */
+export function groupRollouts(
+  rollouts: readonly CollectedRollout[],
+  idOf: (rollout: Rollout) => string = groupIdOf,
+): readonly CollectedGroup[] {
   const groups = new Map<string, CollectedRollout[]>();
   for (const collected of rollouts) {
-    const groupId = String(collected.rollout.metadata?.['group_id'] ?? collected.rollout.rolloutId);
+    const groupId = idOf(collected.rollout);
     const group = groups.get(groupId);
     if (group === undefined) groups.set(groupId, [collected]);
     else group.push(collected);

@@ -88,24 +88,15 @@ function placeLines(summary: TrainingSummary): readonly string[] {
 }
 
 function nextCommands(summary: TrainingSummary, { command, goOn }: NextCommands): string[] {
+  const store = storeFlag(summary.storeUrl);
   const rows: (readonly [line: string, meaning: string])[] = [
-    [`${command} runs${storeFlag(summary.storeUrl)}`, 'the runs of this store'],
+    [`${command} runs${store}`, 'the runs of this store'],
     ...(summary.prompts === undefined
       ? []
-      : [
-          [
-            `${command} prompts ${summary.runId}${storeFlag(summary.storeUrl)}`,
-            'the versions and what changed',
-          ] as const,
-        ]),
+      : [[`${command} prompts ${summary.runId}${store}`, 'the versions and what changed'] as const]),
     ...(summary.exampleAfter === null
       ? []
-      : [
-          [
-            `${command} show ${summary.exampleAfter}${storeFlag(summary.storeUrl)}`,
-            'the trace of that rollout',
-          ] as const,
-        ]),
+      : [[`${command} show ${summary.exampleAfter}${store}`, 'the trace of that rollout'] as const]),
     [`${command} --help`, 'everything else'],
   ];
   const width = Math.max(...rows.map(([line]) => line.length));

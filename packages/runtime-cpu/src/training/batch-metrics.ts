@@ -1,4 +1,5 @@
 import type { ResolvedLoss } from './loss-spec.ts';
+import { maxLogRatio } from './losses.ts';
 
 /** One trained token after the forward pass. Log-probabilities are natural, at the sampling temperature. */
 export interface ScoredToken {
@@ -38,7 +39,7 @@ export class BatchMetrics {
 
   #add(token: ScoredToken, meanRatio: number): void {
     const difference = token.logprob - token.samplingLogprob;
-    const ratio = Math.exp(Math.min(20, Math.max(-20, difference)));
+    const ratio = Math.exp(held(difference));
     const sums = this.#sums;
     this.#tokens += 1;
     sums.logprob += token.logprob;
@@ -54,8 +55,7 @@ export class BatchMetrics {
     if (this.#isClipped(clippedRatio, token.advantage)) this.#clipped += 1;
     this.#addValue(token);
     if (token.referenceLogprob === undefined) return;
-    // Held as in the loss: one token that the reference all but excludes would be the mean by itself.
-    const toReference = Math.min(20, Math.max(-20, token.logprob - token.referenceLogprob));
+    const toReference = held(token.logprob - token.referenceLogprob);
     this.#references += 1;
     sums.referenceKl += Math.exp(-toReference) + toReference - 1;
   }
@@ -111,4 +111,9 @@ export class BatchMetrics {
     if (this.#loss.name === 'cispo') return isAbove || isBelow;
     return advantage > 0 ? isAbove : advantage < 0 && isBelow;
   }
+}
+
+/** A log-ratio as the losses take it: one token that is all but excluded would be the mean by itself. */
+function held(logRatio: number): number {
+  return Math.min(maxLogRatio, Math.max(-maxLogRatio, logRatio));
 }

@@ -41,7 +41,7 @@ type PolicyTerms = {
 };
 
 /** Log-ratios are held in ±20 before exponentiation (as verl does), so that one stray token cannot overflow. */
-const maxLogRatio = 20;
+export const maxLogRatio = 20;
 
 /** The token losses by name. `r` is exp(logprob − sampling logprob), `A` the advantage, `lp` the log-probability. */
 const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
