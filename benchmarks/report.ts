@@ -1,3 +1,5 @@
+import { memoryLatencyNs } from './memory-latency.ts';
+
 /** One measured number of a benchmark, and whether it is what it should be. */
 export interface BenchmarkResult {
   readonly name: string;
@@ -23,8 +25,15 @@ export function result(
   return { name, ...measured, target: `<= ${bound.atMost}`, met: measured.value <= bound.atMost };
 }
 
-/** Prints a table and the JSON line; the exit code says whether every target was met. */
-export function report(benchmark: string, results: readonly BenchmarkResult[]): void {
+/** Taken as the benchmark begins: by its end the machine may be another. */
+const latencyBeforeNs = memoryLatencyNs();
+
+/**
+ * Prints a table and the JSON line, with how slow the machine's memory was before and after; the exit code says whether
+ * every target was met.
+ */
+export function report(benchmark: string, measured: readonly BenchmarkResult[]): void {
+  const results = [...measured, ...machineResults()];
   console.table(
     results.map(({ name, value, unit, target, met }) => ({
       name,
@@ -38,16 +47,9 @@ export function report(benchmark: string, results: readonly BenchmarkResult[]): 
   process.exitCode = results.every(({ met }) => met) ? 0 : 1;
 }
 
-/** Between which values the middle half of them is. */
-export function quartiles(values: readonly number[]): readonly [lower: number, upper: number] {
-  const sorted = [...values].sort((left, right) => left - right);
-  const half = Math.floor(sorted.length / 2);
-  return [median(sorted.slice(0, half)), median(sorted.slice(-half))];
-}
-
-/** The middle value; of an even number of values, the mean of the two in the middle. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[sorted.length / 2 - 1] ?? Number.NaN)) / 2;
+function machineResults(): BenchmarkResult[] {
+  return [
+    result('the machine before: a read within 4 MB', { value: latencyBeforeNs, unit: 'ns' }, null),
+    result('the machine after: a read within 4 MB', { value: memoryLatencyNs(), unit: 'ns' }, null),
+  ];
 }

@@ -11,7 +11,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { withRollout } from '@agentlightning/core';
-import { median, quartiles } from '../report.ts';
+import { median, quartiles } from '../middle.ts';
 import type { FrameworkUnderTest, OpenFramework } from './framework-under-test.ts';
 import { answer, installInstantModel, requestCount } from './instant-model.ts';
 import { CountingSink, measuredRollout } from './measured-rollout.ts';

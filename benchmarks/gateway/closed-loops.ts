@@ -1,4 +1,5 @@
-import { type BenchmarkResult, median, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { type BenchmarkResult, result } from '../report.ts';
 import { closedLoop, type Load, quantile, type Requests } from './load.ts';
 import type { Peer } from './peer.ts';
 import { requestsTo, type Sides } from './sides.ts';

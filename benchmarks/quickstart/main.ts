@@ -10,7 +10,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { median, report, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { report, result } from '../report.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const { values: flags } = parseArgs({

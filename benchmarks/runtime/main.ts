@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { environment } from '../../apps/gpu-runtime/test/runtime-process.ts';
-import { type BenchmarkResult, median, report, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { type BenchmarkResult, report, result } from '../report.ts';
 import { type Contender, grpoContender, runtimeContender, torchContender, trlContender } from './contenders.ts';
 import { startEmbedded, startGpu } from './sides.ts';
 

@@ -1,4 +1,5 @@
-import { type BenchmarkResult, median, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { type BenchmarkResult, result } from '../report.ts';
 import type { HttpLoad } from './http-load.ts';
 import { progress } from './progress.ts';
 

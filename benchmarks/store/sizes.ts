@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { type BenchmarkResult, median, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { type BenchmarkResult, result } from '../report.ts';
 import { bytesPerRollout, bytesPerSpan, filledRunId, fillStore } from './fill.ts';
 import { HttpLoad, type LoadRequest } from './http-load.ts';
 import { progress } from './progress.ts';

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { type BenchmarkResult, median, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { type BenchmarkResult, result } from '../report.ts';
 import { type BareResult, measureBareDatabase } from './bare-database.ts';
 import { HttpLoad, type LoadResult, percentiles } from './http-load.ts';
 import { progress } from './progress.ts';

@@ -6,7 +6,8 @@
  */
 import { parseArgs } from 'node:util';
 import { collectTrajectories } from '@agentlightning/algorithms';
-import { type BenchmarkResult, median, report, result } from '../report.ts';
+import { median } from '../middle.ts';
+import { type BenchmarkResult, report, result } from '../report.ts';
 import { type PythonSide, startPythonSide } from './python-side.ts';
 import { type Workload, type WorkloadSize, workloadOf } from './workload.ts';
 
