@@ -31,6 +31,7 @@ const completion = z.object({
 /** A model, and a sequence it sampled just now, ready to be trained on. */
 async function sampled(
   modelId: string,
+  more: { readonly top_p?: number } = {},
 ): Promise<{ model: TrainableModel; datum: TrainingDatum; close(): Promise<void> }> {
   const connection = await connectRuntime({ address: runtime.address });
   const model = await connection.createModel({ baseModel: 'tiny-chat', modelId, seed: 1 });
@@ -45,6 +46,7 @@ async function sampled(
       seed: 3,
       logprobs: true,
       return_token_ids: true,
+      ...more,
     }),
   });
   const { prompt_token_ids: prompt, choices } = completion.parse(await answer.json());
@@ -104,6 +106,16 @@ describe('catches an alignment that is off by one:', () => {
     await expect(applied).rejects.toMatchObject({ code: 'RUNTIME_REJECTED' });
     await close();
   });
+});
+
+test('names the sampling parameters that take tokens away when an agent has asked for one', async () => {
+  const { model, datum, close } = await sampled('nucleus', { top_p: 0.3 });
+  const applied = applyPlan(planOf(datum), { model, reference, maxLogprobGap: 0.1 });
+  await expect(applied).rejects.toMatchObject({
+    code: 'TOKEN_MISALIGNMENT',
+    remedy: expect.stringContaining('`top_p`'),
+  });
+  await close();
 });
 
 test('compares with the reference policy when the loss has a KL term', async () => {

@@ -72,6 +72,8 @@ function assertAligned(first: BatchResult | undefined, maxLogprobGap: number): v
   throw new AgentLightningError({
     code: 'TOKEN_MISALIGNMENT',
     message: `trainer and sampler disagree on the log-probability of sampled tokens by ${gap.toFixed(3)} on average, above ${maxLogprobGap}`,
+    remedy:
+      'Let the agent sample from all tokens: `top_p` (the option `sampling: { topP: 1 }` overrides it), `top_k`, `min_p`, penalties, `logit_bias` and structured output give it other probabilities than the model. If it asks for none of them, the engine and the runtime differ in weights or chat template. Where the gap is meant, raise `maxLogprobGap`.',
     details: { gap, maxLogprobGap },
   });
 }
