@@ -11,7 +11,7 @@ const chain = randomCycle();
 /**
  * How long a read takes, in nanoseconds, that waits for the read before it, within 4 MB: some 20 where the cache that
  * cores share is ours, some 100 where the neighbours on a shared machine have filled it and every such read goes to
- * memory. Programs with much code and data, as servers are, slow down by about as much, while short loops do not.
+ * memory, as the slowest calls of a server then do.
  * The median of several walks, after some that are for the compiler. Takes 0.1 s.
  */
 export function memoryLatencyNs(): number {

@@ -1,3 +1,4 @@
+import { cpus } from 'node:os';
 import { memoryLatencyNs } from './memory-latency.ts';
 
 /** One measured number of a benchmark, and whether it is what it should be. */
@@ -8,6 +9,17 @@ export interface BenchmarkResult {
   /** As people say it: `>= 0.8`; null when the number is only told. */
   readonly target: string | null;
   readonly met: boolean;
+}
+
+/** What a benchmark ran on. */
+interface Machine {
+  readonly processor: string;
+  /** How many processors it has. */
+  readonly count: number;
+  readonly node: string;
+  /** What a read within 4 MB takes that waits for the one before it. */
+  readonly readNsBefore: number;
+  readonly readNsAfter: number;
 }
 
 /** A comparison with a bound, such as at least or at most. */
@@ -26,14 +38,13 @@ export function result(
 }
 
 /** Taken as the benchmark begins: by its end the machine may be another. */
-const latencyBeforeNs = memoryLatencyNs();
+const readNsBefore = memoryLatencyNs();
 
 /**
- * Prints a table and the JSON line, with how slow the machine's memory was before and after; the exit code says whether
- * every target was met.
+ * Prints a table, the machine and the JSON line; the exit code says whether every target was met. What a program takes
+ * depends on the processor, and on who else uses its caches.
  */
-export function report(benchmark: string, measured: readonly BenchmarkResult[]): void {
-  const results = [...measured, ...machineResults()];
+export function report(benchmark: string, results: readonly BenchmarkResult[]): void {
   console.table(
     results.map(({ name, value, unit, target, met }) => ({
       name,
@@ -43,13 +54,21 @@ export function report(benchmark: string, measured: readonly BenchmarkResult[]):
       met: target === null ? '' : met ? 'yes' : 'NO',
     })),
   );
-  console.log(JSON.stringify({ benchmark, results }));
+  const machine = describeMachine();
+  const { processor, count, node, readNsBefore, readNsAfter } = machine;
+  console.log(`${count} x ${processor}, Node ${node}`);
+  console.log(`a read within 4 MB: ${readNsBefore.toFixed(0)} ns before, ${readNsAfter.toFixed(0)} ns after`);
+  console.log(JSON.stringify({ benchmark, machine, results }));
   process.exitCode = results.every(({ met }) => met) ? 0 : 1;
 }
 
-function machineResults(): BenchmarkResult[] {
-  return [
-    result('the machine before: a read within 4 MB', { value: latencyBeforeNs, unit: 'ns' }, null),
-    result('the machine after: a read within 4 MB', { value: memoryLatencyNs(), unit: 'ns' }, null),
-  ];
+function describeMachine(): Machine {
+  const processors = cpus();
+  return {
+    processor: processors[0]?.model.trim() ?? 'unknown',
+    count: processors.length,
+    node: process.versions.node,
+    readNsBefore,
+    readNsAfter: memoryLatencyNs(),
+  };
 }
