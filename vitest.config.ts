@@ -4,7 +4,6 @@ import { defineConfig } from 'vitest/config';
 const config: ReturnType<typeof defineConfig> = defineConfig({
   test: {
     projects: ['packages/*', 'apps/*', 'examples/*/vitest.config.ts'],
-    maxWorkers: 2,
   },
 });
 

@@ -42,6 +42,8 @@ export function projectConfig(name: string, options: ProjectOptions = {}): Retur
       execArgv: nodeFlags,
       env: { NODE_COMPILE_CACHE: compileCache },
       isolate: options.isolate ?? false,
+      // By default Vitest leaves one processor to itself: of two, one. What the workspace's configuration says is not asked.
+      maxWorkers: 2,
       include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
       testTimeout: 30_000,
       hookTimeout: 30_000,
