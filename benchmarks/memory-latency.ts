@@ -1,3 +1,4 @@
+import { seededRandom, shuffled } from '../packages/algorithms/src/seeded-random.ts';
 import { median } from './middle.ts';
 
 /** 4 MB: more than a core's own caches hold, less than the cache that cores share. */
@@ -9,9 +10,8 @@ const lineCount = byteCount / 4 / integersPerLine;
 const chain = randomCycle();
 
 /**
- * How long a read takes, in nanoseconds, that waits for the read before it, within 4 MB: some 20 where the cache that
- * cores share is ours, some 100 where the neighbours on a shared machine have filled it and every such read goes to
- * memory, as the slowest calls of a server then do.
+ * How long a read takes, in nanoseconds, that waits for the read before it, within 4 MB: some 25 where the cache that
+ * cores share is ours, some 100 where neighbours on a shared machine have filled it and every such read goes to memory.
  * The median of several walks, after some that are for the compiler. Takes 0.1 s.
  */
 export function memoryLatencyNs(): number {
@@ -29,13 +29,8 @@ function walkNs(): number {
 }
 
 function randomCycle(): Int32Array {
-  const order = Int32Array.from({ length: lineCount }, (_, line) => line * integersPerLine);
-  let state = 1;
-  for (let last = lineCount - 1; last > 0; last -= 1) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const other = Math.floor((state / 2 ** 32) * (last + 1));
-    [order[last], order[other]] = [order[other] ?? 0, order[last] ?? 0];
-  }
+  const lines = Array.from({ length: lineCount }, (_, line) => line * integersPerLine);
+  const order = shuffled(lines, seededRandom(1));
   const next = new Int32Array(byteCount / 4);
   for (const [position, line] of order.entries()) next[line] = order[(position + 1) % lineCount] ?? 0;
   return next;

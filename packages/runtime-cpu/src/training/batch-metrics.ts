@@ -39,7 +39,7 @@ export class BatchMetrics {
 
   #add(token: ScoredToken, meanRatio: number): void {
     const difference = token.logprob - token.samplingLogprob;
-    const ratio = Math.exp(held(difference));
+    const ratio = Math.exp(bounded(difference));
     const sums = this.#sums;
     this.#tokens += 1;
     sums.logprob += token.logprob;
@@ -55,7 +55,7 @@ export class BatchMetrics {
     if (this.#isClipped(clippedRatio, token.advantage)) this.#clipped += 1;
     this.#addValue(token);
     if (token.referenceLogprob === undefined) return;
-    const toReference = held(token.logprob - token.referenceLogprob);
+    const toReference = bounded(token.logprob - token.referenceLogprob);
     this.#references += 1;
     sums.referenceKl += Math.exp(-toReference) + toReference - 1;
   }
@@ -114,6 +114,6 @@ export class BatchMetrics {
 }
 
 /** A log-ratio as the losses take it: one token that is all but excluded would be the mean by itself. */
-function held(logRatio: number): number {
+function bounded(logRatio: number): number {
   return Math.min(maxLogRatio, Math.max(-maxLogRatio, logRatio));
 }
