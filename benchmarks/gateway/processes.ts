@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { youngGenerationFlags } from '../../apps/trainer/src/cli/young-generation.ts';
 
 /** In /proc, times are in hundredths of a second. */
 const tickMs = 10;
@@ -33,14 +32,14 @@ export async function startUpstream(): Promise<{ readonly url: string; close(): 
   return { url: `http://127.0.0.1:${port}/v1`, close: () => closed(child) };
 }
 
-/** Starts a gateway whose store is a file, with Node as `agl gateway` starts it. */
+/** Starts a gateway whose store is a file, with Node's default flags. */
 export async function startGateway(options: {
   readonly file: string;
   readonly upstreamUrl: string;
   readonly attemptCount: number;
 }): Promise<GatewayProcess> {
   const { file, upstreamUrl, attemptCount } = options;
-  const child = start('gateway-process.ts', [file, upstreamUrl, String(attemptCount)], youngGenerationFlags);
+  const child = start('gateway-process.ts', [file, upstreamUrl, String(attemptCount)]);
   const { urls } = await message<{ readonly urls: readonly string[] }>(child);
   return {
     urls,
@@ -63,8 +62,8 @@ export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-function start(file: string, args: readonly string[], flags: readonly string[] = []): ChildProcess {
-  const execArgv = ['--expose-gc', ...flags, ...process.execArgv];
+function start(file: string, args: readonly string[]): ChildProcess {
+  const execArgv = ['--expose-gc', ...process.execArgv];
   return fork(path.join(import.meta.dirname, file), args, { execArgv });
 }
 
