@@ -101,6 +101,17 @@ export function lossSpec(options: LossOptions, hasValueHead: boolean = false): L
   };
 }
 
+/**
+ * Whether a token whose advantage is 0 has a gradient under the loss. At `A = 0` the policy terms of `ppo`,
+ * `importance_sampling`, `cispo` and `gspo` vanish. What remains is `½·beta·(logprob - samplingLogprob)²` of `dro`
+ * (arXiv 2405.19107) and the entropy, KL and value terms that every loss can have.
+ */
+export function hasGradientWithoutAdvantage({ parameters }: LossSpec): boolean {
+  return ['beta', 'entropy_coefficient', 'kl_coefficient', 'value_coefficient'].some(
+    (parameter) => (parameters[parameter] ?? 0) > 0,
+  );
+}
+
 /** The parameters that the chosen loss does not have: a setting without effect is a mistake. */
 export function lossIssues(options: LossOptions): readonly ValidationIssue[] {
   const name = options.loss ?? 'ppo';

@@ -23,8 +23,8 @@ export interface PolicyGradientOptions extends LossOptions, StepOptions {
   /** How returns are compared: by name, or one of your own; `gae` compares with a value head. @default { type: 'grpo' } */
   readonly advantage?: AdvantageOptions | GaeOptions | AdvantageEstimator;
   /**
-   * Whether groups that teach nothing count in the averages of the loss. Without them a step with few groups left is as
-   * large as one with all (dynamic sampling of DAPO).
+   * Whether groups whose advantages are all 0 are dropped, so that a step with few groups left is as large as one with all
+   * (dynamic sampling of DAPO, arXiv 2503.14476). The entropy, KL and `dro` terms of their tokens are dropped with them.
    *
    * @default false
    */

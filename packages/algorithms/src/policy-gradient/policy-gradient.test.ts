@@ -111,6 +111,30 @@ describe('groups that teach nothing', () => {
       [0, 0],
     ]);
   });
+
+  test.each([['ppo'], ['importance_sampling'], ['cispo'], ['gspo']] as const)(
+    'are dropped with the loss %s',
+    (loss) => {
+      expect(grpo({ loss }).planStep([aCollectedGroup([1, 1, 1])], context).updates).toEqual([]);
+    },
+  );
+
+  test('are dropped with a dro loss that has no regulariser', () => {
+    const plan = grpo({ loss: 'dro', droBeta: 0 }).planStep([aCollectedGroup([1, 1, 1])], context);
+    expect(plan.updates).toEqual([]);
+  });
+
+  test('keep the regulariser of dro: the gradient is the mean of beta times the log-ratio over all tokens', () => {
+    const [beta, logRatio] = [0.5, 0.25];
+    const algorithm = grpo({ loss: 'dro', droBeta: beta, advantage: { type: 'dr-grpo' } });
+    const plan = algorithm.planStep([aCollectedGroup([1, 0]), aCollectedGroup([1, 1], 'gr-2')], context);
+    // d/d logprob of -logprob·A + ½·beta·(logprob - samplingLogprob)² is beta·logRatio - A, and the advantages sum to 0.
+    const slopes = dataOf(plan).flatMap(({ advantages, weights }) =>
+      [...weights].map((weight, token) => weight * (beta * logRatio - (advantages[token] ?? Number.NaN))),
+    );
+    expect(slopes).toHaveLength(8);
+    expect(slopes.reduce((sum, slope) => sum + slope, 0)).toBeCloseTo(beta * logRatio, 6);
+  });
 });
 
 test('with per-turn credit each turn learns from its own reward', () => {

@@ -19,7 +19,7 @@ import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-sc
 import { type Judge, judgeOf, klOf } from './judge.ts';
 import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
 import { leaveOutStale } from './leave-out-stale.ts';
-import { lossSpec } from './loss-options.ts';
+import { hasGradientWithoutAdvantage, lossSpec } from './loss-options.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 import { sampleTurns } from './sample-turns.ts';
 import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
@@ -83,18 +83,21 @@ class PolicyGradientPlan {
     const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
     const optimizer = adamOf(settings, context);
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
-    const hasValueHead = this.scoringPolicies.includes('critic');
+    const loss = lossSpec(
+      { ...settings, klCoefficient: klOf(settings).inLoss },
+      this.scoringPolicies.includes('critic'),
+    );
     const columnsOf = this.#columns(judged, scores);
     const updates = minibatches(trained, { epochs, minibatches: parts, seed: context.seed }).map(
       (part): ModelUpdate => ({
         batches: trainingBatches(part, {
           aggregation: settings.aggregation ?? 'token-mean',
-          keepZeroAdvantages: hasValueHead || (settings.entropyCoefficient ?? 0) > 0 || klOf(settings).inLoss > 0,
+          keepZeroAdvantages: hasGradientWithoutAdvantage(loss),
           currentPolicyVersion: context.policyVersion,
           maxBatchTokens: batchLimit(settings, context),
           columnsOf,
         }),
-        loss: lossSpec({ ...settings, klCoefficient: klOf(settings).inLoss }, hasValueHead),
+        loss,
         optimizer,
       }),
     );

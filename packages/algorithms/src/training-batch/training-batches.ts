@@ -8,9 +8,9 @@ import { type RowColumns, trainedTokensOf, trainingDatum } from './training-datu
 export interface TrainingBatchOptions {
   readonly aggregation: Aggregation;
   /**
-   * Whether rows whose advantages are all 0 are sent. They have no policy gradient, so leaving them out saves
-   * work and changes nothing; a loss with an entropy or KL term does learn from them. They count in the
-   * weights either way.
+   * Whether rows whose advantages are all 0 are sent. They have no policy gradient, so dropping them saves work and
+   * changes nothing, unless the loss has a term that does not vanish at advantage 0: an entropy, KL or value term, or
+   * the square of `dro`. They count in the weights either way.
    */
   readonly keepZeroAdvantages: boolean;
   /** The policy that is trained; stands in for versions that are not known. */
