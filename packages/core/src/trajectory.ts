@@ -34,9 +34,9 @@ export interface Trajectory {
   /** The reward of the whole rollout; null when it has none, which is not zero. */
   readonly reward: number | null;
   /**
-   * The model call, by its sequence id, of whose turn the rollout's reward is a part already; null when it is of none.
+   * Sequence id of the model call whose turn reward already includes the rollout's reward; null when no turn's does.
    *
-   * @default the last turn with a reward, when that is the rollout's
+   * @default null
    */
   readonly rewardedCall?: number | null;
   /** The sum of the rewards that were meant for each agent, by its name. @default none */

@@ -25,22 +25,25 @@ test('terminal gives every turn of every row the reward of the rollout', () => {
 });
 
 test('per-turn gives every turn its own reward, and leaves a turn without one out', () => {
-  const trajectory = aTrajectory({ reward: 9, rows: [turns([0.25, null, 0])] });
+  const trajectory = aTrajectory({ reward: null, rows: [turns([0.25, null, 0])] });
   expect(perTurnCredit().assign(trajectory)).toEqual([[0.25, null, 0]]);
 });
 
-test('the reward of the rollout is that of the last turn when that has none of its own', () => {
+test('per-turn adds the reward of the rollout to that of the last turn', () => {
   expect(perTurnCredit().assign(aTrajectory({ reward: 9, rows: [turns([0.25, null])] }))).toEqual([[0.25, 9]]);
+  const rewarded = aTrajectory({ reward: 9, rows: [turns([0.25, null, 0.5])] });
+  expect(perTurnCredit().assign(rewarded)).toEqual([[0.25, null, 9.5]]);
+  expect(perTurnCredit({ discount: 1 }).assign(rewarded)).toEqual([[9.75, 9.5, 9.5]]);
 });
 
 test('the reward of the rollout counts once when it is that of an earlier turn', () => {
-  const trajectory = aTrajectory({ reward: 0.25, rows: [turns([0.5, 0.25, null])] });
+  const trajectory = aTrajectory({ reward: 0.25, rewardedCall: 2, rows: [turns([0.5, 0.25, null])] });
   expect(perTurnCredit().assign(trajectory)).toEqual([[0.5, 0.25, null]]);
   expect(perTurnCredit({ discount: 1 }).assign(trajectory)).toEqual([[0.75, 0.25, null]]);
 });
 
 test('with a discount a turn has a share of what comes after it', () => {
-  const trajectory = aTrajectory({ rows: [turns([1, null, 4])] });
+  const trajectory = aTrajectory({ reward: null, rows: [turns([1, null, 4])] });
   expect(perTurnCredit({ discount: 0.5 }).assign(trajectory)).toEqual([[2, 2, 4]]);
 });
 
@@ -52,7 +55,7 @@ test('turns follow each other by sequence id, also across rows', () => {
     ]),
     aTrajectoryRow([{ sequenceId: 4, reward: 10 }]),
   ];
-  expect(perTurnCredit({ discount: 1 }).assign(aTrajectory({ rows }))).toEqual([[111, 100], [110]]);
+  expect(perTurnCredit({ discount: 1 }).assign(aTrajectory({ reward: null, rows }))).toEqual([[111, 100], [110]]);
 });
 
 test('the choices of one call are one turn, whose reward counts once', () => {
@@ -63,7 +66,7 @@ test('the choices of one call are one turn, whose reward counts once', () => {
     ]),
     aTrajectoryRow([{ sequenceId: 1, reward: 1 }]),
   ];
-  expect(perTurnCredit({ discount: 1 }).assign(aTrajectory({ rows }))).toEqual([[4, 3], [4]]);
+  expect(perTurnCredit({ discount: 1 }).assign(aTrajectory({ reward: null, rows }))).toEqual([[4, 3], [4]]);
 });
 
 test('the return-to-go is the sum over later turns of discount to the power of the distance, times reward', () => {
@@ -101,9 +104,8 @@ test('options name the assignment', () => {
   expect(creditAssignment({ type: 'terminal' }).name).toBe('terminal');
   expect(creditAssignment({ type: 'last-turn' }).name).toBe('last-turn');
   expect(creditAssignment({ type: 'by-agent', team: 1 }).assign(teamwork)?.[0]).toEqual([0.75, 0.75]);
-  expect(creditAssignment({ type: 'per-turn', discount: 1 }).assign(aTrajectory({ rows: [turns([1, 2])] }))).toEqual([
-    [3, 2],
-  ]);
+  const unjudged = aTrajectory({ reward: null, rows: [turns([1, 2])] });
+  expect(creditAssignment({ type: 'per-turn', discount: 1 }).assign(unjudged)).toEqual([[3, 2]]);
 });
 
 test('by-agent gives every turn of an agent the rewards that were meant for it, and the others that of the rollout', () => {

@@ -13,12 +13,12 @@ export interface PerTurnCreditOptions {
 }
 
 /**
- * Every turn deserves the rewards from it onwards: `G_k = r_k + γ·G_(k+1)`, the discounted return-to-go over
- * the turns in order of sequence id (Sutton & Barto 2018, section 3.3).
+ * The discounted return-to-go of each turn, in order of sequence id: `G_k = r_k + γ·G_(k+1)` (Sutton & Barto 2018,
+ * section 3.3).
  *
- * The rollout's reward counts as that of the last turn, unless that turn has one of its own, or the rollout's is part of
- * another trained turn's (`rewardedCall`): then it counts there. A turn that no
- * reward reaches has no return: it is left out, not taken for 0. The choices of one call are one turn.
+ * The rollout's reward is added to that of the last turn. It is not added twice: where a trained turn's reward includes it
+ * (`Trajectory.rewardedCall`), it counts there. A turn that no reward reaches has no return and is not trained on. The
+ * choices of one call are one turn.
  *
  * @throws ValidationError when the discount is not in `[0, 1]`
  *
@@ -47,15 +47,13 @@ export function perTurnCredit(options: PerTurnCreditOptions = {}): CreditAssignm
   };
 }
 
-/** The reward of each turn, by sequence id, the last turn first. */
+/** The reward of each turn, by sequence id, the last turn first; the rollout's reward is included once. */
 export function turnRewards({ rows, reward, rewardedCall }: Trajectory): readonly (readonly [number, number | null])[] {
   const bySequence = new Map(rows.flatMap((row) => row.trained.map((turn) => [turn.sequenceId, turn.reward])));
   const lastFirst = [...bySequence].sort(([one], [other]) => other - one);
-  const latest = lastFirst.find(([, own]) => own !== null)?.[1] ?? null;
-  // Equal values prove nothing where it is known which turn has it: rewards of 0 and 1 are often equal.
-  const isCounted = rewardedCall === undefined ? latest === reward : bySequence.has(rewardedCall ?? Number.NaN);
-  const ofLastTurn = isCounted ? null : reward;
-  return lastFirst.map(([sequenceId, own], index) => [sequenceId, index === 0 ? (own ?? ofLastTurn) : own]);
+  const isIncluded = bySequence.has(rewardedCall ?? Number.NaN);
+  if (isIncluded || reward === null) return lastFirst;
+  return lastFirst.map(([sequenceId, own], index) => [sequenceId, index === 0 ? (own ?? 0) + reward : own]);
 }
 
 function returnsToGo(

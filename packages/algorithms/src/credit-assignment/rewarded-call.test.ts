@@ -23,6 +23,14 @@ test.each([0, 1])(
   },
 );
 
+test.each([0.5, 1])(
+  'an outcome of %d counts for the last turn beside the reward that was emitted for it',
+  (outcome) => {
+    const spans = [callBy('writer', 1), reward(2, 0.25), callBy('writer', 3), reward(4, 0.5), reward(5, outcome)];
+    expect(returnsOf(spans)).toEqual([0.75 + outcome, 0.5 + outcome]);
+  },
+);
+
 test('the reward of the rollout counts once for a turn that a rule gives more', () => {
   const tool = aSpan({
     sequenceId: 2,
