@@ -108,6 +108,24 @@ describe('catches an alignment that is off by one:', () => {
   });
 });
 
+test.each([
+  ['the first', 0],
+  ['the last', 1],
+])('takes no step and publishes nothing when %s batch of the first update is misaligned', async (name, misaligned) => {
+  const { model, datum, close } = await sampled(`unchanged-${misaligned}`);
+  const shifted = { ...datum, samplingLogprobs: datum.samplingLogprobs.map((logprob) => logprob - 5) };
+  const data = [datum, datum].map((each, index) => (index === misaligned ? shifted : each));
+  const [update] = planOf(datum).updates;
+  if (update === undefined) throw new Error('the plan has one update');
+  const plan = { updates: [{ ...update, batches: data.map((each) => ({ data: [each] })) }], metrics: {} };
+  const before = await model.logprobs({ data: [datum] });
+  const applied = applyPlan(plan, { model, reference, maxLogprobGap: 0.1 });
+  await expect(applied, name).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT' });
+  expect(await model.state()).toMatchObject({ step: 0, policyVersion: 0 });
+  expect(await model.logprobs({ data: [datum] })).toEqual(before);
+  await close();
+});
+
 test('names the sampling parameters that take tokens away when an agent has asked for one', async () => {
   const { model, datum, close } = await sampled('nucleus', { top_p: 0.3 });
   const applied = applyPlan(planOf(datum), { model, reference, maxLogprobGap: 0.1 });

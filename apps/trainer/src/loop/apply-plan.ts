@@ -26,9 +26,11 @@ export interface AppliedPlan {
 }
 
 /**
- * Sends a plan to the runtime and publishes the new weights. Batches, optimizer steps and publishing
- * are sent without waiting for each other; the runtime executes them in order.
+ * Sends a plan to the runtime and publishes the new weights. The batches of the first update are awaited before its
+ * optimizer step is sent, since only they are scored under the weights that sampled. All other batches, optimizer steps and
+ * publishing are sent without waiting for each other; the runtime executes them in order.
  *
+ * @throws AgentLightningError TOKEN_MISALIGNMENT when trainer and sampler disagree; no optimizer step was taken
  * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
  */
 export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Promise<AppliedPlan> {
@@ -42,13 +44,13 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
       const complete = isCompared ? await withReference(batch, options) : batch;
       batches.push(observed(await model.forwardBackward(complete, update.loss)));
     }
+    if (steps.length === 0) assertAligned(await Promise.all(batches), options.maxLogprobGap);
     steps.push(observed(await model.optimStep(update.optimizer)));
   }
   const published = observed(await model.publishWeights());
   const batchResults = await Promise.all(batches);
   const stepResults = await Promise.all(steps);
   const endpoint = await published;
-  assertAligned(batchResults[0], options.maxLogprobGap);
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
@@ -62,12 +64,12 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
 }
 
 /**
- * Compares what the trainer thinks of the sampled tokens with what the sampler thought, on the first
- * batch: its weights are those that sampled. A shift by one token, a wrong temperature or a template
- * that differs shows here, long before it shows in a reward that does not rise.
+ * Compares the trainer's log-probabilities of the sampled tokens with the sampler's, as the mean over the tokens of the first
+ * update. A shift by one token, a wrong temperature or another chat template shows here, long before it shows in a reward
+ * that does not rise.
  */
-function assertAligned(first: BatchResult | undefined, maxLogprobGap: number): void {
-  const gap = first?.metrics['policy/logprob_gap'] ?? 0;
+function assertAligned(first: readonly BatchResult[], maxLogprobGap: number): void {
+  const gap = together(first)['policy/logprob_gap'] ?? 0;
   if (gap <= maxLogprobGap) return;
   throw new AgentLightningError({
     code: 'TOKEN_MISALIGNMENT',
