@@ -1,4 +1,3 @@
-export { addressText, withoutPasswords } from './address-text.ts';
 export type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from './advantage.ts';
 export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from './agent-path.ts';
 export type {
@@ -70,6 +69,7 @@ export type {
 } from './prompt-search.ts';
 export type { PromptValue } from './prompt-template.ts';
 export { formatPrompt, promptVariables, strayBrace } from './prompt-template.ts';
+export { addressText, withoutPasswords } from './redaction/address-text.ts';
 export type {
   LlmResource,
   NamedResources,

@@ -7,10 +7,13 @@ export type PromptValue = string | number | boolean;
 /** `{{`, `}}` and `{name}` of an f-string, in the order in which it is read. */
 const fStringPart = /\{\{|\}\}|\{([A-Za-z_]\w*)\}/g;
 
-/** Placeholders of the other engines; the name is the first group. */
+/**
+ * Placeholders of the other engines; the name is the first group, what ends it the second. An unterminated placeholder
+ * matches too, so that no match starts within it and the search stays linear.
+ */
 const placeholders: Readonly<Record<'jinja' | 'poml', RegExp>> = {
-  jinja: /\{\{-?\s*([A-Za-z_]\w*)[^}]*\}\}/g,
-  poml: /\{\{\s*([A-Za-z_]\w*)[^}]*\}\}/g,
+  jinja: /\{\{-?\s*([A-Za-z_]\w*)[^}]*(\}\}|\}|$)/g,
+  poml: /\{\{\s*([A-Za-z_]\w*)[^}]*(\}\}|\}|$)/g,
 };
 
 /** A placeholder with nothing but a name in it, the only kind that is filled in here. */
@@ -19,7 +22,9 @@ const plainPlaceholder = /\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}/g;
 /** The names of a template's variables, each once, in order of the alphabet. */
 export function promptVariables({ template, engine }: PromptTemplateResource): readonly string[] {
   const pattern = engine === 'f-string' ? fStringPart : placeholders[engine];
-  const names = [...template.matchAll(pattern)].flatMap(([, name]) => name ?? []);
+  const names = [...template.matchAll(pattern)].flatMap(([, name, close = '}}']) =>
+    name === undefined || close !== '}}' ? [] : name,
+  );
   return [...new Set(names)].sort();
 }
 

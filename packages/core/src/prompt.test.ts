@@ -100,4 +100,9 @@ describe('templates', () => {
     expect(() => formatPrompt(jinja('{{ a | upper }}'), { a: 'x' })).toThrow(/fill in the jinja template yourself/);
     expect(() => formatPrompt(jinja('{% if a %}x{% endif %}'), {})).toThrow(/yourself/);
   });
+
+  test.each(['jinja', 'poml'] as const)('100,000 unterminated placeholders of %s are searched once', (engine) => {
+    const template = `{{ a }}${'{{b'.repeat(100_000)}}{{c}}`;
+    expect(promptVariables({ ...fString(template), engine })).toEqual(['a', 'c']);
+  });
 });

@@ -1,3 +1,6 @@
+const openTag = '<prompt>';
+const closeTag = '</prompt>';
+
 /**
  * The text of a reply between `<prompt>` and `</prompt>`; the whole reply, without a code fence around it, where the
  * model left the marks out. A prompt may well contain fences of its own. Empty when the reply broke off in the prompt.
@@ -5,11 +8,22 @@
 export function promptOfReply(reply: string): string {
   // What some models think aloud may name the marks too.
   const said = reply.replace(/^\s*<think>[\s\S]*?<\/think>/, '');
-  const marked = /<prompt>([\s\S]*)<\/prompt>/.exec(said)?.[1];
-  if (marked !== undefined) return marked.replace(/^\n+|\n+$/g, '');
-  if (said.includes('<prompt>')) return '';
+  const start = said.indexOf(openTag);
+  if (start >= 0) {
+    const end = said.lastIndexOf(closeTag);
+    return trimNewlines(said.slice(start + openTag.length, Math.max(end, start + openTag.length)));
+  }
   const fenced = /^\s*```[\w-]*\n([\s\S]*?)\n```\s*$/.exec(said)?.[1];
   return (fenced ?? said).trim();
+}
+
+/** Without line feeds at the start and the end. A pattern such as `\n+$` takes quadratic time. */
+function trimNewlines(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && text[start] === '\n') start += 1;
+  while (end > start && text[end - 1] === '\n') end -= 1;
+  return text.slice(start, end);
 }
 
 /** A rule for rewriting that every request for a new prompt ends with. */

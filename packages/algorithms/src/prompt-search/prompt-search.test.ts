@@ -233,6 +233,12 @@ test.each([
   expect(promptOfReply(reply)).toBe(prompt);
 });
 
+test('the prompt of a long reply is found in linear time', () => {
+  const lineFeeds = '\n'.repeat(1_000_000);
+  expect(promptOfReply(`<prompt>${lineFeeds}One${lineFeeds}Two${lineFeeds}</prompt>`)).toBe(`One${lineFeeds}Two`);
+  expect(promptOfReply('<prompt>'.repeat(1_000_000))).toBe('');
+});
+
 describe('the Pareto front', () => {
   const members = fc.array(
     fc.record({ scores: fc.array(fc.option(fc.integer({ min: 0, max: 3 })), { minLength: 5, maxLength: 5 }) }),

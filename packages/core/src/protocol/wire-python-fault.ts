@@ -44,7 +44,8 @@ export function errorFromPythonFault(body: unknown): AgentLightningError | null 
 
 /** The last part of the key that nothing has: an attempt's key begins with its rollout's. */
 function missingKeyOf(reason: string): readonly (string | undefined)[] {
-  const key = /does not exist with primary key\(s\): .*\b(\w+)_id='([^']*)'$/.exec(reason);
+  if (!reason.includes('does not exist with primary key(s): ')) return [];
+  const key = /\b(\w+)_id='([^']*)'$/.exec(reason);
   const kind = key?.[1];
   return kind === undefined ? [] : ['', kind.charAt(0).toUpperCase() + kind.slice(1), key?.[2]];
 }

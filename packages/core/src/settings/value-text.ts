@@ -1,4 +1,4 @@
-import { addressText, withoutPasswords } from '../address-text.ts';
+import { addressText, withoutPasswords } from '../redaction/address-text.ts';
 import { isSecret } from './secret-name.ts';
 
 /** Longer values are cut: who wrote them knows them by their beginning. */

@@ -1,8 +1,8 @@
-import { addressText } from '../address-text.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
 import { runFromWire, wireRunSchema } from '../protocol/wire-run.ts';
+import { addressText } from '../redaction/address-text.ts';
 import type { Run } from '../run.ts';
 import type { StoreClientOptions } from './options.ts';
 

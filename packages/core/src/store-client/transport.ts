@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { addressText, withoutPasswords } from '../address-text.ts';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
 import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
+import { addressText, withoutPasswords } from '../redaction/address-text.ts';
 
 /** What reaches a store's server. */
 export interface StoreTransportOptions {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addressText, withoutPasswords } from './address-text.ts';
+import { addressText, redactAddress, redactAddresses, withoutPasswords } from './address-text.ts';
+import { TextScanner } from './text-scanner.ts';
 
 describe('an address is shown without user and password', () => {
   test.each([
@@ -116,4 +117,43 @@ describe('whatever characters there are in a password, none of it is shown', () 
 test('a text without passwords stays as it is', () => {
   const text = 'error: a@b is not at http://127.0.0.1:4747 (see https://there/docs#a) → ask c:d@e';
   expect(withoutPasswords(text)).toBe(text);
+});
+
+describe('the characters read grow linearly with the text', () => {
+  const megabytes = 1_000_000;
+  const linearFactor = 12;
+  const part = fc.constantFrom(
+    ...['a', '1', '://', 'a://', '/', ':', '@', '?', '&', '=', '#', ' ', '"', '.', '%61'],
+    ...['&password=', '?a=', '&a', ';', 'postgres:', 'sqlite:', 'a:b@c', 'http://a:b@c?password=d&e=1 '],
+  );
+  const unit = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
+
+  function expectLinear(text: string, redact: (scanner: TextScanner) => string): void {
+    const scanner = new TextScanner(text);
+    redact(scanner);
+    expect(scanner.charactersRead).toBeLessThanOrEqual(linearFactor * (text.length + 1));
+  }
+
+  test('for any repeated part, between two others', () => {
+    const size = fc.double({ min: 0, max: 4, noNaN: true }).map((exponent) => Math.round(10 ** exponent));
+    fc.assert(
+      fc.property(unit, unit, size, (begin, repeated, count) => {
+        expectLinear(begin + repeated.repeat(count) + begin, redactAddress);
+        expectLinear(begin + repeated.repeat(count) + begin, redactAddresses);
+      }),
+    );
+  });
+
+  test.each(['a', '://', '&password=', 'http://a:b@c?password=d&e=1 '])(
+    'for 10 MB of "%s"',
+    (repeated) => {
+      expectLinear(`http://x${repeated.repeat((10 * megabytes) / repeated.length)}`, redactAddresses);
+    },
+    30_000,
+  );
+});
+
+test('100,000 secret parameters are redacted without recursion', () => {
+  const parameters = (value: string): string => `&password=${value}`.repeat(100_000);
+  expect(addressText(`http://db?a=1${parameters('secret')}`)).toBe(`http://db?a=1${parameters('…')}`);
 });

@@ -1,0 +1,62 @@
+import { isSecret } from '../settings/secret-name.ts';
+import type { TextScanner } from './text-scanner.ts';
+
+/** Stands in place of what is redacted. */
+export const redacted = '…';
+
+/** A part of the scanned text. */
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const nameCharacters = new Set('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.%-');
+const isAmpersand = (character: string): boolean => character === '&';
+const isDelimiter = (character: string): boolean => '?&;#'.includes(character);
+const isDelimiterOrEquals = (character: string): boolean => character === '=' || isDelimiter(character);
+const isOutsideName = (character: string): boolean => !nameCharacters.has(character);
+
+/** Replaces the values of the parameters whose names are secret. A value ends at the next `&name=`. */
+export function redactParameters(scanner: TextScanner, { start, end }: TextRange): string {
+  let shown = '';
+  let at = start;
+  while (at < end) {
+    const valueStart = findSecretValue(scanner, { start: at, end });
+    if (valueStart === null) return shown + scanner.read(at, end);
+    shown += scanner.read(at, valueStart) + redacted;
+    at = findNextParameter(scanner, { start: valueStart, end });
+  }
+  return shown;
+}
+
+/** Where the value of the first secret parameter starts; null when there is none. */
+export function findSecretValue(scanner: TextScanner, { start, end }: TextRange): number | null {
+  let at = scanner.find(start, end, isDelimiter);
+  while (at < end) {
+    const nameStart = at + 1;
+    const nameEnd = scanner.find(nameStart, end, isDelimiterOrEquals);
+    const hasValue = nameEnd < end && scanner.text[nameEnd] === '=';
+    if (hasValue && isSecret(decoded(scanner.read(nameStart, nameEnd)))) return nameEnd + 1;
+    at = hasValue ? scanner.find(nameEnd + 1, end, isDelimiter) : nameEnd;
+  }
+  return null;
+}
+
+/** Where the next `&name=` starts; `end` when there is none. */
+export function findNextParameter(scanner: TextScanner, { start, end }: TextRange): number {
+  let at = scanner.find(start, end, isAmpersand);
+  while (at < end) {
+    const nameEnd = scanner.find(at + 1, end, isOutsideName);
+    if (nameEnd > at + 1 && nameEnd < end && scanner.text[nameEnd] === '=') return at;
+    at = scanner.find(nameEnd, end, isAmpersand);
+  }
+  return end;
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
