@@ -1,6 +1,7 @@
 import { type EmitOptions, emitSpan, optionAttributes } from './emit.ts';
 import { AgentLightningError } from './errors/agent-lightning-error.ts';
 import type { Reward } from './reward.ts';
+import { isRewardNumber, rewardOutOfRange } from './reward-range.ts';
 import type { Attributes } from './span.ts';
 import { agentLightningAttributes, spanNames } from './span-attributes.ts';
 
@@ -25,8 +26,8 @@ export const primaryRewardName = 'primary';
  * rollout's reward. Outside of a rollout it only checks the value.
  *
  * @returns the id of the span; null outside of a rollout
- * @throws AgentLightningError INVALID_REWARD when a value is not a finite number, or when there are several
- * dimensions and none is named as the primary one
+ * @throws AgentLightningError INVALID_REWARD when a value is not a finite number of at most {@link maxRewardMagnitude},
+ * or when there are several dimensions and none is named as the primary one
  *
  * @example
  * ```ts
@@ -64,9 +65,10 @@ export function rewardAttributes(rewards: readonly Reward[]): Attributes {
 
 function toReward(name: string, value: unknown): Reward {
   if (typeof value === 'boolean') return { name, value: value ? 1 : 0 };
-  if (typeof value === 'number' && Number.isFinite(value)) return { name, value };
+  if (isRewardNumber(value)) return { name, value };
+  if (typeof value === 'number') throw rewardOutOfRange(name, value);
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  throw invalidReward(`The reward "${name}" is ${shown} (${typeof value}), which is not a finite number`, { name });
+  throw invalidReward(`The reward "${name}" is ${shown} (${typeof value}), which is not a number`, { name });
 }
 
 function primaryNameOf(rewards: readonly Reward[], primaryKey: string | undefined): string | undefined {

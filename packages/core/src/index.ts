@@ -81,6 +81,7 @@ export type {
 export { attemptBaseUrl } from './resource.ts';
 export type { DeletionCounts, RetentionPolicy } from './retention.ts';
 export type { EmittedReward, Reward } from './reward.ts';
+export { assertRewardsInRange, maxRewardMagnitude } from './reward-range.ts';
 export type { RewardSpan } from './reward-spans.ts';
 export { findFinalReward, findRewards, rewardFromSpan } from './reward-spans.ts';
 export type {

@@ -1,4 +1,5 @@
 import type { EmittedReward, Reward } from './reward.ts';
+import { isRewardNumber, legacyRewardAttribute, legacyRewardSpan } from './reward-range.ts';
 import type { Attributes, Span } from './span.ts';
 import { agentLightningAttributes, spanNames } from './span-attributes.ts';
 import { unflattenAttributes } from './unflatten-attributes.ts';
@@ -8,15 +9,15 @@ export type RewardSpan = Pick<Span, 'name' | 'attributes' | 'spanId' | 'sequence
 
 /** Where Python packages before 0.3 put rewards. */
 const legacyNames = {
-  span: 'agentlightning.reward',
-  attribute: 'reward',
+  span: legacyRewardSpan,
+  attribute: legacyRewardAttribute,
   jsonAttributes: ['agentops.task.output', 'agentops.entity.output'],
 } as const;
 
 /**
  * The reward that a span records: what `emitReward` made of it, or the older forms of the Python package.
  *
- * @returns null when the span records no reward, or none with finite numbers
+ * @returns null when the span records no reward, or none with numbers in range
  */
 export function rewardFromSpan(span: RewardSpan): EmittedReward | null {
   const rewards = rewardsFromAttributes(span);
@@ -66,7 +67,7 @@ function dimensionsOf(attributes: Attributes): readonly Reward[] {
   if (!Array.isArray(dimensions)) return [];
   const rewards = dimensions.map((dimension): Reward | null => {
     const { name, value } = typeof dimension === 'object' ? dimension : {};
-    return typeof name === 'string' && Number.isFinite(value) ? { name, value } : null;
+    return typeof name === 'string' && isRewardNumber(value) ? { name, value } : null;
   });
   // Half a reward is none: a lost first dimension would silently make another one the primary.
   return rewards.every((reward) => reward !== null) ? rewards : [];
@@ -74,7 +75,7 @@ function dimensionsOf(attributes: Attributes): readonly Reward[] {
 
 function legacyValue(span: RewardSpan): number | null {
   const direct = span.attributes[legacyNames.attribute];
-  if (span.name === legacyNames.span && typeof direct === 'number' && Number.isFinite(direct)) return direct;
+  if (span.name === legacyNames.span && isRewardNumber(direct)) return direct;
   for (const name of legacyNames.jsonAttributes) {
     const value = legacyJsonValue(span.attributes[name]);
     if (value !== null) return value;
@@ -88,7 +89,7 @@ function legacyJsonValue(text: unknown): number | null {
     const output: unknown = JSON.parse(text);
     if (typeof output !== 'object' || output === null) return null;
     const isReward = 'type' in output && output.type === 'reward' && 'value' in output;
-    return isReward && typeof output.value === 'number' && Number.isFinite(output.value) ? output.value : null;
+    return isReward && isRewardNumber(output.value) ? output.value : null;
   } catch {
     // The output of a task that is no JSON is no reward.
     return null;

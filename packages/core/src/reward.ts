@@ -2,7 +2,7 @@
 export interface Reward {
   /** The dimension: `primary` unless named otherwise. */
   readonly name: string;
-  /** Any finite number; higher is better. */
+  /** A finite number of at most `maxRewardMagnitude`; higher is better. */
   readonly value: number;
 }
 

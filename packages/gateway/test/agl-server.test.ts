@@ -53,6 +53,16 @@ describe('a rollout of a 1.0 trainer', () => {
     ]);
   });
 
+  test('takes no reward event whose sums overflow', async () => {
+    await using server = await startServer();
+    await server.create('a');
+    const post = server.ask('/api/rollouts/a/attempt/0/events', {
+      body: { event_type: 'reward', data: { value: 1e300 } },
+    });
+    await expect(post).rejects.toThrow(/422.*is out of range: 1e\+300 is above the limit/);
+    expect(await server.ask('/api/rollouts/a/events')).toEqual([]);
+  });
+
   test('is none of the rollouts that others have in the store', async () => {
     await using server = await startServer();
     await server.store.enqueueRollouts([{ rolloutId: 'theirs', input: 1 }]);

@@ -1,4 +1,4 @@
-import { type SpanInput, ValidationError } from '@agentlightning/core';
+import { assertRewardsInRange, type SpanInput, ValidationError } from '@agentlightning/core';
 import { maxSequenceId } from '@agentlightning/core/protocol';
 import { spanBody } from './row.ts';
 import { toJson } from './row-value.ts';
@@ -38,9 +38,11 @@ export const spanColumns = {
  * The row of a span.
  *
  * @throws ValidationError when it holds what JSON cannot, or its number leaves none for those to come
+ * @throws AgentLightningError INVALID_REWARD when it records a reward that is not finite, or too large
  */
 export function spanRow(span: SpanInput): SpanRow {
   assertSequenceId(span.sequenceId);
+  assertRewardsInRange(span);
   return [
     span.rolloutId,
     span.attemptId,

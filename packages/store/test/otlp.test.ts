@@ -126,6 +126,19 @@ describe.each(exporters)('the stock exporter of OpenTelemetry for %s', (_, make)
 });
 
 describe('OTLP/JSON', () => {
+  test.each(['Infinity', 'NaN', 1e300])('a reward of %s is left out and reported', async (doubleValue) => {
+    const rollout = await store.startRollout({ input: 1 });
+    const attributes = [
+      { key: 'agentlightning.reward.0.name', value: { stringValue: 'primary' } },
+      { key: 'agentlightning.reward.0.value', value: { doubleValue } },
+    ];
+    const answer = await send(requestOf(rollout, { name: 'agentlightning.annotation', attributes }));
+    expect(await answer.json()).toMatchObject({
+      partialSuccess: { rejectedSpans: '1', errorMessage: expect.stringContaining('Reward "primary" is out of range') },
+    });
+    expect(await spansOf(rollout)).toEqual([]);
+  });
+
   test('may have whole numbers as numbers or as text, ids in either case, and fields of a later version', async () => {
     const rollout = await store.startRollout({ input: 1 });
     const span = {

@@ -106,8 +106,8 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     remedy: 'Read the cause; `agl show <rollout>` shows the trace up to there.',
   },
   INVALID_REWARD: {
-    meaning: 'A reward is missing, or is not a finite number.',
-    remedy: 'Return a finite number from the agent, or call emitReward with one.',
+    meaning: 'A reward is missing, is not a finite number, or is larger than 1e15.',
+    remedy: 'Return a finite number between -1e15 and 1e15 from the agent, or call emitReward with one.',
   },
   OUTSIDE_ROLLOUT: {
     meaning: 'Something that needs a running rollout was called outside of one.',

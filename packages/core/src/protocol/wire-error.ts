@@ -32,6 +32,7 @@ export function httpStatusOf(code: ErrorCode): number {
 
 const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   VALIDATION: 400,
+  INVALID_REWARD: 400,
   UNAUTHENTICATED: 401,
   PERMISSION_DENIED: 403,
   NOT_FOUND: 404,

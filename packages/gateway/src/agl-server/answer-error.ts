@@ -45,7 +45,7 @@ function statusOf(error: AgentLightningError): number {
   if ('httpStatus' in error && typeof error.httpStatus === 'number') return error.httpStatus;
   if (error.code === 'NOT_FOUND') return 404;
   if (error.code === 'CONFLICT' || error.code === 'ILLEGAL_TRANSITION') return 409;
-  if (error.code === 'CONFIG') return 422;
+  if (error.code === 'CONFIG' || error.code === 'INVALID_REWARD') return 422;
   // The store did not take it: the Python client tries again after these.
   return error.code === 'INTERNAL' ? 500 : 503;
 }

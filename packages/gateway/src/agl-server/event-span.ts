@@ -3,12 +3,12 @@ import {
   newSpanId,
   newTraceId,
   parseJsonObject,
-  primaryRewardName,
   rewardAttributes,
   rewardFromSpan,
   type Span,
   type SpanInput,
   spanNames,
+  toRewards,
 } from '@agentlightning/core';
 import { modelRequestFromSpan, type ServedVersion } from './model-request.ts';
 import type { WireEvent } from './wire.ts';
@@ -34,10 +34,14 @@ export interface NewEvent {
   readonly timeMs: number;
 }
 
-/** The span that records an event. A reward is one for our own readers, too. */
+/**
+ * The span that records an event. A reward event is also a reward span.
+ *
+ * @throws AgentLightningError INVALID_REWARD when a reward is not finite, or too large
+ */
 export function eventToSpan({ rolloutId, attemptId, type, data, timeMs }: NewEvent): SpanInput {
   const { value } = data;
-  const isReward = type === 'reward' && typeof value === 'number' && Number.isFinite(value);
+  const isReward = type === 'reward' && typeof value === 'number';
   return {
     rolloutId,
     attemptId,
@@ -47,7 +51,7 @@ export function eventToSpan({ rolloutId, attemptId, type, data, timeMs }: NewEve
     name: isReward ? spanNames.annotation : eventSpanName,
     status: { code: 'OK', message: null },
     attributes: {
-      ...(isReward ? rewardAttributes([{ name: primaryRewardName, value }]) : {}),
+      ...(isReward ? rewardAttributes(toRewards(value)) : {}),
       [eventAttributes.type]: type,
       [eventAttributes.data]: JSON.stringify(data),
     },

@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
+import { rewardAttributes } from '../../emit-reward.ts';
 import type { Span, SpanInput } from '../../span.ts';
+import { spanNames } from '../../span-attributes.ts';
 import type { SpanQuery, Store } from '../../store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
@@ -112,6 +114,18 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.querySpans({ rolloutId })).toMatchObject({ total: 0 });
       expect(await statusOf(store, rolloutId)).toBe('preparing');
       expect(await store.nextSpanSequenceIds([good])).toEqual([1]);
+    });
+
+    test('with a reward whose sums overflow are refused, and none of the batch is recorded', async ({ store }) => {
+      const { rolloutId, attempt } = await claimOne(store);
+      const good = unnumbered(rolloutId, attempt.attemptId);
+      const attributes = rewardAttributes([{ name: 'primary', value: 1e300 }]);
+      const reward = { ...unnumbered(rolloutId, attempt.attemptId), name: spanNames.annotation, attributes };
+      await expect(store.appendSpans([good, reward])).rejects.toMatchObject({
+        code: 'INVALID_REWARD',
+        message: expect.stringContaining('Reward "primary" is out of range: 1e+300'),
+      });
+      expect(await store.querySpans({ rolloutId })).toMatchObject({ total: 0 });
     });
 
     test('make their attempt run and are its heartbeats', async ({ store, clock }) => {

@@ -1,4 +1,10 @@
-import { type Attributes, type AttributeValue, agentLightningAttributes, type SpanInput } from '@agentlightning/core';
+import {
+  type Attributes,
+  type AttributeValue,
+  agentLightningAttributes,
+  assertRewardsInRange,
+  type SpanInput,
+} from '@agentlightning/core';
 import { maxSequenceId } from '@agentlightning/core/protocol';
 import {
   type ExportTraceServiceRequest,
@@ -20,7 +26,7 @@ const { rolloutId: rolloutIdName, attemptId: attemptIdName, spanSequenceId: sequ
 /** An attempt that spans belong to which do not say where they belong. */
 export type SpanPlace = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
 
-/** The spans of an OTLP request. A span that belongs nowhere, or has no id, is left out. */
+/** The spans of an OTLP request. A span without a rollout, attempt or id, or with an invalid reward, is left out. */
 export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: SpanPlace | null): OtlpSpans {
   const spans: SpanInput[] = [];
   const leftOut: string[] = [];
@@ -28,11 +34,22 @@ export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: Spa
     const resource = { attributes: attributesFromOtlp(producer?.attributes ?? []), schemaUrl };
     for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
       const input = spanFromOtlp(span, { resource, otherwise });
-      if (typeof input === 'string') leftOut.push(input);
-      else spans.push(input);
+      const problem = typeof input === 'string' ? input : rewardProblem(input);
+      if (problem !== null) leftOut.push(problem);
+      else if (typeof input !== 'string') spans.push(input);
     }
   }
   return { spans, leftOut };
+}
+
+/** Why the reward of a span is refused; null when it is in range, or there is none. */
+function rewardProblem(span: SpanInput): string | null {
+  try {
+    assertRewardsInRange(span);
+    return null;
+  } catch (error) {
+    return `Span ${span.name}: ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 /** What a span has from outside of it. */

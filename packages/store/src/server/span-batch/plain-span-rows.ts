@@ -28,6 +28,8 @@ export function plainSpanRows(text: string): readonly SpanRow[] | null {
       resource = match[13] ?? '';
       if (!new AttributeNames().areUnique(resource)) return null;
     }
+    // The values of rewards are checked, which takes a parsed span.
+    if (match[10]?.includes('agentlightning.reward.') === true || match[7] === 'agentlightning.reward') return null;
     rows.push(rowOf(match));
     const at = plainSpan.lastIndex;
     if (at === last) return rows;
