@@ -31,7 +31,7 @@ export type { PreferenceExample, PreferenceExampleOptions, PreferenceExamples } 
 export { preferenceExamples } from './dataset/preference-examples.ts';
 export type { MeanComparison } from './evaluation/compare-means.ts';
 export { compareMeans, comparePairs } from './evaluation/compare-means.ts';
-export type { IntervalOptions, MeanInterval } from './evaluation/mean-interval.ts';
+export type { IntervalOptions, MeanInterval, MeanIntervalOptions } from './evaluation/mean-interval.ts';
 export { meanInterval } from './evaluation/mean-interval.ts';
 export type { ToolChoice } from './intermediate-reward/air.ts';
 export { air } from './intermediate-reward/air.ts';

@@ -55,7 +55,11 @@ test('true counts as 1 and false as 0', () => {
 test.each([
   ['NaN', Number.NaN, 'Reward "primary" is out of range: NaN is not a finite number'],
   ['Infinity', { a: Number.POSITIVE_INFINITY }, 'Reward "a" is out of range: Infinity is not a finite number'],
-  ['a number whose sums overflow', 1e300, 'Reward "primary" is out of range: 1e+300 is above the limit of ±1000000000000000'],
+  [
+    'a number whose sums overflow',
+    1e300,
+    'Reward "primary" is out of range: 1e+300 is above the limit of ±1000000000000000',
+  ],
   ['a negative number whose sums overflow', { a: -1e16 }, '-10000000000000000 is above the limit'],
   ['a text', '1', 'The reward "primary" is "1" (string)'],
   ['null', null, 'The reward "primary" is null'],

@@ -71,8 +71,46 @@ describe('the interval of a mean', () => {
     expect(meanInterval([0, 0, 0]).high).toBeCloseTo(z2 / (3 + z2), 9);
   });
 
-  test('is unbounded for one reward that is no success or failure', () => {
-    expect(meanInterval([0.5])).toEqual({ mean: 0.5, low: -Infinity, high: Infinity, count: 1 });
+  test('is that of Wilson for one reward, and for equal rewards', () => {
+    // Wilson's interval of p = 0.5, n = 1: 0.5 ± z·√(0.25 + z²/4)/(1 + z²) = 0.5 ± z/(2·√(1 + z²)).
+    const half = 1.959963984540054 / (2 * Math.sqrt(1 + 1.959963984540054 ** 2));
+    expect(meanInterval([0.5])).toEqual({
+      mean: 0.5,
+      low: expect.closeTo(0.5 - half, 9),
+      high: expect.closeTo(0.5 + half, 9),
+      count: 1,
+    });
+    const { low, high } = meanInterval([0.5, 0.5, 0.5, 0.5]);
+    expect([low, high]).toEqual([expect.closeTo(0.150039, 6), expect.closeTo(0.849961, 6)]);
+  });
+
+  test('is cut at the range of the rewards', () => {
+    // Student: 0.95 ± 4.302653·0.086603/√3 = 0.95 ± 0.215133, cut at 1.
+    expect(meanInterval([1, 1, 0.85])).toMatchObject({ low: expect.closeTo(0.734867, 5), high: 1 });
+    expect(meanInterval([0, 0.1, 0]).low).toBe(0);
+    expect(meanInterval([0, 0.1, 0], { range: [-1, 1] }).low).toBeLessThan(0);
+    expect(meanInterval([3, 4, 4])).toMatchObject({ high: 4 });
+    expect(meanInterval([3, 4, 4], { range: [0, 10] })).toMatchObject({ high: expect.closeTo(5.100884, 5) });
+  });
+
+  test('scales with the range: -1 and 1 are failures and successes', () => {
+    const scaled = meanInterval([1, 1, -1, 1], { range: [-1, 1] });
+    const plain = meanInterval([1, 1, 0, 1]);
+    expect(scaled.low).toBeCloseTo(2 * plain.low - 1, 12);
+    expect(scaled.high).toBeCloseTo(2 * plain.high - 1, 12);
+  });
+
+  test('contains the mean and stays within the range, whatever the rewards', () => {
+    const reward = fc.oneof(fc.constantFrom(0, 1), fc.double({ min: -3, max: 5, noNaN: true }));
+    fc.assert(
+      fc.property(fc.array(reward, { minLength: 1, maxLength: 20 }), (rewards) => {
+        const { mean, low, high } = meanInterval(rewards);
+        expect(low).toBeGreaterThanOrEqual(Math.min(0, ...rewards));
+        expect(high).toBeLessThanOrEqual(Math.max(1, ...rewards));
+        expect(low).toBeLessThanOrEqual(mean + 1e-12);
+        expect(high).toBeGreaterThanOrEqual(mean - 1e-12);
+      }),
+    );
   });
 
   test('contains the true mean about as often as it promises', () => {
