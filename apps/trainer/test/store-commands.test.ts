@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore } from '@agentlightning/store';
@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';
 beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'agl-store-cli-'));
+  folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'agl-store-cli-')));
   const store = await openStore(path.join(folder, '.agl/agl.db'));
   await store.createRun({ runId: 'run-1', name: 'first', config: {} });
   const [rollout] = await store.enqueueRollouts([
@@ -122,32 +122,21 @@ test('what is old is pruned, and room is given back', async () => {
   });
 });
 
-/** Makes `run-1` one of the embedded runtime with checkpoints, beside those of others; gives the folder of all. */
+/** Makes `run-1` one of the embedded runtime with checkpoints of two policies; gives the folder of all. */
 async function saveCheckpoints(): Promise<string> {
-  const store = await openStore(path.join(folder, '.agl/agl.db'));
   const root = path.join(folder, '.agl/checkpoints');
-  const saved = [
-    ...['run-1/step-1', 'run-1--critic/step-1', 'run-1--critic/surplus', 'run-10/step-1', 'run-1-other/step-1'],
-    // Of a time when one hyphen stood between run and policy: the second folder is that of a run "run-1-judge", too.
-    ...['run-1-critic/step-1', 'run-1-judge/step-1', 'run-1-judge/step-2'],
-  ];
-  for (const uri of saved) {
-    mkdirSync(path.dirname(path.join(root, uri)), { recursive: true });
-    writeFileSync(path.join(root, `${uri}.safetensors`), 'weights');
+  for (const model of ['run-1', 'run-1--critic', 'run-10']) {
+    const made = path.join(root, model);
+    mkdirSync(made, { recursive: true });
+    const marker = JSON.stringify({ format: 'agentlightning-checkpoints/1', model });
+    writeFileSync(path.join(made, '.agentlightning-checkpoints.json'), marker);
+    writeFileSync(path.join(made, 'step-1.safetensors'), 'weights');
   }
+  const store = await openStore(path.join(folder, '.agl/agl.db'));
   await store.deleteRun('run-1');
   const config = { runtime: { type: 'embedded' }, storeUrl: `sqlite:${path.join(folder, '.agl/agl.db')}` };
   await store.createRun({ runId: 'run-1', name: 'first', config });
-  const uris = {
-    writer: 'run-1/step-1',
-    critic: 'run-1--critic/step-1',
-    before: 'run-1-critic/step-1',
-    judge: 'run-1-judge/step-1',
-    odd: '../run-10/step-1',
-    else: 'run-10/step-1',
-  };
-  const state = { dataDir: path.join(folder, '.agl'), checkpoints: [{ step: 1, uris }] };
-  await store.updateRun('run-1', { status: 'finished', state });
+  await store.updateRun('run-1', { status: 'finished', state: { dataDir: path.join(folder, '.agl') } });
   await store.close();
   return root;
 }
@@ -157,20 +146,23 @@ test.each([
   ['prune', '--keep-runs', '0'],
 ])('the checkpoints of a run go with it, and no others: agl store %s', async (...args) => {
   const root = await saveCheckpoints();
-  expect(await aglJson('store', ...args)).toMatchObject({ runs: 1, checkpoint_bytes: 35 });
-  expect(readdirSync(root).toSorted()).toEqual(['run-1-judge', 'run-1-other', 'run-10']);
-  expect(readdirSync(path.join(root, 'run-1-judge'))).toEqual(['step-2.safetensors']);
+  const { output } = await agl('store', ...args);
+  const listed = ['run-1', 'run-1--critic'].map((model) => `Checkpoints to delete: ${path.join(root, model)}\n`);
+  expect(output).toBe(
+    `${listed.join('')}Deleted 1 runs, 0 rollouts, 0 attempts and 0 spans, with 136 bytes of checkpoints.\n`,
+  );
+  expect(readdirSync(root)).toEqual(['run-10']);
 });
 
 test('the checkpoints of a run stay when a copy of its store is pruned, or a copy of it deleted', async () => {
   const root = await saveCheckpoints();
-  await aglJson('store', 'backup', 'copy.db');
-  const copy = ['--store', 'sqlite:copy.db'];
+  await aglJson('store', 'backup', '.agl/copy.db');
+  const copy = ['--store', 'sqlite:.agl/copy.db'];
   expect(await aglJson('store', 'prune', '--keep-runs', '0', ...copy)).toMatchObject({ runs: 1, checkpoint_bytes: 0 });
   await aglJson('store', 'export', 'run-1', '--out', 'run.gz');
   await aglJson('store', 'import', 'run.gz', ...copy);
   expect(await aglJson('store', 'delete', '--run', 'run-1', ...copy)).toMatchObject({ runs: 1, checkpoint_bytes: 0 });
-  expect(readdirSync(root)).toHaveLength(6);
+  expect(readdirSync(root)).toHaveLength(3);
 });
 
 test('only what is finished is deleted, unless forced, and something must be named', async () => {

@@ -79,7 +79,7 @@ export type {
   ResourcesSnapshot,
 } from './resource.ts';
 export { attemptBaseUrl } from './resource.ts';
-export type { DeletionCounts, RetentionPolicy } from './retention.ts';
+export type { DeletionCounts, RetentionPolicy, RetentionPreview } from './retention.ts';
 export type { EmittedReward, Reward } from './reward.ts';
 export { assertRewardsInRange, maxRewardMagnitude } from './reward-range.ts';
 export type { RewardSpan } from './reward-spans.ts';

@@ -12,6 +12,12 @@ export interface RetentionPolicy {
   readonly keepRuns?: number;
 }
 
+/** What a policy would delete now. */
+export interface RetentionPreview extends DeletionCounts {
+  /** The runs that would be deleted, oldest first. */
+  readonly runIds: readonly string[];
+}
+
 /** How much was deleted. */
 export interface DeletionCounts {
   readonly runs: number;

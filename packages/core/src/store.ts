@@ -1,7 +1,7 @@
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
-import type { DeletionCounts, RetentionPolicy } from './retention.ts';
+import type { DeletionCounts, RetentionPolicy, RetentionPreview } from './retention.ts';
 import type {
   AttemptedRollout,
   EnqueueRolloutRequest,
@@ -268,7 +268,7 @@ export interface Store {
   /** Deletes what a policy gives up, in small parts, so that others get their turn. */
   applyRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
   /** What {@link applyRetention} would delete now. It takes as long as counting does. */
-  previewRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
+  previewRetention(policy: RetentionPolicy): Promise<RetentionPreview>;
   /**
    * A run as one file: its state, metrics, resources, rollouts, attempts and spans, as gzip'd JSON lines (see the
    * README of the store). Read in small parts, each rollout as it is at one moment.

@@ -1,5 +1,6 @@
 export type { BaseModel } from './base-models.ts';
 export { baseModels, loadBaseModel } from './base-models.ts';
+export { isCheckpointFolder } from './checkpoint/checkpoint-marker.ts';
 export { CheckpointFormatError } from './errors/checkpoint-format-error.ts';
 export { ContextLengthError } from './errors/context-length-error.ts';
 export { PreconditionError } from './errors/precondition-error.ts';

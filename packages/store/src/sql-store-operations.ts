@@ -13,6 +13,7 @@ import type {
   ResourcesQuery,
   ResourcesSnapshot,
   RetentionPolicy,
+  RetentionPreview,
   Rollout,
   RolloutPatch,
   RolloutQuery,
@@ -206,7 +207,7 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.read((context) => runStatistics(context, runId));
   }
 
-  async previewRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+  async previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
     assertRetentionPolicy(policy);
     return this.runner.read((context) => previewRetention(context, policy));
   }

@@ -5,21 +5,32 @@ import {
   type Run,
   type Store,
 } from '@agentlightning/core';
-import { checkpointPlaces, deleteCheckpoints } from '../runtime/embedded-checkpoints.ts';
+import {
+  type CheckpointLocation,
+  deleteCheckpoints,
+  findRunCheckpoints,
+  type KeptFolder,
+  type RunCheckpoints,
+} from '../runtime/embedded-checkpoints.ts';
 import { byteText } from './byte-text.ts';
 import { openExistingStore } from './open-existing-store.ts';
 import { type RunFlags, withStore } from './store-run-actions.ts';
 import { writeOutcome } from './write-outcome.ts';
 
+/** The flags that `agl store delete` and `agl store prune` share. */
+interface DeletionFlags extends RunFlags {
+  readonly dataDir?: string;
+}
+
 /** The flags of `agl store delete`. */
-export interface DeleteFlags extends RunFlags {
+export interface DeleteFlags extends DeletionFlags {
   readonly run?: readonly string[];
   readonly rollout?: readonly string[];
   readonly force?: boolean;
 }
 
 /** The flags of `agl store prune`. */
-export interface PruneFlags extends RunFlags {
+export interface PruneFlags extends DeletionFlags {
   readonly olderThan?: number;
   readonly keepRuns?: number;
   readonly dryRun?: boolean;
@@ -35,23 +46,23 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
       remedy: 'Name runs with --run or rollouts with --rollout; `agl runs` and `agl rollouts` list them.',
     });
   }
-  const deleted = await withStore(await openExistingStore(flags.store), async (store): Promise<Deleted> => {
+  const outcome = await withStore(await openExistingStore(flags.store), async (store): Promise<Outcome> => {
     const counts: DeletionCounts[] = [];
     let checkpointBytes = 0;
-    // All of them first: an id that is wrong is told before anything is deleted.
+    // All ids are checked before anything is deleted.
     const runs: Run[] = [];
     for (const runId of runIds) runs.push(await store.getRun(runId));
     for (const rolloutId of rolloutIds) await store.getRollout(rolloutId);
-    for (const run of runs) {
-      const { runId } = run;
-      const places = await checkpointPlaces(run, flags.store);
+    const found = await findCheckpoints(runs, locationOf(flags));
+    listFolders(flags, found);
+    for (const { runId, removable } of found) {
       counts.push(await store.deleteRun(runId, { force }));
-      checkpointBytes += await deletePlaces(places);
+      checkpointBytes += await deleteFolders(removable);
     }
     if (rolloutIds.length > 0) counts.push(await store.deleteRollouts(rolloutIds));
-    return { counts, checkpointBytes };
+    return { counts, found, checkpointBytes };
   });
-  writeDeletion(flags, deleted);
+  writeDeletion(flags, outcome);
 }
 
 /** Deletes what is old, with the checkpoints of runs, or says how much that is. */
@@ -64,44 +75,63 @@ export async function pruneStore(flags: PruneFlags): Promise<void> {
       remedy: 'Say how old with --older-than 30d, or how many runs to keep with --keep-runs 10.',
     });
   }
-  const policy = {
+  const policy: RetentionPolicy = {
     ...(olderThan === undefined ? {} : { olderThanMs: olderThan }),
     ...(keepRuns === undefined ? {} : { keepRuns }),
   };
-  const deleted = await withStore(
-    await openExistingStore(flags.store),
-    async (store): Promise<Deleted> =>
-      dryRun
-        ? { counts: [await store.previewRetention(policy)], checkpointBytes: 0 }
-        : await deleteOld(store, policy, flags.store),
-  );
-  writeDeletion(flags, deleted, dryRun ? 'Would delete' : 'Deleted');
+  const outcome = await withStore(await openExistingStore(flags.store), async (store): Promise<Outcome> => {
+    const { runIds, ...preview } = await store.previewRetention(policy);
+    const runs: Run[] = [];
+    for (const runId of runIds) runs.push(await store.getRun(runId));
+    const found = await findCheckpoints(runs, locationOf(flags));
+    listFolders(flags, found);
+    if (dryRun) return { counts: [preview], found, checkpointBytes: 0 };
+    const counts = [await store.applyRetention(policy)];
+    let checkpointBytes = 0;
+    for (const { runId, removable } of found) {
+      // A run that was resumed since the preview keeps its checkpoints.
+      if (await isGone(store, runId)) checkpointBytes += await deleteFolders(removable);
+    }
+    return { counts, found, checkpointBytes };
+  });
+  writeDeletion(flags, outcome, dryRun ? 'Would delete' : 'Deleted');
 }
 
-/** What was deleted. */
-interface Deleted {
+/** What a command deleted, or would delete. */
+interface Outcome {
   readonly counts: readonly DeletionCounts[];
+  readonly found: readonly FoundCheckpoints[];
   readonly checkpointBytes: number;
 }
 
-/**
- * Deletes what is old, with the checkpoints of those runs that are gone then.
- *
- * @param storeUrl - where the store is
- */
-export async function deleteOld(store: Store, policy: RetentionPolicy, storeUrl: string): Promise<Deleted> {
-  const before: { readonly runId: string; readonly places: readonly string[] }[] = [];
-  for (const run of await allRuns(store)) {
-    const places = await checkpointPlaces(run, storeUrl);
-    if (places.length > 0) before.push({ runId: run.runId, places });
+interface FoundCheckpoints extends RunCheckpoints {
+  readonly runId: string;
+}
+
+function locationOf({ store, dataDir }: DeletionFlags): CheckpointLocation {
+  return { storeUrl: store, dataDir: dataDir ?? null };
+}
+
+async function findCheckpoints(
+  runs: readonly Run[],
+  location: CheckpointLocation,
+): Promise<readonly FoundCheckpoints[]> {
+  return await Promise.all(
+    runs.map(async (run) => ({ runId: run.runId, ...(await findRunCheckpoints(run, location)) })),
+  );
+}
+
+/** Lists checkpoint folders before anything is deleted. */
+function listFolders({ json = false }: RunFlags, found: readonly FoundCheckpoints[]): void {
+  if (json) return;
+  for (const { removable, kept } of found) {
+    for (const folder of removable) process.stdout.write(`Checkpoints to delete: ${folder}\n`);
+    for (const folder of kept) process.stderr.write(`${keptText(folder)}\n`);
   }
-  const counts = [await store.applyRetention(policy)];
-  let checkpointBytes = 0;
-  for (const { runId, places } of before) {
-    // Asked of each by itself: a list that changes while it is read may lack a run that is there.
-    if (await isGone(store, runId)) checkpointBytes += await deletePlaces(places);
-  }
-  return { counts, checkpointBytes };
+}
+
+function keptText({ path, reason }: KeptFolder): string {
+  return `Checkpoints not deleted: ${path} ${reason}. Delete the folder by hand, or name its data directory with --data-dir.`;
 }
 
 async function isGone(store: Store, runId: string): Promise<boolean> {
@@ -114,34 +144,30 @@ async function isGone(store: Store, runId: string): Promise<boolean> {
   }
 }
 
-/** The runs are gone already: what cannot be deleted of one is told, and keeps nothing else from being deleted. */
-async function deletePlaces(places: readonly string[]): Promise<number> {
+/** The runs are deleted already: a folder that cannot be deleted is reported, and the others are deleted. */
+async function deleteFolders(folders: readonly string[]): Promise<number> {
   let bytes = 0;
-  for (const place of places) {
+  for (const folder of folders) {
     try {
-      bytes += await deleteCheckpoints(place);
+      bytes += await deleteCheckpoints(folder);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      process.stderr.write(`The checkpoints in ${place} could not be deleted: ${why}. Delete them by hand.\n`);
+      const reason = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`Checkpoints could not be deleted: ${folder}: ${reason}. Delete the folder by hand.\n`);
     }
   }
   return bytes;
 }
 
-async function allRuns(store: Store): Promise<readonly Run[]> {
-  const runs: Run[] = [];
-  for (;;) {
-    const { items, total } = await store.queryRuns({ limit: 500, offset: runs.length });
-    runs.push(...items);
-    if (items.length === 0 || runs.length >= total) return runs;
-  }
-}
-
-function writeDeletion(flags: RunFlags, { counts, checkpointBytes }: Deleted, deleted = 'Deleted'): void {
+function writeDeletion(flags: RunFlags, { counts, found, checkpointBytes }: Outcome, deleted = 'Deleted'): void {
   const sum = (field: keyof DeletionCounts): number => counts.reduce((total, part) => total + part[field], 0);
   const record = { runs: sum('runs'), rollouts: sum('rollouts'), attempts: sum('attempts'), spans: sum('spans') };
   const { runs, rollouts, attempts, spans } = record;
   const checkpoints = checkpointBytes === 0 ? '' : `, with ${byteText(checkpointBytes)} of checkpoints`;
   const text = `${deleted} ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans${checkpoints}.`;
-  writeOutcome(flags, { record: { ...record, checkpoint_bytes: checkpointBytes }, text });
+  const folders = {
+    checkpoint_bytes: checkpointBytes,
+    checkpoints: found.flatMap(({ removable }) => removable),
+    kept_checkpoints: found.flatMap(({ kept }) => kept),
+  };
+  writeOutcome(flags, { record: { ...record, ...folders }, text });
 }

@@ -7,6 +7,8 @@ import { examples } from './store-file-commands.ts';
 import { storeHelp } from './store-option.ts';
 import type { ExportFlags, RunFlags } from './store-run-actions.ts';
 
+const dataDirHelp =
+  'where checkpoints may be deleted: the data directory of the runs (default: the folder of the store file)';
 const jsonHelp = 'the outcome as one JSON object, for programs';
 
 /** Adds what is done to runs as a whole: export, import, delete, prune. */
@@ -39,10 +41,13 @@ export function addStoreRunCommands(store: Command): void {
     });
   store
     .command('delete')
-    .description('Delete runs with everything they hold, checkpoints in the data folder too, or single rollouts.')
+    .description(
+      'Delete runs with everything they hold, checkpoints in the data directory included, or single rollouts.',
+    )
     .option('--run <ids...>', 'runs that are over')
     .option('--rollout <ids...>', 'rollouts that are finished')
     .option('--force', 'also runs that are under way or have unfinished rollouts')
+    .option('--data-dir <folder>', dataDirHelp)
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
     .addHelpText('after', examples('agl store delete --run run-1a2b3c4d run-5e6f7a8b'))
@@ -57,7 +62,8 @@ export function addStoreRunCommands(store: Command): void {
     )
     .option('--older-than <time>', 'only what changed or ended longer ago, such as 30d, 12h', durationMs)
     .option('--keep-runs <n>', 'keep the newest runs', wholeNumber({ min: 0 }))
-    .option('--dry-run', 'delete nothing, only say how much would be')
+    .option('--dry-run', 'delete nothing; list how much and which checkpoint folders would be')
+    .option('--data-dir <folder>', dataDirHelp)
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
     .addHelpText(

@@ -25,7 +25,7 @@ export async function findOrBeginRun(
     shape: rolloutShape(config, tasks),
     config: configForTheRecord(config),
     initial: initialRunState(config),
-    read: readRunState,
+    read: (run) => readRunState(run, config.dataDir),
     goOn: (state, status) =>
       status === 'finished' && whyNoStepIsLeft(state, config) !== null ? null : atCheckpoint(state, config),
   });

@@ -11,7 +11,7 @@ import {
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
-import { checkpointRoot } from '../runtime/embedded-checkpoints.ts';
+import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { modelName, referenceName } from './model-name.ts';
 import type { RunState } from './run-state.ts';
 

@@ -19,7 +19,7 @@ test('a state comes back as it was written', () => {
     ...initialRunState(beginning),
     checkpoint: { step: 2, uris: { writer: 'file:a', critic: 'file:b' } },
   };
-  expect(readRunState(run(writeState(state)))).toEqual(state);
+  expect(readRunState(run(writeState(state)), '/other')).toEqual(state);
 });
 
 test('the state of a run from before there were several policies can be gone on with', () => {
@@ -27,5 +27,10 @@ test('the state of a run from before there were several policies can be gone on 
   const { steps: _steps, ...state } = writeState(initialRunState(beginning));
   const old = { ...state, checkpoint: saved, checkpoints: [saved] };
   const now = { step: 2, uris: { policy: 'file:a' } };
-  expect(readRunState(run(old))).toMatchObject({ checkpoint: now, checkpoints: [now], steps: null });
+  expect(readRunState(run(old), '/other')).toMatchObject({ checkpoint: now, checkpoints: [now], steps: null });
+});
+
+test('an imported run, whose state has no data directory, uses that of the configuration', () => {
+  const { dataDir: _dataDir, ...state } = writeState(initialRunState(beginning));
+  expect(readRunState(run(state), '/other').dataDir).toBe('/other');
 });

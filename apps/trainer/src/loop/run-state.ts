@@ -105,10 +105,11 @@ export function initialRunState({ steps, seed, dataDir }: RunBeginning): RunStat
 /**
  * The state that a stored run is in.
  *
+ * @param dataDir - the data directory of a run whose state has none: an imported run
  * @throws AgentLightningError CONFIG when the run searches for prompts
  */
-export function readRunState(run: Run): RunState {
-  if (!isSearchRun(run)) return parse(runState, run.state, `the state of run ${run.runId}`);
+export function readRunState(run: Run, dataDir: string): RunState {
+  if (!isSearchRun(run)) return parse(runState, { dataDir, ...run.state }, `the state of run ${run.runId}`);
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `run ${run.runId} is a search for prompts, and trains no model`,

@@ -22,13 +22,13 @@ export async function findOrBeginSearch(
   store: Store,
   { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedPromptSearch; readonly tasks: SearchTasks },
 ): Promise<FoundSearch> {
-  const { name, seed, dataDir } = config.shared;
+  const { name, seed } = config.shared;
   const limits = limitsOf(config);
   return await findOrBegin(store, choice, {
     name,
     shape: searchShape(config, tasks),
     config: configForTheRecord(config),
-    initial: initialSearchState({ seed, dataDir, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' }),
+    initial: initialSearchState({ seed, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' }),
     read: readSearchState,
     goOn: (state, status) => {
       if (status !== 'finished') return state;

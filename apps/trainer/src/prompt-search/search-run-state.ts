@@ -32,7 +32,6 @@ export interface SearchRunState {
   readonly after: StoredEvaluation | null;
   /** The seed everything is drawn from. */
   readonly seed: number;
-  readonly dataDir: string;
 }
 
 const promptSet = z.record(
@@ -72,11 +71,10 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   before: evaluationSchema.nullable(),
   after: evaluationSchema.nullable(),
   seed: z.int(),
-  dataDir: z.string(),
 });
 
 /** What a search begins with. */
-export type SearchBeginning = Pick<SearchRunState, 'seed' | 'dataDir' | 'measuredOn'>;
+export type SearchBeginning = Pick<SearchRunState, 'seed' | 'measuredOn'>;
 
 /** The state of a search that has not begun. */
 export function initialSearchState(beginning: SearchBeginning): SearchRunState {

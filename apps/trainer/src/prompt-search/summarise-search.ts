@@ -31,7 +31,7 @@ export function summariseSearch(options: {
     seconds,
     exampleBefore: examples.before,
     exampleAfter: examples.after,
-    dataDir: state.dataDir,
+    dataDir: config.shared.dataDir,
     storeUrl: config.shared.storeUrl,
     prompts: {
       versions,

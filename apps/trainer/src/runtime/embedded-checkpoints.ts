@@ -1,75 +1,122 @@
-import { lstat, readdir, realpath, rm, rmdir } from 'node:fs/promises';
+import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Run } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
+import { isCheckpointFolder } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
+import { isRunId } from '../loop/model-name.ts';
+import { checkpointRoot } from './checkpoint-root.ts';
 
-/** Where the embedded runtime keeps its checkpoints, in a folder for each model. */
-export function checkpointRoot(dataDir: string): string {
-  return path.join(dataDir, 'checkpoints');
+/** Where checkpoints may be deleted. */
+export interface CheckpointLocation {
+  /** The store that the run is in. */
+  readonly storeUrl: string;
+  /** The data directory that the operator named; null for the folder of the store's file. */
+  readonly dataDir: string | null;
 }
 
-/** What the files of checkpoints end with. */
-const extension = '.safetensors';
+/** A checkpoint folder that is not deleted. */
+export interface KeptFolder {
+  readonly path: string;
+  /** As the end of a sentence that begins with the path. */
+  readonly reason: string;
+}
 
-/** What tells of checkpoints in a run; other runtimes keep theirs where they are. */
+/** The checkpoint folders of a run on this machine. */
+export interface RunCheckpoints {
+  /** Folders that the embedded runtime made for the run's models: may be deleted with the run. */
+  readonly removable: readonly string[];
+  readonly kept: readonly KeptFolder[];
+}
+
+/** The fields of a run that say where the embedded runtime saved its checkpoints. The store's clients wrote them. */
 const embeddedRun = z.object({
   config: z.object({ runtime: z.object({ type: z.literal('embedded') }), storeUrl: z.string() }),
-  state: z.object({
-    dataDir: z.string().min(1),
-    checkpoints: z.array(z.object({ uri: z.string().optional(), uris: z.record(z.string(), z.string()).optional() })),
-  }),
+  state: z.object({ dataDir: z.string().min(1) }),
 });
 
+const none: RunCheckpoints = { removable: [], kept: [] };
+
 /**
- * Where a run of the embedded runtime has its checkpoints on this machine.
- *
- * @param storeUrl - the store that the run is in. A backup, an archive or a copy of a folder names the checkpoints of the
- *   run that it was made from: they are those of the store where the run began, and no business of another
- * @returns a folder for each model, and single files where a folder may be another run's too: a run that began when one
- *   hyphen stood between run and policy has the folder `a-b` for its policy `b`, as run `a-b` has. None for runs of other
- *   runtimes and other stores
+ * Finds the checkpoint folders of a run below the data directory: the one that the operator named, or the folder of the
+ * store's file. The store's clients wrote the paths in a run, so they only ever exclude a folder, never add one. A backup
+ * or a copy of a store holds runs whose recorded store is another file; their checkpoints belong to that one.
  */
-export async function checkpointPlaces(run: Run, storeUrl: string): Promise<readonly string[]> {
+export async function findRunCheckpoints(run: Run, location: CheckpointLocation): Promise<RunCheckpoints> {
   const known = embeddedRun.safeParse(run).data;
-  if (known === undefined || !(await isSameFile(known.config.storeUrl, storeUrl))) return [];
-  return placesOf(run.runId, known);
+  const root = await realDataDirectory(location);
+  if (root === null || !isRunId(run.runId)) return none;
+  if (location.dataDir === null) {
+    if (known === undefined || !(await isSameFile(known.config.storeUrl, location.storeUrl))) return none;
+    if ((await realPath(known.state.dataDir)) !== root) return await keptElsewhere(run.runId, known.state.dataDir);
+  }
+  const checkpoints = checkpointRoot(root);
+  const names = await readdir(checkpoints).catch(() => []);
+  const own = names.filter((name) => name === run.runId || name.startsWith(`${run.runId}--`)).toSorted();
+  const reasons = await Promise.all(own.map((name) => reasonToKeep(path.join(checkpoints, name))));
+  const folders = own.map((name, index) => ({ path: path.join(checkpoints, name), reason: reasons[index] ?? null }));
+  return {
+    removable: folders.filter(({ reason }) => reason === null).map((folder) => folder.path),
+    kept: folders.flatMap(({ reason, ...folder }) => (reason === null ? [] : [{ ...folder, reason }])),
+  };
 }
 
 /**
- * Deletes a folder of checkpoints; or a single one, and its folder when it was the last there.
+ * Deletes a folder that {@link findRunCheckpoints} found removable, if it still is.
  *
- * @returns how many bytes they had
+ * @returns how many bytes it had
+ * @throws AgentLightningError CONFLICT when it is not removable any more
  */
-export async function deleteCheckpoints(place: string): Promise<number> {
-  const isFile = place.endsWith(extension);
-  const bytes = isFile ? await bytesOf(place) : await bytesIn(place);
-  await rm(place, { recursive: !isFile, force: true });
-  if (isFile) await rmdir(path.dirname(place)).catch(() => undefined);
+export async function deleteCheckpoints(folder: string): Promise<number> {
+  const reason = await reasonToKeep(folder);
+  if (reason !== null) {
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `it ${reason}`,
+      remedy: 'Delete the folder by hand if its content is not needed.',
+    });
+  }
+  const bytes = await bytesIn(folder);
+  await rm(folder, { recursive: true, force: true });
   return bytes;
 }
 
-/** The places of the run's models. What a store says is not trusted with more than those. */
-function placesOf(runId: string, { state }: z.output<typeof embeddedRun>): readonly string[] {
-  const { dataDir, checkpoints } = state;
-  const uris = checkpoints.flatMap(({ uri, uris: byPolicy }) => [uri ?? [], Object.values(byPolicy ?? {})].flat());
-  const places = uris.flatMap((uri) => {
-    const [model = '', name = ''] = /^([\w-]+)\/([\w-]+)$/.exec(uri)?.slice(1) ?? [];
-    if (model.startsWith(`${runId}--`)) return [model];
-    return model.startsWith(`${runId}-`) ? [path.join(model, name + extension)] : [];
-  });
-  const own = /^[\w-]+$/.test(runId) ? [runId] : [];
-  return [...new Set([...own, ...places])].map((place) => path.join(checkpointRoot(dataDir), place));
+async function realDataDirectory({ storeUrl, dataDir }: CheckpointLocation): Promise<string | null> {
+  if (dataDir !== null) return await realPath(path.resolve(dataDir));
+  const file = await realPath(fileOf(storeUrl));
+  return file === null ? null : path.dirname(file);
 }
 
-async function isSameFile(...stores: readonly [string, string]): Promise<boolean> {
-  // One that is not a file, or not there, is no place of its own: it is not the same as any.
-  const places = stores.map((url) => realpath(url.replace(/^sqlite:/, '')).catch(() => null));
-  const [one, other] = await Promise.all(places);
+/** A folder outside the data directory, if it exists: the operator may name its data directory. */
+async function keptElsewhere(runId: string, dataDir: string): Promise<RunCheckpoints> {
+  const folder = path.join(checkpointRoot(dataDir), runId);
+  if (!path.isAbsolute(dataDir) || (await realPath(folder)) === null) return none;
+  return { removable: [], kept: [{ path: folder, reason: 'is outside the data directory of the store' }] };
+}
+
+/** Null for a folder that may be deleted: a real one where its path says, which the embedded runtime made. */
+async function reasonToKeep(folder: string): Promise<string | null> {
+  if ((await realPath(folder)) !== folder) return 'is reached through a symbolic link';
+  return (await isCheckpointFolder(folder)) ? null : 'has no checkpoint marker';
+}
+
+/** Whether both are the same file of a store. A relative path would mean another file in every working directory. */
+async function isSameFile(recorded: string, atHand: string): Promise<boolean> {
+  if (!path.isAbsolute(recorded.replace(/^sqlite:/, ''))) return false;
+  const [one, other] = await Promise.all([realPath(fileOf(recorded)), realPath(fileOf(atHand))]);
   return one !== null && one === other;
 }
 
+/** The file of an embedded store. An address of another kind of store is not the path of any file. */
+function fileOf(storeUrl: string): string {
+  return path.resolve(storeUrl.replace(/^sqlite:/, ''));
+}
+
+async function realPath(file: string): Promise<string | null> {
+  return await realpath(file).catch(() => null);
+}
+
 async function bytesIn(folder: string): Promise<number> {
-  const files = await readdir(folder).catch(() => []);
+  const files = await readdir(folder);
   const sizes = await Promise.all(files.map((file) => bytesOf(path.join(folder, file))));
   return sizes.reduce((sum, size) => sum + size, 0);
 }

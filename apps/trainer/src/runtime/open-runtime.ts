@@ -1,7 +1,7 @@
 import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
 import { type ConnectRuntimeOptions, connectRuntime } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
-import { checkpointRoot } from './embedded-checkpoints.ts';
+import { checkpointRoot } from './checkpoint-root.ts';
 import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
 
 /** A training runtime that can be talked to. */

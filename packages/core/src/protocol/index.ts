@@ -32,12 +32,20 @@ export {
   wireChangeSchema,
   wireWatchQuerySchema,
 } from './wire-change.ts';
-export type { WireRetentionPolicy, WireRolloutDeletion, WireRunDeletion } from './wire-deletion.ts';
+export type {
+  WireRetentionPolicy,
+  WireRetentionPreview,
+  WireRolloutDeletion,
+  WireRunDeletion,
+} from './wire-deletion.ts';
 export {
   retentionPolicyFromWire,
   retentionPolicyToWire,
+  retentionPreviewFromWire,
+  retentionPreviewToWire,
   wireDeletionCountsSchema,
   wireRetentionPolicySchema,
+  wireRetentionPreviewSchema,
   wireRolloutDeletionSchema,
   wireRunDeletionSchema,
 } from './wire-deletion.ts';

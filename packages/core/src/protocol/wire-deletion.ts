@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeletionCounts, RetentionPolicy } from '../retention.ts';
+import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../retention.ts';
 import { present } from './present.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
@@ -51,10 +51,28 @@ export const wireRunDeletionSchema: z.ZodType<WireRunDeletion> = z.object({
   force: z.boolean().optional(),
 });
 
+const deletionCountsShape = { runs: z.int(), rollouts: z.int(), attempts: z.int(), spans: z.int() };
+
 /** The shape of {@link DeletionCounts}, whose names are the same on the wire. */
-export const wireDeletionCountsSchema: z.ZodType<DeletionCounts> = z.object({
-  runs: z.int(),
-  rollouts: z.int(),
-  attempts: z.int(),
-  spans: z.int(),
+export const wireDeletionCountsSchema: z.ZodType<DeletionCounts> = z.object(deletionCountsShape);
+
+/** A retention preview on the wire. */
+export interface WireRetentionPreview extends DeletionCounts {
+  readonly run_ids: readonly string[];
+}
+
+/** The shape of {@link WireRetentionPreview}. */
+export const wireRetentionPreviewSchema: z.ZodType<WireRetentionPreview> = z.object({
+  ...deletionCountsShape,
+  run_ids: z.array(z.string()),
 });
+
+/** A retention preview, for the wire. */
+export function retentionPreviewToWire({ runIds, ...counts }: RetentionPreview): WireRetentionPreview {
+  return { ...counts, run_ids: runIds };
+}
+
+/** A retention preview, from the wire. */
+export function retentionPreviewFromWire({ run_ids, ...counts }: WireRetentionPreview): RetentionPreview {
+  return { ...counts, runIds: run_ids };
+}

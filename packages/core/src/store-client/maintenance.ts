@@ -2,13 +2,15 @@ import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
 import { type WireAttemptTokenRequest, wireAttemptTokenSchema } from '../protocol/wire-attempt-token.ts';
 import {
   retentionPolicyToWire,
+  retentionPreviewFromWire,
   type WireRolloutDeletion,
   type WireRunDeletion,
   wireDeletionCountsSchema,
+  wireRetentionPreviewSchema,
 } from '../protocol/wire-deletion.ts';
 import { runStatisticsFromWire, wireRunStatisticsSchema } from '../protocol/wire-run-statistics.ts';
 import { spanSearchPageFromWire, spanSearchToWire, wireSpanSearchPageSchema } from '../protocol/wire-span-search.ts';
-import type { DeletionCounts, RetentionPolicy } from '../retention.ts';
+import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../retention.ts';
 import type { Run } from '../run.ts';
 import type { RunStatistics } from '../run-statistics.ts';
 import type { SpanSearch, SpanSearchPage } from '../span-search.ts';
@@ -56,14 +58,15 @@ export class StoreMaintenanceClient {
     return this.#delete('/deletions/retention', retentionPolicyToWire(policy));
   }
 
-  previewRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
-    return this.#transport.send({
+  async previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
+    const preview = await this.#transport.send({
       method: 'POST',
       path: '/deletions/retention/preview',
       body: retentionPolicyToWire(policy),
-      answer: wireDeletionCountsSchema,
+      answer: wireRetentionPreviewSchema,
       waitMs: deletionWaitMs,
     });
+    return retentionPreviewFromWire(preview);
   }
 
   exportRun(runId: string): AsyncIterable<Uint8Array> {

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import type { EngineCheckpoint } from '@agentlightning/runtime';
+import { markCheckpointFolder } from '../checkpoint/checkpoint-marker.ts';
 import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 
@@ -26,7 +27,7 @@ export class CheckpointFolder {
     this.#folder = path.join(root, modelId);
   }
 
-  /** The file of a checkpoint that is about to be saved; makes the folder. */
+  /** The file of a checkpoint that is about to be saved; creates and marks the folder. */
   async fileOf(name: string): Promise<string> {
     if (!safeName.test(name)) {
       throw new RejectedRequestError(
@@ -37,6 +38,7 @@ export class CheckpointFolder {
       );
     }
     await mkdir(this.#folder, { recursive: true });
+    await markCheckpointFolder(this.#folder);
     return this.#path(name);
   }
 

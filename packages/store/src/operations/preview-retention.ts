@@ -1,16 +1,17 @@
-import { type DeletionCounts, type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core';
+import { type RetentionPolicy, type RetentionPreview, terminalRolloutStatuses } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { readInteger } from '../row-value.ts';
+import { readInteger, readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 import { cutoffOf, runsToDelete } from './apply-retention.ts';
 
-/** Counts what a policy would delete now. */
-export async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<DeletionCounts> {
+/** Counts what a policy would delete now, and names the runs. */
+export async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<RetentionPreview> {
   const cutoffMs = cutoffOf(context, policy);
   const oldRuns = runsToDelete(policy, cutoffMs);
-  const [runs] = await context.db.all(
-    `SELECT count(*) AS count FROM runs AS r WHERE ${oldRuns.sql}
-       AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)`,
+  const runs = await context.db.all(
+    `SELECT r.run_id FROM runs AS r WHERE ${oldRuns.sql}
+       AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)
+     ORDER BY r.position`,
     oldRuns.parameters,
   );
   const those = rolloutsToDelete(context, oldRuns, cutoffMs);
@@ -22,7 +23,8 @@ export async function previewRetention(context: OperationContext, policy: Retent
     return readInteger(row ?? {}, 'count');
   };
   return {
-    runs: readInteger(runs ?? {}, 'count'),
+    runs: runs.length,
+    runIds: runs.map((row) => readText(row, 'run_id')),
     rollouts: await count('rollouts'),
     attempts: await count('attempts'),
     spans: await count('spans'),

@@ -81,8 +81,10 @@ export class WriteArchive {
   }
 
   async #writeRun(run: Run): Promise<void> {
-    // Nobody works on it here, whatever its status was there.
+    // No trainer works on an imported run.
     const status = run.status === 'running' ? 'stopped' : run.status;
+    // A path of the machine that exported the run: here it may name another folder.
+    const { dataDir: _dataDir, ...state } = run.state;
     const inserted = await this.#context.db.run(
       `INSERT INTO runs (run_id, name, status, config, state, create_time_ms, update_time_ms) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (run_id) DO NOTHING`,
@@ -91,7 +93,7 @@ export class WriteArchive {
         run.name,
         status,
         toJson(run.config, 'Run config'),
-        toJson(run.state, 'Run state'),
+        toJson(state, 'Run state'),
         run.createTimeMs,
         run.updateTimeMs,
       ],

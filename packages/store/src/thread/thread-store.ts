@@ -13,6 +13,7 @@ import type {
   ResourcesQuery,
   ResourcesSnapshot,
   RetentionPolicy,
+  RetentionPreview,
   Rollout,
   RolloutPatch,
   RolloutQuery,
@@ -204,7 +205,7 @@ export class ThreadStore implements Store {
     return this.#call('applyRetention', policy);
   }
 
-  previewRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+  previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
     return this.#call('previewRetention', policy);
   }
 

@@ -41,6 +41,14 @@ export function describeArchives(test: StoreTest): void {
       expect(text).not.toContain('sk-secret');
     });
 
+    test('drops the data directory of the machine that exported the run', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'one', config: {} });
+      await store.updateRun('run-1', { status: 'finished', state: { dataDir: '/srv/data', seed: 3 } });
+      const archive = await collect(store.exportRun('run-1'));
+      await store.deleteRun('run-1');
+      expect((await store.importRun(inPieces(archive, 100_000))).state).toEqual({ seed: 3 });
+    });
+
     test('brings in what was unfinished as cancelled, so that nothing starts by itself', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'one', config: {} });
       const running = await claimOne(store, { runId: 'run-1' });

@@ -94,7 +94,7 @@ export function describeDeletion(test: StoreTest): void {
       await store.updateAttempt(open.rolloutId, 'latest', { status: 'running' });
       await aRun(store, { runId: 'run-new', rolloutCount: 1, status: 'finished' });
       const expected = { runs: 1, rollouts: 61, attempts: 1, spans: 1 };
-      expect(await store.previewRetention({ olderThanMs: 50_000 })).toEqual(expected);
+      expect(await store.previewRetention({ olderThanMs: 50_000 })).toEqual({ ...expected, runIds: ['run-old'] });
       expect(await store.getRollout(loose)).toMatchObject({ status: 'succeeded' });
       expect(await store.applyRetention({ olderThanMs: 50_000 })).toEqual(expected);
       expect((await store.queryRuns()).items.map((run) => run.runId)).toEqual(['run-new', 'run-open']);
@@ -108,7 +108,7 @@ export function describeDeletion(test: StoreTest): void {
         await aRun(store, { runId, rolloutCount: 1, status: 'finished' });
       await store.updateRun('run-1', { status: 'running' });
       const loose = await finishOne(store);
-      expect(await store.previewRetention({ keepRuns: 2 })).toMatchObject({ runs: 1, rollouts: 1 });
+      expect(await store.previewRetention({ keepRuns: 2 })).toMatchObject({ runs: 1, rollouts: 1, runIds: ['run-2'] });
       expect(await store.applyRetention({ keepRuns: 2 })).toMatchObject({ runs: 1, rollouts: 1 });
       expect((await store.queryRuns()).items.map((run) => run.runId)).toEqual(['run-4', 'run-3', 'run-1']);
       expect(await store.getRollout(loose)).toMatchObject({ status: 'succeeded' });
@@ -128,7 +128,7 @@ export function describeDeletion(test: StoreTest): void {
     test('takes the finished rollouts of a run that stopped, and the run once none is left', async ({ store }) => {
       await aRun(store, { runId: 'run-1', rolloutCount: 2, status: 'stopped' });
       const left = await enqueueOne(store, { runId: 'run-1' });
-      expect(await store.previewRetention({ keepRuns: 0 })).toMatchObject({ runs: 0, rollouts: 2 });
+      expect(await store.previewRetention({ keepRuns: 0 })).toMatchObject({ runs: 0, rollouts: 2, runIds: [] });
       expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 0, rollouts: 2 });
       await store.updateRollout(left.rolloutId, { status: 'cancelled' });
       expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 1, rollouts: 1 });

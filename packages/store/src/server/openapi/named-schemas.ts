@@ -67,4 +67,5 @@ export const namedSchemas: Readonly<Record<string, z.ZodType>> = {
   RunDeletion: wire.wireRunDeletionSchema,
   RetentionPolicy: wire.wireRetentionPolicySchema,
   DeletionCounts: wire.wireDeletionCountsSchema,
+  RetentionPreview: wire.wireRetentionPreviewSchema,
 };

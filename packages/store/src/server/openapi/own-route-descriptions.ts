@@ -152,6 +152,6 @@ export const ownRouteDescriptions: readonly RouteDescription[] = [
     tag: 'deletion',
     summary: 'What a policy would delete now',
     body: 'RetentionPolicy',
-    answer: 'DeletionCounts',
+    answer: 'RetentionPreview',
   },
 ];

@@ -1,5 +1,6 @@
 import {
   retentionPolicyFromWire,
+  retentionPreviewToWire,
   wireRetentionPolicySchema,
   wireRolloutDeletionSchema,
   wireRunDeletionSchema,
@@ -33,6 +34,6 @@ export function addDeletionRoutes(app: Hono, { store }: StoreRouteOptions): void
   // An address of its own: a server that does not know it deletes nothing.
   app.post('/deletions/retention/preview', async (context) => {
     const policy = retentionPolicyFromWire(await readBody(context, wireRetentionPolicySchema));
-    return answerJson(context, await store.previewRetention(policy));
+    return answerJson(context, retentionPreviewToWire(await store.previewRetention(policy)));
   });
 }
