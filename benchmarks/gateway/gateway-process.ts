@@ -6,10 +6,10 @@
  */
 import { attemptBaseUrl } from '@agentlightning/core';
 import { serveGateway } from '@agentlightning/gateway';
-import { openStoreInThread } from '@agentlightning/store';
+import { openStore } from '@agentlightning/store';
 
 const [file = ':memory:', upstreamUrl = '', attemptCount = '1'] = process.argv.slice(2);
-const store = await openStoreInThread(file);
+const store = await openStore(file);
 const gateway = await serveGateway({ store, upstream: { baseUrl: upstreamUrl, model: 'benchmark' } });
 const urls = await Promise.all(
   Array.from({ length: Number(attemptCount) }, async (_, index) => {

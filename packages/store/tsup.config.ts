@@ -4,7 +4,5 @@ import { libraryConfig } from '../../tools/tsup-library.ts';
 export default libraryConfig({
   index: 'src/index.ts',
   'testing/index': 'src/testing/index.ts',
-  'sqlite-checkpoint-worker': 'src/drivers/sqlite-checkpoint-worker.ts',
   'span-decoder-worker': 'src/server/span-batch/span-decoder-worker.ts',
-  'store-worker': 'src/thread/store-worker.ts',
 });

@@ -16,4 +16,3 @@ export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
 export type { StoreTransaction } from './sql-store-operations.ts';
 export type { StoreChange, StoreChangeListener } from './store-change.ts';
-export { openStoreInThread } from './thread/open-store-in-thread.ts';

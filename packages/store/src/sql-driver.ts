@@ -52,8 +52,6 @@ export interface SqlDriver {
   ): Promise<TResult>;
   /** Tells when another process changed the database, until the function it returns is called. */
   onOutsideChange(listener: StoreChangeListener): () => void;
-  /** Hears that another connection of this process has committed about so many bytes, where a log has to be seen to. */
-  noteCommitted?(bytes: number): void;
   /** Waits for what is under way, then lets go of the database. */
   close(): Promise<void>;
 }

@@ -167,12 +167,6 @@ export class SqlStore extends SqlStoreOperations implements Store {
     });
   }
 
-  /** Hears of what another connection of this process has written, and about how many bytes: tells those who listen. */
-  noteWritten(changes: readonly StoreChange[], bytes: number): void {
-    this.#driver.noteCommitted?.(bytes);
-    this.#feed.publish(changes);
-  }
-
   async statistics(): Promise<StoreStatistics> {
     const counts = await this.runner.read((context) => countEverything(context));
     return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };

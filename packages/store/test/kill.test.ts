@@ -10,29 +10,22 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const writer = join(import.meta.dirname, 'fixtures/acknowledging-writer.ts');
 
-test.each(['here', 'thread', 'alone'])(
-  'keeps everything that was acknowledged when its process is killed, again and again (%s)',
-  async (where) => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'agl.db');
-    const acknowledged: string[] = [];
-    for (let kill = 0; kill < 6; kill += 1)
-      acknowledged.push(...(await writeUntilKilled([file, where], 20 + kill * 40)));
+test('keeps everything that was acknowledged when its process is killed, again and again', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const acknowledged: string[] = [];
+  for (let kill = 0; kill < 6; kill += 1) acknowledged.push(...(await writeUntilKilled([file], 20 + kill * 40)));
 
-    expect(acknowledged.length).toBeGreaterThan(6 * 20);
-    const store = await openStore(file);
-    const rollouts = await store.queryRollouts();
-    const running = rollouts.items
-      .filter((rollout) => rollout.status === 'running')
-      .map((rollout) => rollout.rolloutId);
-    await store.close();
-    const recorded = new Set(recordedSpans(file));
-    expect(acknowledged.filter((line) => !recorded.has(line))).toEqual([]);
-    const isRunning = new Set(running);
-    expect(acknowledged.filter((line) => !isRunning.has(JSON.parse(line)[0]))).toEqual([]);
-  },
-  60_000,
-);
+  expect(acknowledged.length).toBeGreaterThan(6 * 20);
+  const store = await openStore(file);
+  const rollouts = await store.queryRollouts();
+  const running = rollouts.items.filter((rollout) => rollout.status === 'running').map((rollout) => rollout.rolloutId);
+  await store.close();
+  const recorded = new Set(recordedSpans(file));
+  expect(acknowledged.filter((line) => !recorded.has(line))).toEqual([]);
+  const isRunning = new Set(running);
+  expect(acknowledged.filter((line) => !isRunning.has(JSON.parse(line)[0]))).toEqual([]);
+}, 60_000);
 
 /** What the file itself holds, as the writer says it. */
 function recordedSpans(file: string): readonly string[] {

@@ -32,7 +32,7 @@ export async function runGateway(flags: GatewayFlags): Promise<void> {
   const upstream = await upstreamsOf(flags);
   const keys = keysOf(process.env);
   const apiKey = process.env['AGL_STORE_KEY'] ?? null;
-  const store = await openAnyStore({ url: flags.store, apiKey, isBusy: true });
+  const store = await openAnyStore({ url: flags.store, apiKey });
   try {
     const gateway = await serveGateway({ store, upstream, log, ...keys, ...optionsOf(flags) });
     const upstreams = gateway.upstreams().map(({ id }) => id);

@@ -1,6 +1,5 @@
 import { addressText, type RetentionPolicy } from '@agentlightning/core';
-import { createStoreServer } from '@agentlightning/store';
-import { openLocalStore } from '../runtime/open-any-store.ts';
+import { createStoreServer, openStore } from '@agentlightning/store';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -24,7 +23,7 @@ export interface StoreFlags {
 export async function serveStore(flags: StoreFlags): Promise<void> {
   const { db, host, port } = flags;
   const log = serverLog('agl-store');
-  const store = await openLocalStore(db, { retention: retentionOf(flags) });
+  const store = await openStore(db, { retention: retentionOf(flags) });
   try {
     const apiKey = process.env['AGL_STORE_KEY'] ?? null;
     const attemptTokens = attemptTokensFromEnvironment();

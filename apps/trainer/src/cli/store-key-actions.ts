@@ -1,7 +1,6 @@
 import { AgentLightningError, addressText } from '@agentlightning/core';
-import type { AccessKey, AccessScope } from '@agentlightning/store';
+import { type AccessKey, type AccessScope, openStore, type SqlStore } from '@agentlightning/store';
 import { textTable } from '../report/text-table.ts';
-import { openLocalStore } from '../runtime/open-any-store.ts';
 import { writeOutcome } from './write-outcome.ts';
 
 /** The flags of every `agl store keys` command. */
@@ -16,8 +15,6 @@ export interface CreateKeyFlags extends KeyFlags {
   readonly scope: AccessScope;
   readonly expiresIn?: number;
 }
-
-type LocalStore = Awaited<ReturnType<typeof openLocalStore>>;
 
 /** Makes a key and shows it. */
 export async function createKey(flags: CreateKeyFlags): Promise<void> {
@@ -45,7 +42,7 @@ export async function revokeKey(keyId: string, flags: KeyFlags): Promise<void> {
 /** Keys are made where the store is: who has one key, even of an admin, makes no other with it over the network. */
 async function withKeys<TResult>(
   { store: url }: KeyFlags,
-  work: (store: LocalStore) => Promise<TResult>,
+  work: (store: SqlStore) => Promise<TResult>,
 ): Promise<TResult> {
   if (/^https?:/.test(url)) {
     throw new AgentLightningError({
@@ -54,7 +51,7 @@ async function withKeys<TResult>(
       remedy: 'Run it where the store is: `--store sqlite:<file>` or `--store postgres://…`.',
     });
   }
-  const store = await openLocalStore(url);
+  const store = await openStore(url);
   try {
     return await work(store);
   } finally {

@@ -55,7 +55,7 @@ export async function findInStore<TState>(
   { storeUrl, storeApiKey }: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
   find: (store: Store) => Promise<Found<TState>>,
 ): Promise<Found<TState> & { readonly store: Store }> {
-  const store = given ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey, isBusy: true }));
+  const store = given ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey }));
   if (given === null) onOpen(() => store.close());
   const found = await find(store);
   // A store that is gone is not told; the lease is not renewed any more, which says the same.

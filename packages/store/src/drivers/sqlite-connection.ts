@@ -1,7 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { SqlConnection } from '../sql-driver.ts';
-import type { SqlValue } from '../sql-value.ts';
-import { bytesPerRow, SqliteInserter } from './sqlite-inserter.ts';
+import { SqliteInserter } from './sqlite-inserter.ts';
 
 /** How a connection works with its file. */
 export interface SqliteConnectionOptions {
@@ -15,7 +14,7 @@ export interface SqliteConnectionOptions {
 
 const maxCachedStatements = 300;
 
-/** One connection to an SQLite file, which remembers its statements and counts what it writes. */
+/** One connection to a SQLite file, with a cache of prepared statements. */
 export class SqliteConnection {
   /** What operations work with. */
   readonly sql: SqlConnection;
@@ -23,24 +22,23 @@ export class SqliteConnection {
   readonly #statements = new Map<string, StatementSync>();
   readonly #inserter: SqliteInserter;
   #writeCount = 0;
-  #bytesWritten = 0;
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path);
-    this.#inserter = new SqliteInserter(this.#database, (bytes) => {
-      this.#writeCount += 1;
-      this.#bytesWritten += bytes;
-    });
+    this.#inserter = new SqliteInserter(this.#database);
     this.sql = {
       all: async (sql, parameters = []) => {
-        if (!isSelect(sql)) this.#noteWrite(parameters);
+        if (!isSelect(sql)) this.#writeCount += 1;
         return this.#statement(sql).all(...parameters);
       },
       run: async (sql, parameters = []) => {
-        this.#noteWrite(parameters);
+        this.#writeCount += 1;
         return Number(this.#statement(sql).run(...parameters).changes);
       },
-      insert: async (target, rows) => this.#inserter.insert(target, rows),
+      insert: async (target, rows) => {
+        this.#writeCount += 1;
+        this.#inserter.insert(target, rows);
+      },
     };
     // Whoever waits for another's lock does so where it does not block the event loop.
     this.#database.exec('PRAGMA busy_timeout = 0');
@@ -76,13 +74,6 @@ export class SqliteConnection {
     this.#database.exec(statements);
   }
 
-  /** About how many bytes were written since this was asked last. */
-  takeBytesWritten(): number {
-    const bytes = this.#bytesWritten;
-    this.#bytesWritten = 0;
-    return bytes;
-  }
-
   /** SQLite's number that changes when another connection commits. */
   readDataVersion(): unknown {
     return this.#database.prepare('PRAGMA data_version').get()?.data_version;
@@ -99,15 +90,6 @@ export class SqliteConnection {
     this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxSizeBytes / pageSize))}`);
   }
 
-  #noteWrite(values: readonly SqlValue[]): void {
-    this.#writeCount += 1;
-    this.#bytesWritten += bytesPerRow;
-    for (let index = 0; index < values.length; index += 1) {
-      const value = values[index];
-      if (typeof value === 'string') this.#bytesWritten += value.length;
-    }
-  }
-
   #statement(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
@@ -118,8 +100,8 @@ export class SqliteConnection {
   }
 }
 
-/** How safely SQLite writes, for what acknowledged writes are to survive. */
-export function synchronousOf(durability: SqliteConnectionOptions['durability']): 'NORMAL' | 'FULL' {
+/** The `synchronous` pragma of a durability. */
+function synchronousOf(durability: SqliteConnectionOptions['durability']): 'NORMAL' | 'FULL' {
   return durability === 'power' ? 'FULL' : 'NORMAL';
 }
 

@@ -10,8 +10,6 @@ const rowsPerInsert = [250, 16, 1] as const;
 const fewRows = 16;
 /** How many characters go with one statement of more than few rows: it keeps them until it is used again. */
 const longestInsert = 2 ** 20;
-/** Bytes that a row adds to the log beside its text: numbers, and its places in indexes. About: the log is measured, too. */
-export const bytesPerRow = 400;
 
 /** A statement that inserts rows, and how many values each row has. */
 interface InsertStatement {
@@ -22,13 +20,10 @@ interface InsertStatement {
 /** Inserts rows into the tables of a database. */
 export class SqliteInserter {
   readonly #database: DatabaseSync;
-  readonly #noteWrite: (bytes: number) => void;
   readonly #statements = new WeakMap<InsertTarget, Map<number, InsertStatement>>();
 
-  /** @param noteWrite - hears before each statement of about how many bytes it writes */
-  constructor(database: DatabaseSync, noteWrite: (bytes: number) => void) {
+  constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#noteWrite = noteWrite;
   }
 
   /** Inserts rows, many with each statement where there are many. */
@@ -62,7 +57,6 @@ export class SqliteInserter {
         }
       }
       if (size > fewRows && length > longestInsert) return begin;
-      this.#noteWrite(length + size * bytesPerRow);
       statement.run(...values);
     }
     return begin;

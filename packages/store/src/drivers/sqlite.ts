@@ -2,8 +2,7 @@ import { AgentLightningError, systemClock } from '@agentlightning/core';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
-import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
-import { SqliteConnection, type SqliteConnectionOptions, synchronousOf } from './sqlite-connection.ts';
+import { SqliteConnection, type SqliteConnectionOptions } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { isBusy, storeErrorFrom } from './sqlite-error.ts';
 
@@ -16,16 +15,11 @@ export interface SqliteDriverOptions extends SqliteConnectionOptions {
 }
 
 const busyRetryMs = 2;
-/**
- * How long the write-ahead log grows before a commit copies it into the file: to 32 MiB, or to 256 MiB while another
- * thread copies it meanwhile. It grows that long only when a reader in another process keeps it from beginning anew.
- */
-const pagesPerCheckpoint = { alone: 8192, helped: 65_536 } as const;
-/** How much of the file is kept in memory, in KiB. */
+/** Size of SQLite's page cache, in KiB. */
 const cacheKibibytes = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
 
-/** The embedded database: one connection, used by one piece of work at a time, and one commit for those that come together. */
+/** The embedded database: one connection, one transaction at a time, one commit for all work that is queued together. */
 export class SqliteDriver implements SqlDriver {
   readonly name = 'sqlite';
   readonly dialect: SqlDriver['dialect'] = sqliteDialect;
@@ -36,27 +30,15 @@ export class SqliteDriver implements SqlDriver {
   #poll: NodeJS.Timeout | null = null;
   #dataVersion: unknown = null;
   #isOpen = true;
-  readonly #checkpointer: SqliteCheckpointer | null;
-  #isLogHelped = false;
 
   private constructor(options: SqliteDriverOptions) {
     this.#options = options;
     const connection = new SqliteConnection(options.path);
     this.#connection = connection;
-    this.#checkpointer =
-      options.path === ':memory:'
-        ? null
-        : new SqliteCheckpointer({ path: options.path, synchronous: synchronousOf(options.durability) });
     this.#groups = new GroupCommit({
       connection: connection.sql,
-      begin: async (kind) => {
-        if (kind === 'write') await this.#checkpointer?.makeRoom();
-        await this.#whenFree(() => connection.control(beginStatements[kind]));
-      },
-      control: (statement) => {
-        connection.control(statement);
-        if (statement === 'COMMIT') this.noteCommitted(connection.takeBytesWritten());
-      },
+      begin: (kind) => this.#whenFree(() => connection.control(beginStatements[kind])),
+      control: (statement) => connection.control(statement),
       isOpen: () => connection.isInTransaction,
       writeCount: () => connection.writeCount,
       errorFrom: (error) => storeErrorFrom(error, options.path),
@@ -100,33 +82,16 @@ export class SqliteDriver implements SqlDriver {
     this.#isOpen = false;
     await this.#groups.idle();
     this.#stopPolling();
-    await this.#checkpointer?.close();
     this.#connection.close();
-  }
-
-  /** Has the log seen to, and lets it grow longer while another thread copies it. */
-  noteCommitted(bytes: number): void {
-    const checkpointer = this.#checkpointer;
-    if (checkpointer === null) return;
-    checkpointer.committed(bytes);
-    if (checkpointer.isRunning === this.#isLogHelped) return;
-    this.#isLogHelped = checkpointer.isRunning;
-    this.#limitLog(this.#isLogHelped ? pagesPerCheckpoint.helped : pagesPerCheckpoint.alone);
   }
 
   async #configure(): Promise<void> {
     const connection = this.#connection;
     await this.#whenFree(() => connection.execute('PRAGMA journal_mode = WAL'));
     connection.configure(this.#options);
-    // A commit for many changes more pages than SQLite's own cache holds, which would be written twice then.
+    // A group commit changes more pages than SQLite's default cache holds; pages that do not fit are written twice.
     connection.execute(`PRAGMA cache_size = -${cacheKibibytes}`);
-    // Pages that are written again before a checkpoint are copied into the file once: fewer checkpoints, less work.
-    this.#limitLog(pagesPerCheckpoint.alone);
     this.#dataVersion = connection.readDataVersion();
-  }
-
-  #limitLog(pages: number): void {
-    this.#connection.execute(`PRAGMA wal_autocheckpoint = ${pages}`);
   }
 
   async #transaction<TResult>(
