@@ -95,6 +95,26 @@ describe('agl gateway', () => {
     await model.close();
   });
 
+  it('records the fields that --secret-field names without their values', async () => {
+    const model = await ScriptedModel.start([answer('5')]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const flags = ['--upstream', model.baseUrl, '--secret-field', 'tenant', 'team'];
+    const { agl, url } = await startGateway({ folder, flags });
+    await using _ = agl;
+    const body = { ...request, tenant: 'sk-1', team: 'sk-2', api_key: 'sk-3', kept: 'x' };
+    await clientAt(url, rollout).chat.completions.create(body);
+    expect(model.requests[0]?.body).toMatchObject({ tenant: 'sk-1', team: 'sk-2', api_key: 'sk-3' });
+    agl.terminate();
+    expect(await agl.exitCode()).toBe(0);
+    const store = await openStore(storeOf(folder));
+    const { items } = await store.querySpans({ rolloutId: rollout.rolloutId });
+    const [call] = items.map(modelCallFromSpan);
+    expect(call?.request).toEqual({ ...request, tenant: '…', team: '…', api_key: '…', kept: 'x' });
+    await store.close();
+    await model.close();
+  });
+
   it('knows agents by their tokens and those who run it by their key, and logs no secret', async () => {
     const model = await ScriptedModel.start([answer('5')]);
     using folder = new RunFolder();

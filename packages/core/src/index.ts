@@ -70,6 +70,7 @@ export type {
 export type { PromptValue } from './prompt-template.ts';
 export { formatPrompt, promptVariables, strayBrace } from './prompt-template.ts';
 export { addressText, withoutPasswords } from './redaction/address-text.ts';
+export { SecretFields } from './redaction/secret-fields.ts';
 export type {
   LlmResource,
   NamedResources,

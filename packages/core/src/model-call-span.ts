@@ -3,6 +3,7 @@ import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 import { newTraceId } from './id.ts';
 import type { JsonObject } from './json.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
+import { defaultSecretFields, type SecretFields } from './redaction/secret-fields.ts';
 import { toGenAiResponseInput, toGenAiResponseOutput } from './responses-messages.ts';
 import type { RolloutMode } from './rollout.ts';
 import type { Attributes, AttributeValue, SpanInput } from './span.ts';
@@ -47,12 +48,15 @@ export interface ModelCallRecording {
   readonly requestText?: string;
   /** JSON of `call.response`, where it is at hand, so that it is not made again. */
   readonly responseText?: string;
+  /** The fields of both bodies that are redacted. @default the usual names of credentials, such as `api_key` */
+  readonly secretFields?: SecretFields;
   /** What went wrong with the call; null when it went well. @default null */
   readonly error?: string | null;
 }
 
 /**
- * The span that records a model call. {@link modelCallFromSpan} gives the call back, exactly.
+ * The span that records a model call. {@link modelCallFromSpan} gives the call back, exactly, but for the credentials in
+ * its bodies: these are redacted.
  *
  * The attributes are OpenTelemetry's `gen_ai.*`, ours, and the names that the Python readers look for.
  *
@@ -137,14 +141,26 @@ function choiceToJson(choice: ModelCallChoice): object {
 }
 
 function bodyAttributes(call: ModelCallInput, recording: ModelCallRecording): MaybeAttributes {
-  const { request, response } = call;
+  const { body: request, text: requestText } = redactBody(call.request, recording.requestText, recording);
+  const { body: response, text: responseText } = redactBody(call.response, recording.responseText, recording);
   return {
     [genAiAttributes.inputMessages]: request === null ? null : inputMessages(request),
     [genAiAttributes.toolDefinitions]: request?.tools === undefined ? null : JSON.stringify(request.tools),
-    [modelCallAttributes.requestBody]: recording.requestText ?? (request === null ? null : JSON.stringify(request)),
+    [modelCallAttributes.requestBody]: requestText,
     [genAiAttributes.outputMessages]: response === null ? null : outputMessages(response),
-    [modelCallAttributes.responseBody]: recording.responseText ?? (response === null ? null : JSON.stringify(response)),
+    [modelCallAttributes.responseBody]: responseText,
   };
+}
+
+/** A body as it is recorded, and its JSON: the text at hand, where nothing in it is redacted. */
+function redactBody(
+  body: JsonObject | null,
+  text: string | undefined,
+  { secretFields = defaultSecretFields }: ModelCallRecording,
+): { readonly body: JsonObject | null; readonly text: string | null } {
+  if (body === null) return { body, text: text ?? null };
+  const redacted = secretFields.redact(body);
+  return { body: redacted, text: redacted === body && text !== undefined ? text : JSON.stringify(redacted) };
 }
 
 /** Of Chat Completions, Completions, Responses or Anthropic Messages. */

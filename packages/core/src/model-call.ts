@@ -34,7 +34,7 @@ export interface ModelCall {
   /** False when the call must not be trained on: partial, failed, or token counts that do not add up. */
   readonly isTrainable: boolean;
   readonly untrainableReason: string | null;
-  /** The request body as the agent sent it. */
+  /** The request body as the agent sent it; in a recorded call without credentials. */
   readonly request: JsonObject | null;
   /** The answer's body as the agent received it. */
   readonly response: JsonObject | null;

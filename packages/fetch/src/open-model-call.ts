@@ -12,6 +12,7 @@ import {
   modelCallToSpan,
   newSpanId,
   type RolloutContext,
+  type SecretFields,
   type SpanInput,
   spanNames,
   untrainableReason,
@@ -41,6 +42,8 @@ export interface OpenModelCallOptions {
   readonly request: ModelRequest;
   readonly headers: Headers;
   readonly clock: Clock;
+  /** The fields of request and response bodies that are redacted. */
+  readonly secretFields: SecretFields;
 }
 
 /**
@@ -130,7 +133,7 @@ export class OpenModelCall implements ActiveSpan {
   }
 
   #toSpan(failure: string | null): SpanInput {
-    const { context, request, clock } = this.#options;
+    const { context, request, clock, secretFields } = this.#options;
     // Reading the body also collects its tokens, so it comes first.
     const response = this.#reader.toBody();
     const { captured } = this.#reader;
@@ -171,6 +174,7 @@ export class OpenModelCall implements ActiveSpan {
         ...(this.#httpStatus === null ? {} : { httpStatus: this.#httpStatus }),
         responseTokens: captured.responseTokens,
         requestText: request.text,
+        secretFields,
         error,
       },
     );

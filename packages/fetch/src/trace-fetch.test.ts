@@ -109,6 +109,20 @@ test('a call ends when the rollout does', async () => {
   await gateway.waitForDisconnects(1);
 });
 
+test('credentials in a body are sent and not recorded', async () => {
+  await using model = await ScriptedModel.start([answer('5')]);
+  const { context, sink } = recordingContext();
+  const body = { model: 'tiny', messages, api_key: 'sk-secret', extra: [{ tenant: 'sk-secret' }] };
+  const traced = traceFetch({ secretFields: ['tenant'] });
+  const url = `${model.baseUrl}/chat/completions`;
+  await withRollout(context, async () => (await traced(url, { method: 'POST', body: JSON.stringify(body) })).text());
+  expect(model.requests[0]?.body).toEqual(body);
+  expect(JSON.stringify(sink.spans)).not.toContain('sk-secret');
+  expect(sink.spans.map((span) => modelCallFromSpan({ ...span, sequenceId: 1 })?.request)).toEqual([
+    { model: 'tiny', messages, api_key: '…', extra: [{ tenant: '…' }] },
+  ]);
+});
+
 test('without an endpoint the call is recorded here, with the tokens the engine gives', async () => {
   await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 })]);
   const { context, sink } = recordingContext({ agentName: 'adder' });

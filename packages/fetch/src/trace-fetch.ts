@@ -1,4 +1,11 @@
-import { type Clock, currentRollout, type RolloutContext, systemClock, withRollout } from '@agentlightning/core';
+import {
+  type Clock,
+  currentRollout,
+  type RolloutContext,
+  SecretFields,
+  systemClock,
+  withRollout,
+} from '@agentlightning/core';
 import {
   bareFetch,
   headersOf,
@@ -33,6 +40,12 @@ export interface TraceFetchOptions {
    * @default all
    */
   readonly shouldTrace?: (call: { readonly url: URL; readonly model: string | null }) => boolean;
+  /**
+   * Further names of fields whose values are redacted in the bodies that are recorded here, at any depth.
+   *
+   * @default the usual names of credentials, such as `api_key` and `extra_headers`
+   */
+  readonly secretFields?: readonly string[];
   /** Where the times of recorded calls come from. @default systemClock */
   readonly clock?: Clock;
 }
@@ -51,6 +64,7 @@ export interface TraceFetchOptions {
  */
 export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
   const { redirect = true, shouldTrace = () => true, clock = systemClock } = options;
+  const secretFields = new SecretFields(options.secretFields);
   const traced: typeof fetch = async (input, init) => {
     const next = nextFetch(traced, options.fetch);
     const context = currentRollout();
@@ -64,7 +78,7 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
     const isSentOn = redirect && isForGateway(request);
     if (isSentOn && context.endpoint !== null)
       return throughGateway({ ...call, place: placeOfLayers(next) }, context.endpoint);
-    return recordedHere(call, clock);
+    return recordedHere(call, { clock, secretFields });
   };
   return markLayer(traced, { inner: options.fetch ?? globalThis.fetch });
 }
@@ -101,12 +115,15 @@ function saidIn({ body }: ModelRequest): string {
   return JSON.stringify([body['messages'], body['input'], body['prompt']]);
 }
 
-async function recordedHere(call: ModelFetch, clock: Clock): Promise<Response> {
+async function recordedHere(
+  call: ModelFetch,
+  recording: { readonly clock: Clock; readonly secretFields: SecretFields },
+): Promise<Response> {
   const { send, request, context, input, init } = call;
   const inside = { ...context };
   const signal = signalOf(call);
   sending.set(inside, { request, signal });
-  const open = new OpenModelCall({ context, request, headers: headersOf(input, init), clock });
+  const open = new OpenModelCall({ context, request, headers: headersOf(input, init), ...recording });
   try {
     const response = await withRollout(inside, () => send(input, { ...init, signal }));
     return recordedResponse(response, open);

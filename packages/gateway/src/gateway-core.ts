@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@agentlightning/core';
+import { type Clock, SecretFields, systemClock } from '@agentlightning/core';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
 import { AttemptDirectory } from './attempt-directory.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -108,6 +108,7 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
       writer,
       durability: options.durability ?? 'before-response',
       log,
+      secretFields: new SecretFields(options.secretFields),
       onEnded: (started, ended, untrainable) => {
         metrics.callEnded(started, ended, untrainable);
         noteTokenSupport(ended, log);

@@ -158,6 +158,11 @@ export interface GatewayOptions {
    */
   readonly forwardHeaders?: readonly string[];
   /**
+   * Further names of fields whose values are redacted in recorded request and response bodies, at any depth, in any case.
+   * Upstreams receive the original. @default the usual names of credentials, such as `api_key` and `extra_headers`
+   */
+  readonly secretFields?: readonly string[];
+  /**
    * What becomes of calls that belong to no attempt, such as those of a judge. `record`: each is a span of a rollout of
    * their own, which no run has and nobody trains on; nothing is asked for on top. `pass`: they leave no trace.
    * @default 'record'

@@ -61,6 +61,7 @@ export function addGatewayCommand(program: Command): void {
         .default('before-response'),
     )
     .option('--pass-plain-calls', 'record nothing of calls that belong to no attempt', false)
+    .option('--secret-field <name...>', 'further fields of request bodies that are recorded as …')
     .option('--agl-server', "also answer what Python's agl-server 1.0 does; models may be registered later", false)
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4750)

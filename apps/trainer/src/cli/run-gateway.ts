@@ -19,6 +19,7 @@ export interface GatewayFlags {
   readonly valTemperature?: number;
   readonly durability: 'before-response' | 'background';
   readonly passPlainCalls: boolean;
+  readonly secretField?: readonly string[];
   readonly aglServer: boolean;
   readonly host: string;
   readonly port: number;
@@ -72,6 +73,7 @@ function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'up
     aglServer,
     durability: flags.durability,
     maxCallsInFlight: flags.maxInFlight,
+    secretFields: flags.secretField ?? [],
     plainCalls: flags.passPlainCalls ? 'pass' : 'record',
     ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
   };

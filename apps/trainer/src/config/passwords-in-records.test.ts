@@ -9,8 +9,8 @@ test('no password of an address gets into the record of a run', async () => {
   const store = await openStore('sqlite::memory:');
   const shared = {
     agent: () => 1,
-    store: { url: 'postgres://agl:secret@db/agl' },
-    gatewayUrl: 'http://agl:secret@gateway/v1',
+    store: { url: 'postgres://agl:hunter2@db/agl' },
+    gatewayUrl: 'http://agl:hunter2@gateway/v1',
   };
   const tasks = { train: [{ a: 1 }], validation: [{ a: 2 }] };
   const search = resolvePromptSearch(
@@ -19,8 +19,8 @@ test('no password of an address gets into the record of a run', async () => {
       tasks,
       algorithm: { type: 'apo' },
       prompts: { one: { template: 'Say it.' } },
-      optimizer: { baseUrl: 'http://agl:secret@optimizer/v1', model: 'm' },
-      runtime: { type: 'endpoint', baseUrl: 'http://agl:secret@endpoint/v1', model: 'm' },
+      optimizer: { baseUrl: 'http://agl:hunter2@optimizer/v1', model: 'm' },
+      runtime: { type: 'endpoint', baseUrl: 'http://agl:hunter2@endpoint/v1', model: 'm' },
     },
     '/',
     {},
@@ -38,5 +38,5 @@ test('no password of an address gets into the record of a run', async () => {
     expect.stringContaining('postgres://…@db/agl'),
     expect.stringContaining('http://…@endpoint/v1'),
   ]);
-  expect(records.join('')).not.toContain('secret');
+  expect(records.join('')).not.toContain('hunter2');
 });

@@ -47,6 +47,7 @@ type SharedKeys =
   | 'store'
   | 'tokenSecret'
   | 'gatewayUrl'
+  | 'secretFields'
   | 'concurrency'
   | 'rolloutTimeoutMs'
   | 'maxAttempts'

@@ -13,6 +13,7 @@ export interface SharedSettings {
   readonly storeApiKey: string | null;
   readonly attemptTokens: AttemptTokens | null;
   readonly gatewayUrl: string | null;
+  readonly secretFields: readonly string[];
   readonly concurrency: number;
   readonly rolloutTimeoutMs: number;
   readonly maxAttempts: number;
@@ -26,7 +27,10 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 
 /** What a configuration says of them, checked; what depends on where it is has no default yet. */
 export interface GivenSharedSettings
-  extends Pick<SharedSettings, 'agent' | 'concurrency' | 'rolloutTimeoutMs' | 'maxAttempts' | 'dataDir' | 'seed'> {
+  extends Pick<
+    SharedSettings,
+    'agent' | 'secretFields' | 'concurrency' | 'rolloutTimeoutMs' | 'maxAttempts' | 'dataDir' | 'seed'
+  > {
   readonly name?: string | undefined;
   readonly taskSchema?: z.ZodType | undefined;
   readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
@@ -42,6 +46,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
   tokenSecret: z.string().optional(),
   gatewayUrl: z.url().optional(),
+  secretFields: z.array(z.string().min(1)).default([]),
   concurrency: count.max(4096).default(32),
   rolloutTimeoutMs: count.default(60_000),
   maxAttempts: count.default(1),
@@ -57,7 +62,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
  */
 export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
   const { name, agent, taskSchema, store, tokenSecret, gatewayUrl } = given;
-  const { concurrency, rolloutTimeoutMs, maxAttempts, seed } = given;
+  const { secretFields, concurrency, rolloutTimeoutMs, maxAttempts, seed } = given;
   const dataDir = path.resolve(folder, given.dataDir);
   return {
     name: name ?? path.basename(folder),
@@ -67,6 +72,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     storeApiKey: store?.apiKey ?? null,
     attemptTokens: attemptTokensOf(tokenSecret),
     gatewayUrl: gatewayUrl ?? null,
+    secretFields,
     concurrency,
     rolloutTimeoutMs,
     maxAttempts,

@@ -126,6 +126,11 @@ export interface TrainConfig<TTask = unknown> {
   readonly tokenSecret?: string;
   /** The base URL of a gateway that runs elsewhere. @default one in this process */
   readonly gatewayUrl?: string;
+  /**
+   * Further names of fields whose values the gateway of this process redacts in recorded request and response bodies.
+   * @default the usual names of credentials, such as `api_key` and `extra_headers`
+   */
+  readonly secretFields?: readonly string[];
   /** Training steps in all. A finished run that is resumed with more of them goes on. @default 30 */
   readonly steps?: number;
   /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */

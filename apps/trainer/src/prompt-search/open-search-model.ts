@@ -36,7 +36,7 @@ export interface SearchModelOptions {
 export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
   const { config, store, onOpen } = options;
   const { sampling, evaluation } = config;
-  const { attemptTokens, gatewayUrl } = config.shared;
+  const { attemptTokens, gatewayUrl, secretFields } = config.shared;
   const upstream = await openUpstream(options);
   const gateway =
     gatewayUrl === null
@@ -44,6 +44,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
           store,
           upstream,
           attemptTokens,
+          secretFields,
           // A model API need not know seeds, nor keep what they promise.
           sampling:
             config.runtime.type === 'endpoint'

@@ -39,6 +39,7 @@ export async function openGateway(options: {
       names: name === null ? [] : [name],
     })),
     attemptTokens: config.attemptTokens,
+    secretFields: config.secretFields,
     sampling: seededSampling(config),
   });
 }

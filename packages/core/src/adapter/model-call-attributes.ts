@@ -1,6 +1,7 @@
 import { toGenAiMessages, toGenAiOutputMessages } from '../gen-ai-messages.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
+import { defaultSecretFields } from '../redaction/secret-fields.ts';
 import { toGenAiResponseInput, toGenAiResponseOutput } from '../responses-messages.ts';
 import type { Attributes, AttributeValue } from '../span.ts';
 import { genAiAttributes } from '../span-attributes.ts';
@@ -9,13 +10,13 @@ import { genAiAttributes } from '../span-attributes.ts';
 type OwnAttributes = Record<string, AttributeValue>;
 
 /**
- * What a request to a model says, as attributes of its span: model, sampling, messages and tool definitions as one JSON
+ * What a request to a model says, without credentials, as attributes of its span: model, sampling, messages and tool definitions as one JSON
  * each. For bodies of Chat Completions and of Responses, whole or in part.
  *
  * @param request - the body, or what a framework shows of it
  */
 export function modelRequestAttributes(request: JsonObject): Attributes {
-  const { messages, input, tools } = request;
+  const { messages, input, tools } = defaultSecretFields.redact(request);
   const known = samplingOf(request);
   put(known, genAiAttributes.requestModel, textOf(request.model));
   if (messages !== undefined) known[genAiAttributes.inputMessages] = JSON.stringify(toGenAiMessages(messages));

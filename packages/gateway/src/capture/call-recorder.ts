@@ -3,6 +3,7 @@ import {
   type CapturedAnswer,
   type JsonObject,
   modelCallToSpan,
+  type SecretFields,
   type SpanInput,
   untrainableReason,
 } from '@agentlightning/core';
@@ -124,6 +125,8 @@ export interface CallRecorderOptions {
   readonly writer: SpanWriter;
   readonly durability: 'before-response' | 'background';
   readonly log: GatewayLog;
+  /** The fields of request and response bodies that are redacted in the record. */
+  readonly secretFields: SecretFields;
   /** Told of every call, before it is recorded; with why it must not be trained on, null when it may be. */
   readonly onEnded: (started: StartedCall, ended: EndedCall, untrainable: string | null) => void;
 }
@@ -133,12 +136,14 @@ export class CallRecorder {
   readonly #writer: SpanWriter;
   readonly #durability: 'before-response' | 'background';
   readonly #log: GatewayLog;
+  readonly #secretFields: SecretFields;
   readonly #onEnded: CallRecorderOptions['onEnded'];
 
-  constructor({ writer, durability, log, onEnded }: CallRecorderOptions) {
+  constructor({ writer, durability, log, secretFields, onEnded }: CallRecorderOptions) {
     this.#writer = writer;
     this.#durability = durability;
     this.#log = log;
+    this.#secretFields = secretFields;
     this.#onEnded = onEnded;
   }
 
@@ -167,11 +172,15 @@ export class CallRecorder {
   #toSpan(started: StartedCall, ended: EndedCall): SpanInput {
     const reason = ended.failure ?? untrainableReason(ended.answer);
     this.#onEnded(started, ended, reason);
-    return toSpan(started, ended, reason);
+    return toSpan(started, ended, { reason, secretFields: this.#secretFields });
   }
 }
 
-function toSpan(started: StartedCall, ended: EndedCall, reason: string | null): SpanInput {
+function toSpan(
+  started: StartedCall,
+  ended: EndedCall,
+  { reason, secretFields }: { readonly reason: string | null; readonly secretFields: SecretFields },
+): SpanInput {
   const { attempt, startTimeMs } = started;
   const { asked, answer, failure } = ended;
   const span = modelCallToSpan(
@@ -214,6 +223,7 @@ function toSpan(started: StartedCall, ended: EndedCall, reason: string | null): 
       responseTokens: answer.responseTokens,
       requestText: started.requestText,
       ...(ended.responseText === undefined ? {} : { responseText: ended.responseText }),
+      secretFields,
       error: failure,
     },
   );
