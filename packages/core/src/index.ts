@@ -31,6 +31,13 @@ export type { AgentLightningErrorOptions } from './errors/agent-lightning-error.
 export { AgentLightningError } from './errors/agent-lightning-error.ts';
 export type { ErrorCatalogueEntry, ErrorCode } from './errors/error-catalogue.ts';
 export { errorCatalogue } from './errors/error-catalogue.ts';
+export type { FailureOrigin, RecordedFailure } from './errors/failure-origin.ts';
+export {
+  attemptFailureOrigin,
+  failureMetadata,
+  failureOriginOf,
+  recordedFailure,
+} from './errors/failure-origin.ts';
 export { IllegalTransitionError } from './errors/illegal-transition-error.ts';
 export { NotFoundError } from './errors/not-found-error.ts';
 export type { ValidationIssue } from './errors/validation-error.ts';

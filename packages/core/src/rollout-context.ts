@@ -43,6 +43,13 @@ export interface RolloutContext {
   readonly prompts?: Readonly<Record<string, PromptTemplateResource>>;
   /** Aborts when the rollout times out or is cancelled. */
   readonly signal: AbortSignal;
+  /**
+   * Called when the response of a model call through the gateway begins, or the call fails: whether the infrastructure
+   * failed it, which an agent may hide from its runner by catching the error.
+   *
+   * @default nothing is called
+   */
+  readonly onModelCall?: (isUnavailable: boolean) => void;
 }
 
 const storageKey: unique symbol = Symbol.for('agentlightning.rollout-context');

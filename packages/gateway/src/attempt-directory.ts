@@ -1,6 +1,7 @@
 import {
   AgentLightningError,
   type Attempt,
+  attemptFailureOrigin,
   isTerminalAttemptStatus,
   type RolloutMode,
   type Store,
@@ -12,6 +13,8 @@ import type { PlainCalls } from './plain-calls.ts';
 
 interface KnownAttempt {
   readonly traceId: string;
+  /** See {@link CallingAttempt.seedNumber}. */
+  readonly seedNumber: Promise<number>;
   /** Calls let through. */
   callCount: number;
 }
@@ -54,20 +57,39 @@ export class AttemptDirectory {
     const [rollout, attempt] = await this.#read(rolloutId, attemptId);
     if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
     if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
-    const known = rollout.attempts.get(attemptId) ?? { traceId: attemptTraceId(rolloutId, attemptId), callCount: 0 };
+    const known = rollout.attempts.get(attemptId) ?? this.#newAttempt(attempt);
     rollout.attempts.set(attemptId, known);
     const callIndex = known.callCount;
     known.callCount += 1;
     return {
       rolloutId,
       attemptId,
-      attemptNumber: attempt.sequenceId,
+      seedNumber: await known.seedNumber,
       mode: rollout.mode ?? mode,
       traceId: known.traceId,
       callIndex,
       samplingKey: rollout.samplingKey,
       isPlain: false,
     };
+  }
+
+  #newAttempt(attempt: Attempt): KnownAttempt {
+    const { rolloutId, attemptId } = attempt;
+    const seedNumber = this.#seedNumber(attempt);
+    // Awaited by the call; a call that came first may have failed already.
+    seedNumber.catch(() => this.#rollouts.get(rolloutId)?.attempts.delete(attemptId));
+    return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, callCount: 0 };
+  }
+
+  async #seedNumber({ rolloutId, sequenceId }: Attempt): Promise<number> {
+    if (sequenceId === 1) return 1;
+    try {
+      const { items } = await this.#store.queryAttempts(rolloutId);
+      const earlier = items.filter((other) => other.sequenceId < sequenceId);
+      return 1 + earlier.filter((other) => attemptFailureOrigin(other) === 'agent').length;
+    } catch (error) {
+      throw storeUnavailable(error);
+    }
   }
 
   async #read(rolloutId: string, attemptId: string): Promise<[KnownRollout, Attempt | null]> {

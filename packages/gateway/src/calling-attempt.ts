@@ -13,8 +13,11 @@ export interface AttemptAddress {
 export interface CallingAttempt {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** The attempt's number within its rollout, from 1. */
-  readonly attemptNumber: number;
+  /**
+   * 1, and 1 more for each earlier attempt that failed by the agent's own doing: part of the seed. An attempt that was
+   * lost with its runner, or to a service, is repeated with the same seed.
+   */
+  readonly seedNumber: number;
   readonly mode: RolloutMode | null;
   /** The trace of calls whose agent does not name one: the same for all calls of the attempt. */
   readonly traceId: string;

@@ -86,7 +86,8 @@ export interface SamplingOverrides {
   readonly maxTokens?: number;
   /**
    * Makes sampling repeatable: each call gets a seed made of this one, the rollout's `sampling_key` (in its
-   * metadata; else its id), the attempt's number and the call's number, so that the rollouts of a group still differ.
+   * metadata; else its id), how often the agent has failed it, and the call's number, so that the rollouts of a group
+   * differ. An attempt after one that was lost with its runner or to a service samples with the same seeds.
    */
   readonly seed?: number;
 }

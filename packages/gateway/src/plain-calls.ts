@@ -47,9 +47,9 @@ export class PlainCalls {
     rollout.callCount += 1;
     try {
       const { rolloutId, attempt } = await rollout.opened;
-      const { attemptId, sequenceId } = attempt;
+      const { attemptId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
-      const place = { rolloutId, attemptId, attemptNumber: sequenceId, samplingKey: rolloutId };
+      const place = { rolloutId, attemptId, seedNumber: 1, samplingKey: rolloutId };
       return { ...place, mode: null, traceId, callIndex, isPlain: true };
     } catch (error) {
       if (this.#current === rollout) {

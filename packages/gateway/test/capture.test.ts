@@ -1,4 +1,4 @@
-import { modelCallFromSpan } from '@agentlightning/core';
+import { type AttemptPatch, modelCallFromSpan } from '@agentlightning/core';
 import { answer, callTool } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
@@ -193,6 +193,28 @@ describe('sampling by mode', () => {
     }
     expect(seeds[0]).toEqual(seeds[1]);
     expect(new Set(seeds[0] as number[]).size).toBe(4);
+  });
+
+  it('repeats the seed of an attempt that was lost, and draws another after one that the agent failed', async () => {
+    const script = Array.from({ length: 4 }, () => answer('5'));
+    await using fixture = await startGateway({ script, sampling });
+    const { rolloutId } = await fixture.store.startRollout({ input: 1, mode: 'val' });
+    const endings: readonly AttemptPatch[] = [
+      { status: 'unresponsive' },
+      { status: 'failed', metadata: { error: { code: 'AGENT_FAILED', message: '503', origin: 'infrastructure' } } },
+      { status: 'failed', metadata: { error: { code: 'AGENT_FAILED', message: 'no key', origin: 'agent' } } },
+    ];
+    for (const ending of [...endings, { status: 'succeeded' } as const]) {
+      const rollout = await fixture.store.getRollout(rolloutId);
+      const attempt = await fixture.store.getLatestAttempt(rolloutId);
+      if (attempt === null) return expect.unreachable();
+      await fixture.client({ ...rollout, attempt }).chat.completions.create(simpleRequest);
+      await fixture.store.updateAttempt(rolloutId, attempt.attemptId, ending);
+      if (ending.status !== 'succeeded') await fixture.store.startAttempt(rolloutId);
+    }
+    const seeds = fixture.model.requests.map(({ body }) => body.seed);
+    expect(seeds).toEqual([seeds[0], seeds[0], seeds[0], expect.any(Number)]);
+    expect(seeds[3]).not.toBe(seeds[0]);
   });
 
   it('leaves a rollout without a mode alone', async () => {

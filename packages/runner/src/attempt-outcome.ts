@@ -1,4 +1,4 @@
-import { AgentLightningError, type AttemptedRollout, type JsonObject } from '@agentlightning/core';
+import { AgentLightningError, type AttemptedRollout, type FailureOrigin } from '@agentlightning/core';
 
 /**
  * How an attempt ended: `cancelled` when the rollout was ended by somebody else meanwhile, `returned` when the
@@ -15,6 +15,8 @@ export interface AttemptOutcome {
   readonly reward: number | null;
   /** What went wrong; null when it succeeded. */
   readonly error: AgentLightningError | null;
+  /** What caused the failure; null when the attempt succeeded. A failure of the infrastructure is not the agent's. */
+  readonly failureOrigin: FailureOrigin | null;
   /** In milliseconds. */
   readonly durationMs: number;
 }
@@ -51,10 +53,4 @@ export function attemptError(error: unknown): AgentLightningError {
   if (AgentLightningError.isInstance(error)) return error;
   const shown = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return new AgentLightningError({ code: 'AGENT_FAILED', message: `The agent threw ${shown}`, cause: error });
-}
-
-/** What is kept of an outcome in the attempt's metadata. */
-export function outcomeMetadata(rollout: AttemptedRollout, error: AgentLightningError | null): JsonObject | null {
-  if (error === null) return null;
-  return { ...rollout.attempt.metadata, error: { code: error.code, message: error.message } };
 }

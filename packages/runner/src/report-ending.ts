@@ -1,5 +1,5 @@
-import type { AgentLightningError, AttemptStatus } from '@agentlightning/core';
-import { type AttemptEnding, outcomeMetadata } from './attempt-outcome.ts';
+import { type AgentLightningError, type AttemptStatus, failureMetadata } from '@agentlightning/core';
+import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { patiently } from './store-patience.ts';
 
@@ -26,7 +26,7 @@ export async function reportEnding<TTask>(
   const { rolloutId, attempt } = rollout;
   const status = statuses[ending];
   const doing = `Reporting that attempt ${attempt.attemptId} of rollout ${rolloutId} ended (${ending})`;
-  const metadata = outcomeMetadata(rollout, error);
+  const metadata = error === null ? null : failureMetadata(attempt, error);
   const patch = { ...(status === undefined ? {} : { status }), ...(metadata === null ? {} : { metadata }) };
   const onFailure = (failure: unknown): void => services.failed(doing, failure);
   const patience = { clock: services.clock, maxTries, onFailure };

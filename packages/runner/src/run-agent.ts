@@ -32,6 +32,8 @@ export interface AgentRun<TTask> {
   readonly life: AttemptLife;
   readonly rewards: RewardWatch;
   readonly context: AgentContext;
+  /** Whether the infrastructure failed the last model call that went through the gateway. */
+  readonly modelCalls: { readonly isUnavailable: boolean };
 }
 
 /**
@@ -58,6 +60,7 @@ async function judgeAgent<TTask>({
   context,
   life,
   services,
+  modelCalls,
 }: AgentRun<TTask>): Promise<AgentLightningError | null> {
   // Ended before it began: an agent that nobody waits for must not call models.
   if (life.signal.aborted) return attemptError(life.signal.reason);
@@ -67,6 +70,7 @@ async function judgeAgent<TTask>({
   const work = isJudged ? withoutRewards({ rollout, services }, act) : act();
   try {
     const result = await life.orEnd(work);
+    if (modelCalls.isUnavailable) return modelUnavailable(rollout);
     if (result !== undefined && result !== null && !isJudged) {
       emitReward(result, options.primaryReward === undefined ? {} : { primaryKey: options.primaryReward });
     }
@@ -79,6 +83,14 @@ async function judgeAgent<TTask>({
     }
     return error;
   }
+}
+
+/** An agent that catches the failure of its last model call judges an outcome without it. */
+function modelUnavailable({ rolloutId }: AttemptedRollout): AgentLightningError {
+  return new AgentLightningError({
+    code: 'UPSTREAM_FAILED',
+    message: `Last model call of rollout ${rolloutId} failed: the gateway or its upstream was unavailable. The reward is not used.`,
+  });
 }
 
 /** Runs an agent whose rewards come from an evaluator: those that it emits itself are reported, and not recorded. */

@@ -2,6 +2,7 @@ import {
   AgentLightningError,
   type AttemptedRollout,
   AttemptSpans,
+  failureOriginOf,
   newTraceId,
   type RolloutContext,
   spanNames,
@@ -34,7 +35,9 @@ export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<Attempt
     error === null ? 'succeeded' : error instanceof AttemptAborted ? error.ending : 'failed';
   await reportEnding(run, ending, error);
   const durationMs = services.clock.now() - startMs;
-  const outcome: AttemptOutcome = { rolloutId, attemptId: attempt.attemptId, ending, reward, error, durationMs };
+  const failureOrigin = error === null ? null : failureOriginOf(error);
+  const { attemptId } = attempt;
+  const outcome: AttemptOutcome = { rolloutId, attemptId, ending, reward, error, failureOrigin, durationMs };
   services.attemptEnded(outcome);
   return outcome;
 }
@@ -73,7 +76,11 @@ async function withinContext<TTask>(
   const { metadata } = rollout;
   const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata, resources, attemptToken };
   const place = { traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
-  const traced: RolloutContext = { ...ids, ...place, prompts: promptsAmong(resources) };
+  const modelCalls = { isUnavailable: false };
+  const onModelCall = (isUnavailable: boolean): void => {
+    modelCalls.isUnavailable = isUnavailable;
+  };
+  const traced: RolloutContext = { ...ids, ...place, prompts: promptsAmong(resources), onModelCall };
   const attributes = {
     'agentlightning.rollout_id': rolloutId,
     'agentlightning.attempt_id': attemptId,
@@ -84,7 +91,7 @@ async function withinContext<TTask>(
   return withRollout(traced, () =>
     services.tracer.withSpan(
       spanNames.rollout,
-      (rootSpan) => runAgent({ rollout, options, services, life, rewards, context }, rootSpan),
+      (rootSpan) => runAgent({ rollout, options, services, life, rewards, context, modelCalls }, rootSpan),
       { attributes },
     ),
   );

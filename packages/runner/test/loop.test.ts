@@ -133,3 +133,26 @@ test('an agent that is stopped in the middle of a call leaves a rollout that can
   const { items: attempts } = await store.queryAttempts(rolloutId);
   expect(attempts.map((attempt) => attempt.status)).toEqual(['unresponsive', 'succeeded']);
 });
+
+test.each(['throws', 'hides'])(
+  'a gateway that is down is a failure of the infrastructure when the agent %s it',
+  async (what) => {
+    await gateway.close();
+    const [rollout] = await store.enqueueRollouts([{ input: { question: 'q', isStreamed: false } }]);
+    const impatient = new OpenAI({
+      apiKey: 'none',
+      baseURL: 'http://x.invalid/v1',
+      maxRetries: 0,
+      fetch: traceFetch(),
+    });
+    const caller: Agent = async () => {
+      const call = impatient.chat.completions.create({ model: 'any', messages: [] });
+      await (what === 'hides' ? call.catch(() => null) : call);
+      return 0;
+    };
+    await runRollouts({ store, agent: caller, stopWhenIdle: true });
+    const attempt = await store.getLatestAttempt(rollout?.rolloutId ?? '');
+    expect(attempt).toMatchObject({ status: 'failed', metadata: { error: { origin: 'infrastructure' } } });
+    expect(findRewards(await spansOf(rollout?.rolloutId ?? ''))).toEqual([]);
+  },
+);

@@ -1,4 +1,5 @@
 import { systemClock } from '../clock.ts';
+import { failureOriginOf, isInfrastructureStatus } from '../errors/failure-origin.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../rollout-context.ts';
 import type { CallPlace } from './agent-step.ts';
 import { bareFetch, liesBeneath, markLayer, placeOfLayers } from './fetch-layer.ts';
@@ -94,14 +95,21 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
   const given = headersInit(input, init);
   const headers = gatewayHeaders(given, { context, endpoint, place: call.place ?? placeOfContext(context) });
   await flushed(context);
-  return send(gatewayUrl(request, endpoint), {
-    ...init,
-    method: 'POST',
-    // A fetch of the user's own may use the methods of what it is given by its client; the global one does not.
-    headers: given instanceof Headers && send !== bareFetch(globalThis.fetch) ? new Headers(headers) : headers,
-    body: request.text,
-    signal: signalOf(call),
-  });
+  try {
+    const response = await send(gatewayUrl(request, endpoint), {
+      ...init,
+      method: 'POST',
+      // A fetch of the user's own may use the methods of what it is given by its client; the global one does not.
+      headers: given instanceof Headers && send !== bareFetch(globalThis.fetch) ? new Headers(headers) : headers,
+      body: request.text,
+      signal: signalOf(call),
+    });
+    context.onModelCall?.(isInfrastructureStatus(response.status));
+    return response;
+  } catch (error) {
+    context.onModelCall?.(failureOriginOf(error) === 'infrastructure');
+    throw error;
+  }
 }
 
 /** The rollout's end is the call's end too: an agent that hangs in a call must not keep the model busy. */

@@ -128,6 +128,6 @@ function maxTokensField(request: JsonObject, limit: number): JsonObject {
 
 /** A seed of 31 bits, the most that every engine takes. */
 function callSeed(seed: number, attempt: CallingAttempt): number {
-  const key = `${seed}/${attempt.samplingKey}/${attempt.attemptNumber}/${attempt.callIndex}`;
+  const key = `${seed}/${attempt.samplingKey}/${attempt.seedNumber}/${attempt.callIndex}`;
   return createHash('sha256').update(key).digest().readUInt32BE(0) >>> 1;
 }

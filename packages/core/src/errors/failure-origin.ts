@@ -1,0 +1,109 @@
+import type { Attempt } from '../attempt.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { AgentLightningError } from './agent-lightning-error.ts';
+import type { ErrorCode } from './error-catalogue.ts';
+
+/**
+ * What caused a failure: `agent` for the agent's own code, its task and its time limit; `infrastructure` for the
+ * services around it. A failure of the infrastructure says nothing of how good an agent is and never becomes a reward.
+ */
+export type FailureOrigin = 'agent' | 'infrastructure';
+
+const infrastructureCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'UNREACHABLE',
+  'UPSTREAM_FAILED',
+  'RUNTIME_UNAVAILABLE',
+  'STORE_FULL',
+  'STORE_SCHEMA',
+  'RESOURCE_EXHAUSTED',
+  'PRECONDITION_FAILED',
+]);
+
+/** A gateway or proxy without a working upstream: bad gateway, service unavailable, gateway timeout. */
+const infrastructureStatuses: ReadonlySet<unknown> = new Set([502, 503, 504]);
+
+/** Codes of Node.js and undici for connections that could not be made, or broke. */
+const connectionCodes: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** How far a chain of causes is followed. */
+const maxDepth = 8;
+
+/**
+ * The origin of an error that ended an attempt. It is the infrastructure when the error, or an error that it was made
+ * from, is a broken or refused connection, an HTTP response 502, 503 or 504, or an error of this project that names a
+ * service as unavailable. Errors are followed through `cause`, `lastError` and `errors`.
+ */
+export function failureOriginOf(error: unknown): FailureOrigin {
+  return isInfrastructureError(error, 0) ? 'infrastructure' : 'agent';
+}
+
+/** Whether an HTTP status says that a service is unavailable: 502, 503 or 504. */
+export function isInfrastructureStatus(status: number): boolean {
+  return infrastructureStatuses.has(status);
+}
+
+function isInfrastructureError(error: unknown, depth: number): boolean {
+  if (typeof error !== 'object' || error === null || depth > maxDepth) return false;
+  const { code, status, statusCode, cause, lastError, errors } = error as Readonly<Record<string, unknown>>;
+  if (AgentLightningError.isInstance(error) && infrastructureCodes.has(error.code)) return true;
+  if (connectionCodes.has(code) || infrastructureStatuses.has(status) || infrastructureStatuses.has(statusCode)) {
+    return true;
+  }
+  const nested = [cause, lastError, ...(Array.isArray(errors) ? (errors as readonly unknown[]) : [])];
+  return nested.some((inner) => isInfrastructureError(inner, depth + 1));
+}
+
+/** The failure of an attempt in the form that its metadata keeps, under `error`. */
+export interface RecordedFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly origin: FailureOrigin;
+}
+
+/** The metadata of an attempt that failed. */
+export function failureMetadata(
+  attempt: Pick<Attempt, 'metadata'>,
+  error: AgentLightningError,
+  origin: FailureOrigin = failureOriginOf(error),
+): JsonObject {
+  return { ...attempt.metadata, error: { code: error.code, message: error.message, origin } };
+}
+
+/** The failure that the runner of an attempt recorded; null when it recorded none. */
+export function recordedFailure({ metadata }: Pick<Attempt, 'metadata'>): RecordedFailure | null {
+  const error = metadata?.['error'];
+  if (!isObject(error)) return null;
+  const { code, message, origin } = error;
+  if (typeof code !== 'string' || typeof message !== 'string') return null;
+  return { code, message, origin: origin === 'infrastructure' ? 'infrastructure' : 'agent' };
+}
+
+/**
+ * The origin of an attempt's failure; null when it did not fail. An attempt that fell silent, or timed out without a
+ * record of its runner, lost its runner.
+ */
+export function attemptFailureOrigin(attempt: Pick<Attempt, 'status' | 'metadata'>): FailureOrigin | null {
+  const { status } = attempt;
+  if (status !== 'failed' && status !== 'timeout' && status !== 'unresponsive') return null;
+  const recorded = recordedFailure(attempt);
+  if (recorded !== null) return recorded.origin;
+  return status === 'failed' ? 'agent' : 'infrastructure';
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
