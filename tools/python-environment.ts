@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The Python that has the packages, or why there is none. */
+/** The Python executable that has the packages, or the reason why it is missing. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
 
 /** Where the tests of a package keep their side of Python. */
@@ -16,7 +17,7 @@ export interface PythonEnvironmentOptions {
   readonly requirements: string;
   /** What pip installs before, with all that it needs: packages whose builds differ from machine to machine. @default none */
   readonly first?: readonly string[];
-  /** Where environments are kept, one for each content of the requirements: where no tool looks for sources. */
+  /** Folder of the environments, one for each content of the requirements. */
   readonly cacheFolder: string;
 }
 
@@ -37,7 +38,7 @@ export const pythonEnvironments: Readonly<
   'agentlightning-runtime': {
     requirements: join(import.meta.dirname, '../apps/gpu-runtime/requirements-test.txt'),
     first: ['torch==2.13.0'],
-    cacheFolder: join(import.meta.dirname, '../apps/gpu-runtime/node_modules/.cache/python'),
+    cacheFolder: cacheFolderOf('gpu-runtime'),
   },
 };
 
@@ -58,7 +59,10 @@ export async function preparePython({
     .slice(0, 12);
   const environment = join(cacheFolder, fingerprint);
   const python = join(environment, 'bin', 'python');
-  if (existsSync(python)) return { python };
+  if (existsSync(python)) {
+    await utimes(environment, new Date(), new Date());
+    return { python };
+  }
   const missing = await whyUnusable('python3');
   if (missing !== null) return { missing };
   await mkdir(cacheFolder, { recursive: true });
@@ -73,14 +77,26 @@ export async function preparePython({
     if (!existsSync(python)) throw error;
     await rm(made, { recursive: true, force: true });
   });
-  await removeOthers(cacheFolder, fingerprint);
+  await removeUnused(cacheFolder);
   return { python };
 }
 
-/** Environments of earlier requirements: with torch, each is a gigabyte or more. */
-async function removeOthers(cacheFolder: string, fingerprint: string): Promise<void> {
-  const others = (await readdir(cacheFolder)).filter((name) => /^[0-9a-f]{12}$/.test(name) && name !== fingerprint);
-  await Promise.all(others.map((name) => rm(join(cacheFolder, name), { recursive: true, force: true })));
+/** Environments that no clone has used for this long are removed, in milliseconds: with torch, each has over a gigabyte. */
+const unusedLimitMs = 7 * 24 * 3_600_000;
+
+async function removeUnused(cacheFolder: string): Promise<void> {
+  const names = (await readdir(cacheFolder)).filter((name) => /^[0-9a-f]{12}(-.+)?$/.test(name));
+  for (const name of names) {
+    const folder = join(cacheFolder, name);
+    const { mtimeMs } = await stat(folder);
+    if (Date.now() - mtimeMs > unusedLimitMs) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** All clones of this user share the environments: a fresh clone need not install PyTorch again. */
+function cacheFolderOf(name: string): string {
+  const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  return join(caches, 'agentlightning', 'python', name);
 }
 
 async function install([program = '', ...args]: readonly string[]): Promise<void> {
@@ -91,7 +107,7 @@ function interopOf(name: string): PythonEnvironmentOptions {
   const folder = join(import.meta.dirname, '../packages', name);
   return {
     requirements: join(folder, 'test/interop/requirements.txt'),
-    cacheFolder: join(folder, 'node_modules/.cache/interop'),
+    cacheFolder: cacheFolderOf(name),
   };
 }
 

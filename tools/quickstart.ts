@@ -24,7 +24,7 @@ function build(): void {
   process.exit(status ?? 1);
 }
 
-/** Trains in a process of its own. Ctrl+C reaches that one too: it stops in order, and this one waits for it. */
+/** Trains in a child process. Ctrl+C reaches the child too: it stops in order while the parent waits. */
 async function train(): Promise<number> {
   const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
   const config = path.join(root, 'examples/stock-clerk/agl.config.ts');

@@ -1,20 +1,24 @@
 /**
  * `pnpm verify`: everything that must hold before a change goes in. Continuous integration runs the same.
  *
- * `pnpm verify` runs all steps, `pnpm verify lint types` only those, `pnpm verify --list` names them.
+ * `pnpm verify` runs all steps without the tests tagged `long`, `pnpm verify --all` runs everything, `pnpm verify lint types`
+ * runs two steps, `pnpm verify --list` names them.
  * The last line is `N passed, N failed`; the exit code is 1 when anything failed.
  *
  * @module
  */
 import { availableParallelism } from 'node:os';
+import { chaosStep } from './verify/chaos-step.ts';
 import { commandStep } from './verify/command-step.ts';
+import { commitStep } from './verify/commit-step.ts';
+import { conventionStep } from './verify/convention-step.ts';
 import { generatedCodeStep } from './verify/generated-code-step.ts';
 import { gpuRuntimeStep } from './verify/gpu-runtime-step.ts';
-import { houseRuleStep } from './verify/house-rule-step.ts';
 import { installStep } from './verify/install-step.ts';
 import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, runStep, showFailures } from './verify/progress.ts';
+import { pythonStep } from './verify/python-step.ts';
 import { sizeStep } from './verify/size-step.ts';
 import { snippetStep } from './verify/snippet-step.ts';
 import type { Step } from './verify/step.ts';
@@ -35,8 +39,8 @@ const steps: readonly Step[] = [
     command: ['tsc', '--noEmit', '-p', 'tsconfig.json'],
   }),
   commandStep({
-    name: 'arrows',
-    description: 'who may import whom (dependency-cruiser)',
+    name: 'dependencies',
+    description: 'dependency rules (dependency-cruiser)',
     command: ['depcruise', 'packages', 'apps', 'examples', 'tools', '--config', '.dependency-cruiser.cjs'],
     remark: /\d+ modules/,
   }),
@@ -46,7 +50,8 @@ const steps: readonly Step[] = [
     command: ['knip', '--no-progress', '--no-config-hints'],
   }),
   commandStep({ name: 'manifests', description: 'package.json files agree (sherif)', command: ['sherif'] }),
-  houseRuleStep,
+  conventionStep,
+  commitStep,
   generatedCodeStep,
   commandStep({
     name: 'build',
@@ -58,16 +63,10 @@ const steps: readonly Step[] = [
   sizeStep,
   matrixStep,
   snippetStep,
-  commandStep({
-    name: 'python',
-    description: 'the Python packages, for the tests',
-    command: ['node', 'tools/prepare-python.ts'],
-    // torch is large, and a line may be slow.
-    timeoutMs: 40 * 60_000,
-    remark: /agentlightning \S+|not run: .*/,
-  }),
+  pythonStep,
   gpuRuntimeStep,
   testStep,
+  chaosStep,
 ];
 
 async function main(args: readonly string[]): Promise<number> {
@@ -75,15 +74,21 @@ async function main(args: readonly string[]): Promise<number> {
     for (const { name, description } of steps) console.log(`${name.padEnd(10)} ${description}`);
     return 0;
   }
-  const unknown = args.filter((arg) => !steps.some(({ name }) => name === arg));
+  const scope = args.includes('--all') ? 'all' : 'short';
+  const names = args.filter((arg) => arg !== '--all');
+  const unknown = names.filter((arg) => !steps.some(({ name }) => name === arg));
   if (unknown.length > 0) {
-    console.error(`There is no step ${unknown.join(', ')}. The steps: ${steps.map(({ name }) => name).join(', ')}.`);
+    console.error(`Unknown step: ${unknown.join(', ')}. Use one of ${steps.map(({ name }) => name).join(', ')}.`);
     return 2;
   }
-  const chosen = steps.filter(({ name }) => args.length === 0 || args.includes(name));
-  console.log(`verify: ${chosen.length} steps, Node ${process.versions.node}, ${availableParallelism()} cores\n`);
+  const chosen = steps.filter(({ name, isLong = false }) =>
+    names.length === 0 ? scope === 'all' || !isLong : names.includes(name),
+  );
+  console.log(
+    `verify: ${chosen.length} steps, ${scope} scope, Node ${process.versions.node}, ${availableParallelism()} cores\n`,
+  );
   const finished: FinishedStep[] = [];
-  for (const step of chosen) finished.push(await runStep(step, process.stdout));
+  for (const step of chosen) finished.push(await runStep(step, scope, process.stdout));
 
   showFailures(finished, process.stdout);
   const sum = (count: (step: FinishedStep) => number): number =>

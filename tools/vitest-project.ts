@@ -37,6 +37,8 @@ export function projectConfig(name: string, options: ProjectOptions = {}): Retur
   return defineConfig({
     resolve: { conditions: sourceConditions },
     ssr: { resolve: { conditions: sourceConditions } },
+    // Global setup runs in this environment of Vitest.
+    environments: { __vitest__: { resolve: { conditions: sourceConditions } } },
     test: {
       name,
       execArgv: nodeFlags,

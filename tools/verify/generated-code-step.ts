@@ -5,7 +5,7 @@ import { repositoryRoot } from '../repository-files.ts';
 import { runCommand } from './run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 
-/** The packages that generate code from `.proto` files of their own. */
+/** The packages with their own `.proto` files and generated code. */
 const packageFolders = ['packages/runtime', 'packages/store'];
 
 /**

@@ -22,7 +22,7 @@ export const gpuRuntimeStep: Step = {
   run: checkGpuRuntime,
 };
 
-async function checkGpuRuntime({ flash }: StepContext): Promise<StepResult> {
+async function checkGpuRuntime({ scope, flash }: StepContext): Promise<StepResult> {
   const environment = await preparePython(pythonEnvironments['agentlightning-runtime']);
   if ('missing' in environment)
     return { passed: 0, failed: process.env.CI === undefined ? 0 : 1, remark: 'not run', output: environment.missing };
@@ -30,7 +30,8 @@ async function checkGpuRuntime({ flash }: StepContext): Promise<StepResult> {
   const failures: string[] = [];
   for (const check of checks) {
     flash(check.join(' '));
-    const command = check.map((part) => (part === 'python' ? environment.python : part));
+    const selection = scope === 'short' && check.includes('pytest') ? ['-m', 'not long'] : [];
+    const command = [...check.map((part) => (part === 'python' ? environment.python : part)), ...selection];
     const { isOk, output } = await runCommand(command, { cwd: folder, env: pythonSettings, onLine: flash });
     const tests = check.includes('pytest') ? countTests(output) : { passed: 1, failed: 1 };
     counts.passed += isOk || check.includes('pytest') ? tests.passed : 0;

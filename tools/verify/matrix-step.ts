@@ -1,20 +1,20 @@
-import { mainCells } from '../matrix/cell.ts';
+import { cellsOf, mainCells } from '../matrix/cell.ts';
 import { failuresOf, nameOf } from '../matrix/matrix-report.ts';
 import { playMatrix } from '../matrix/play-matrix.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
 /**
- * Plays the adapter contract from the packed archives: the current version of each framework, on the main runtime.
- * `pnpm test:matrix` plays the rest. Each scene counts.
+ * Runs the adapter contract from the packed archives: the current version of each framework on the main runtime, or with
+ * `--all` every version on every runtime. Each scene counts.
  */
 export const matrixStep: Step = {
   name: 'matrix',
-  description: 'adapters from their archives, in projects of users (pnpm test:matrix plays all)',
-  run: playMainColumn,
+  description: 'adapter contract on packed packages',
+  run: runMatrix,
 };
 
-async function playMainColumn({ report, flash }: StepContext): Promise<StepResult> {
-  const results = await playMatrix(mainCells(), {
+async function runMatrix({ scope, report, flash }: StepContext): Promise<StepResult> {
+  const results = await playMatrix(scope === 'all' ? cellsOf({ only: [], on: [] }) : mainCells(), {
     mayRemember: true,
     onProgress: flash,
     onResult: ({ cell, passed, failed }) => report(`${nameOf(cell)}: ${passed.length} passed, ${failed.length} failed`),

@@ -18,7 +18,7 @@ interface ReportedSize {
 }
 
 /**
- * Measures what `.size-limit.js` lists, of the packages as they are built.
+ * Measures the entries of `.size-limit.js` on the built packages.
  *
  * @throws Error with what size-limit said, when a package is not built
  */

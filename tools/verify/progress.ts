@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Step, StepContext, StepResult } from './step.ts';
+import type { Step, StepContext, StepResult, VerifyScope } from './step.ts';
 
 /** A step that has run. */
 export interface FinishedStep {
@@ -15,9 +15,10 @@ const heartbeatMs = 20_000;
  * Runs one step and shows it: a live line on a terminal, plain lines elsewhere.
  *
  * @param step what to run
+ * @param scope how much the step checks
  * @param output where to write, normally `process.stdout`
  */
-export async function runStep(step: Step, output: NodeJS.WriteStream): Promise<FinishedStep> {
+export async function runStep(step: Step, scope: VerifyScope, output: NodeJS.WriteStream): Promise<FinishedStep> {
   const startedAt = performance.now();
   const seconds = (): number => (performance.now() - startedAt) / 1000;
   let flashed = '';
@@ -36,6 +37,7 @@ export async function runStep(step: Step, output: NodeJS.WriteStream): Promise<F
     output.isTTY ? 250 : heartbeatMs,
   );
   const context: StepContext = {
+    scope,
     report: (line) => {
       clear();
       flashed = '';

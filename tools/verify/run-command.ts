@@ -17,7 +17,7 @@ export interface CommandOptions {
 
 /** How a program ended. */
 export interface CommandResult {
-  /** Whether it ended by itself with exit code 0. */
+  /** Whether it exited with code 0 before the timeout. */
   readonly isOk: boolean;
   /** What it printed, standard output and standard error in the order they came, without colours. */
   readonly output: string;

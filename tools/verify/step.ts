@@ -10,8 +10,13 @@ export interface StepResult {
   readonly output: string;
 }
 
-/** Where a step may tell what it is doing while it runs. */
+/** How much `verify` checks: `short` takes about ten minutes on two cores, `all` about thirty. */
+export type VerifyScope = 'short' | 'all';
+
+/** The scope of the run and its progress output. */
 export interface StepContext {
+  /** `short` leaves out what is tagged `long`; `all` leaves out nothing. */
+  readonly scope: VerifyScope;
   /** Shows one line now, below the name of the step. */
   readonly report: (line: string) => void;
   /** Shows what happens right now; overwritten by the next one, and absent from logs. */
@@ -26,6 +31,8 @@ export interface Step {
   readonly description: string;
   /** Runs the check. Never throws for a finding; a throw counts as one failure. */
   readonly run: (context: StepContext) => Promise<StepResult>;
+  /** Whether the step runs with `verify --all` or by its name only. @default false */
+  readonly isLong?: boolean;
 }
 
 /** A step whose findings are a list of sentences: none means passed. */

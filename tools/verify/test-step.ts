@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import { runCommand } from './run-command.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
-/** What takes longer than this hangs, in milliseconds: on two busy cores with slow memory they took 42 minutes. */
+/** Limit for all tests, in milliseconds. */
 const testTimeoutMs = 60 * 60_000;
+
+/** Leaves out the tests tagged `long`. */
+const shortTests = '--tags-filter=!long';
 
 /** The parts of vitest's JSON report that are read here. */
 interface TestReport {
@@ -15,7 +18,7 @@ interface TestReport {
   readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
 }
 
-/** Runs every test of the workspace: unit, contract and end-to-end. Each test counts. */
+/** Runs the tests of the workspace; without `--all` those that are not tagged `long`. Each test counts. */
 export const testStep: Step = {
   name: 'tests',
   description: 'unit, contract and end-to-end tests',
@@ -27,11 +30,18 @@ async function runTests(context: StepContext): Promise<StepResult> {
   const reportFile = join(folder, 'tests.json');
   try {
     const { isOk, output } = await runCommand(
-      ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`],
+      [
+        'vitest',
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${reportFile}`,
+        ...(context.scope === 'short' ? [shortTests] : []),
+      ],
       { timeoutMs: testTimeoutMs, env: { CI: '1' }, onLine: (line) => showLine(line, context) },
     );
     const report = await readFile(reportFile, 'utf8').catch(() => null);
-    // Without a report vitest was stopped or broke down: what it said last tells why.
+    // Without a report vitest was stopped or crashed: the end of its output says why.
     if (report === null) return { passed: 0, failed: 1, remark: 'no report', output };
     return countTests(JSON.parse(report) as TestReport, { isOk, output });
   } finally {
@@ -39,7 +49,7 @@ async function runTests(context: StepContext): Promise<StepResult> {
   }
 }
 
-/** A finished test file becomes a line of its own; everything else only passes by. */
+/** Reports a finished test file on its own line; other output is only flashed. */
 function showLine(line: string, { report, flash }: StepContext): void {
   if (/^ [✓❯×↓] \|?\S+\|? .*\(\d+ tests?/.test(line)) report(line.trim());
   else if (line.trim() !== '') flash(line);

@@ -32,7 +32,7 @@ test('a run whose runtime is killed stops with a clear message and can be resume
 const startRuntime = (port: string): AglProcess =>
   new AglProcess(['runtime', '--port', port, '--dir', path.join(folder.path, 'checkpoints')]);
 
-test('a run whose runtime is restarted stops, and goes on with the new one', async () => {
+test('a run whose runtime is restarted stops, and goes on with the new one', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   await using first = folder.train('--runtime', address);
@@ -48,7 +48,7 @@ test('a run whose runtime is restarted stops, and goes on with the new one', asy
   await folder.expectWholeRun(runId);
 });
 
-test('a run whose runtime is killed while it learns does that step again', async () => {
+test('a run whose runtime is killed while it learns does that step again', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
   const runtimeOf = (address: string) => ({ type: 'grpc', model: 'tiny-random', address }) as const;
   const address = String((await runtime.event('ready'))['address']);

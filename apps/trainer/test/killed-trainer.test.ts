@@ -29,7 +29,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await folder.expectWholeRun(runId);
   });
 
-  test('before the first step is finished begins that step again', async () => {
+  test('before the first step is finished begins that step again', { tags: ['long'] }, async () => {
     await using first = folder.train();
     const runId = String((await first.event('started'))['run']);
     await first.event('evaluated');
@@ -47,7 +47,9 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await folder.expectWholeRun(runId);
   });
 
-  test('beyond its last checkpoint does the smallSteps since then again, with the rollouts that are there', async () => {
+  test('beyond its last checkpoint does the smallSteps since then again, with the rollouts that are there', {
+    tags: ['long'],
+  }, async () => {
     await using first = folder.trainFile(sparseConfig);
     const runId = String((await first.event('started'))['run']);
     const third = await first.event('step', (event) => event['step'] === 3);
@@ -60,7 +62,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await folder.expectWholeRun(runId);
   });
 
-  test('while it measures halfway measures again, once', async () => {
+  test('while it measures halfway measures again, once', { tags: ['long'] }, async () => {
     await using first = folder.trainFile(sparseConfig);
     const runId = String((await first.event('started'))['run']);
     await first.event('step', (event) => event['step'] === 2);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { air, grpo, type PolicyGradientOptions } from '@agentlightning/algorithms';
 import { loadBaseModel, ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu';
 import { expect, test } from 'vitest';

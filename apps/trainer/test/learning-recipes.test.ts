@@ -20,40 +20,45 @@ describe('every recipe learns the small tool task from the start checkpoint', ()
   const curious = { ...tiny, entropyCoefficient: 0.01 } as const;
   test.each<AlgorithmOptions>([
     { type: 'grpo', ...curious },
+    // Four optimizer steps for every one of the others.
+    { type: 'ppo', ...curious, learningRate: 1e-3 },
+  ])('$type', { timeout: timeoutMs }, expectToLearn);
+
+  test.each<AlgorithmOptions>([
     { type: 'dr-grpo', ...curious },
     { type: 'dapo', ...curious },
     { type: 'gspo', ...curious },
     { type: 'cispo', ...curious },
     { type: 'rloo', ...curious },
     { type: 'reinforce++', ...curious },
-    // Four optimizer steps for every one of the others.
-    { type: 'ppo', ...curious, learningRate: 1e-3 },
     { type: 'rejection-sampling', ...tiny },
     { type: 'dpo', ...tiny },
-  ])('$type', { timeout: timeoutMs }, async (options) => {
-    const algorithm = createAlgorithm(options);
-    const tasksPerStep = 64 / algorithm.groupSize;
-    const engine = await startCheckpoint(algorithm.needsValueHead);
-    const tasksOfStep = (step: number): ReturnType<typeof stockTasks> => stockTasks(step, tasksPerStep);
-    const reference = await startCheckpoint();
-    const curve = await learn({ engine, reference, algorithm, agent: stockAgent, tasksOfStep, steps });
-    expect(curve[0]).toBeLessThan(0.35);
-    expect(meanOf(curve, 3)).toBeGreaterThan(0.65);
-  });
+  ])('$type', { timeout: timeoutMs, tags: ['long'] }, expectToLearn);
 });
+
+async function expectToLearn(options: AlgorithmOptions): Promise<void> {
+  const algorithm = createAlgorithm(options);
+  const tasksPerStep = 64 / algorithm.groupSize;
+  const engine = await startCheckpoint(algorithm.needsValueHead);
+  const tasksOfStep = (step: number): ReturnType<typeof stockTasks> => stockTasks(step, tasksPerStep);
+  const reference = await startCheckpoint();
+  const curve = await learn({ engine, reference, algorithm, agent: stockAgent, tasksOfStep, steps });
+  expect(curve[0]).toBeLessThan(0.35);
+  expect(meanOf(curve, 3)).toBeGreaterThan(0.65);
+}
 
 describe('what must not learn does not', () => {
   const control = { algorithm: grpo({ groupSize: 8, ...tiny }), agent: stockAgent, steps, seed: 2 };
   const tasksOfStep = (step: number): ReturnType<typeof stockTasks> => stockTasks(step, 8);
 
-  test('from rewards of other rollouts', { timeout: timeoutMs }, async () => {
+  test('from rewards of other rollouts', { timeout: timeoutMs, tags: ['long'] }, async () => {
     const engine = await startCheckpoint();
     const curve = await learn({ ...control, engine, tasksOfStep, onGroups: withShuffledRewards });
     expect(curve[0]).toBeGreaterThan(0.2);
     expect(meanOf(curve, 3)).toBeLessThan(0.35);
   });
 
-  test('from advantages of the wrong sign: it gets worse', { timeout: timeoutMs }, async () => {
+  test('from advantages of the wrong sign: it gets worse', { timeout: timeoutMs, tags: ['long'] }, async () => {
     const engine = await startCheckpoint();
     const curve = await learn({ ...control, engine, tasksOfStep, onPlan: withAdvantages((advantage) => -advantage) });
     expect(curve[0]).toBeGreaterThan(0.2);

@@ -71,7 +71,7 @@ test('a finished run that gets more steps goes on as if it had had them from the
   expect(items.length).toBe(4 + 4 * 8 + 4 + 4);
 });
 
-test('a learning rate that falls does so towards the new last step', async () => {
+test('a learning rate that falls does so towards the new last step', { tags: ['long'] }, async () => {
   const algorithm = {
     type: 'grpo',
     groupSize: 2,
@@ -108,7 +108,7 @@ test('a run that has reached its goal goes on when the goal is taken away, and n
   expect([stepsOf(free.events), free.events.at(-1)?.type]).toEqual([[4, 5], 'finished']);
 });
 
-test('a run that failed goes on with more steps, too', async () => {
+test('a run that failed goes on with more steps, too', { tags: ['long'] }, async () => {
   let isBroken = false;
   const agent: typeof countLetters = async (task, context) => {
     if (isBroken) throw new Error('the key has expired');
@@ -147,7 +147,9 @@ test('a finished run whose checkpoint is gone says what to do, and stays what it
   expect(outcomeOf(again.events)).toEqual(outcomeOf(first.events));
 });
 
-test('a run that is killed in the steps that it was given later goes on like any other', async () => {
+test('a run that is killed in the steps that it was given later goes on like any other', {
+  tags: ['long'],
+}, async () => {
   using small = new RunFolder();
   await using first = small.train('--run', 'later', '--steps', '2');
   expect(await first.event('done')).toMatchObject({ run: 'later' });

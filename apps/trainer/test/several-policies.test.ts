@@ -152,6 +152,7 @@ const modelOf = (modelId: string): Promise<TrainableModel> =>
   runtime.createModel({ baseModel: 'tiny-chat', modelId, seed: modelId.endsWith('teller') ? 1 : 0 });
 
 test('of two agents only the chosen one is trained, and training both beats freezing either', {
+  tags: ['long'],
   timeout: timeoutMs,
 }, async () => {
   const both = { finder: { agents: ['finder'] }, teller: { agents: ['teller'] } };

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { loadBaseModel } from '../src/base-models.ts';
 import { ProgramCache } from '../src/training/program-cache.ts';

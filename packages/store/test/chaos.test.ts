@@ -1,3 +1,4 @@
+// @module-tag long
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';

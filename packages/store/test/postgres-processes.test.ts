@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';
 import { type RunningFixture, runFixture } from './fixtures/run-fixture.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { PostgresDriver } from '../src/drivers/postgres.ts';
 import { assertKeepsToModel } from './model/assert-model.ts';

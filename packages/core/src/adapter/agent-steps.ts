@@ -1,11 +1,16 @@
-import { agentAttributes, agentPathOf, withinAgent } from '../agent-path.ts';
+import { agentPathOf, agentPathText, withinAgent } from '../agent-path.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
 import { beginSpan, silentSpan, type TracerOptions } from '../rollout-tracer.ts';
 import type { Attributes, AttributeValue } from '../span.ts';
-import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../span-attributes.ts';
+import {
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallAttributes,
+  pythonReaderAttributes,
+} from '../span-attributes.ts';
 import type { ActiveSpan } from '../tracer.ts';
 import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 
@@ -202,7 +207,13 @@ function stepAttributes(
   const known: Record<string, AttributeValue> = { [agentLightningAttributes.stepKind]: kind };
   const operation = operations[kind];
   if (operation !== null) known[genAiAttributes.operationName] = operation;
-  Object.assign(known, agentAttributes(agentPathOf(inAgent)));
+  const path = agentPathOf(inAgent);
+  const agentName = path.at(-1);
+  if (agentName !== undefined) {
+    known[genAiAttributes.agentName] = agentName;
+    known[pythonReaderAttributes.agentName] = agentName;
+    known[agentLightningAttributes.agentPath] = agentPathText(path);
+  }
   if (kind === 'tool-call') known[genAiAttributes.toolName] = name;
   if (kind === 'model-call' || kind === 'embedding') known[genAiAttributes.requestModel] = name;
   return Object.assign(known, attributes);

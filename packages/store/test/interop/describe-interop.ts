@@ -1,9 +1,7 @@
-import { describeWithPython } from '../../../../tools/describe-with-python.ts';
-import { interopEnvironments, preparePython } from '../../../../tools/python-environment.ts';
-
-const environment = await preparePython(interopEnvironments['agentlightning 0.3.0']);
+import { pythonSuites } from '../../../../tools/describe-with-python.ts';
+import { interopEnvironments } from '../../../../tools/python-environment.ts';
 
 /** Declares tests that need the Python package. */
-export function describeInterop(name: string, body: (python: string) => void): void {
-  describeWithPython(environment, name, body);
-}
+export const describeInterop: Awaited<ReturnType<typeof pythonSuites>> = await pythonSuites(
+  interopEnvironments['agentlightning 0.3.0'],
+);

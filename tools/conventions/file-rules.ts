@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { listFiles, readText } from '../repository-files.ts';
-import type { HouseRule } from './rule.ts';
+import type { Convention } from './convention.ts';
 
 const isSource = (path: string): boolean => /\.(ts|tsx|cjs|py|proto|grit|css)$/.test(path);
 const isTest = (path: string): boolean => /\.test\.tsx?$|\.test-d\.ts$|\/tests?\/|(^|\/)test_[^/]*\.py$/.test(path);
@@ -8,8 +8,8 @@ const isTest = (path: string): boolean => /\.test\.tsx?$|\.test-d\.ts$|\/tests?\
 const maxSourceLines = 300;
 const maxTestLines = 500;
 
-/** Nobody reads a file that does not fit a few screens. */
-const filesAreShort: HouseRule = {
+/** A file fits a few screens. */
+const filesAreShort: Convention = {
   name: `files have at most ${maxSourceLines} lines, tests ${maxTestLines}`,
   findProblems: () =>
     listFiles(isSource).flatMap((path) => {
@@ -37,7 +37,7 @@ const emptyEndings = /-(utils?|helpers?|manager|misc|common)$/;
 const adapterTypes = /^packages\/(fetch|langchain|openai-agents|ai-sdk)\/src\/types\.ts$/;
 
 /** A drawer called `utils` takes everything, so nothing in it can be found. */
-const filesAreNamedAfterConcepts: HouseRule = {
+const filesAreNamedAfterConcepts: Convention = {
   name: 'files and folders are named after the concept they hold',
   findProblems: () =>
     listFiles((path) => isSource(path) && !adapterTypes.test(path)).flatMap((path) => {
@@ -79,7 +79,7 @@ const forbiddenTexts: readonly ForbiddenText[] = [
 ];
 
 /** What a reviewer would send back, found before the reviewer reads it. */
-const nothingForbidden: HouseRule = {
+const nothingForbidden: Convention = {
   name: 'no silenced compiler, no leftover notes, no mocked modules, no hidden clock or dice',
   findProblems: () =>
     listFiles((path) => /\.tsx?$/.test(path)).flatMap((path) =>
@@ -97,7 +97,7 @@ const declaration =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|interface|type|const|let) (?<name>[A-Za-z_$][\w$]*)/;
 
 /** Everything exported says what it is; index files only list names. */
-const exportsAreDocumented: HouseRule = {
+const exportsAreDocumented: Convention = {
   name: 'everything exported has a doc comment',
   findProblems: () =>
     listFiles((path) => /^(packages|apps)\/[^/]+\/src\/.*\.ts$/.test(path) && !isTest(path)).flatMap((path) => {
@@ -120,7 +120,7 @@ const exportsAreDocumented: HouseRule = {
 };
 
 /** Rules about single files of source. */
-export const fileRules: readonly HouseRule[] = [
+export const fileRules: readonly Convention[] = [
   filesAreShort,
   filesAreNamedAfterConcepts,
   nothingForbidden,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { listPackageFolders, readText, repositoryRoot } from '../repository-files.ts';
-import type { HouseRule } from './rule.ts';
+import type { Convention } from './convention.ts';
 
 interface Manifest {
   readonly name?: string;
@@ -36,7 +36,7 @@ const publicEntries = new Set([
 
 const exists = (path: string): boolean => existsSync(join(repositoryRoot, path));
 
-const readmesRun: HouseRule = {
+const readmesRun: Convention = {
   name: 'every package has a README with a snippet that is run',
   findProblems: () =>
     listPackageFolders().flatMap((folder) => {
@@ -46,7 +46,7 @@ const readmesRun: HouseRule = {
     }),
 };
 
-const manifestsAreAlike: HouseRule = {
+const manifestsAreAlike: Convention = {
   name: 'every package.json says what it is, and publishes modules only',
   findProblems: () => listPackageFolders().flatMap((folder) => manifestProblems(folder)),
 };
@@ -84,7 +84,7 @@ function publishExpectations(manifest: Manifest): readonly (readonly [boolean, s
   ];
 }
 
-const indexesOnlyList: HouseRule = {
+const indexesOnlyList: Convention = {
   name: 'an index.ts lists names and holds no code',
   findProblems: () =>
     listPackageFolders()
@@ -105,4 +105,4 @@ const indexesOnlyList: HouseRule = {
 };
 
 /** Rules about each package as a whole. */
-export const packageRules: readonly HouseRule[] = [readmesRun, manifestsAreAlike, indexesOnlyList];
+export const packageRules: readonly Convention[] = [readmesRun, manifestsAreAlike, indexesOnlyList];

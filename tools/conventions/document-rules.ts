@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { errorDocument, errorDocumentText } from '../generate-error-docs.ts';
 import { listFiles, readText, repositoryRoot } from '../repository-files.ts';
-import type { HouseRule } from './rule.ts';
+import type { Convention } from './convention.ts';
 
 const isDocument = (path: string): boolean => path.endsWith('.md') && !path.startsWith('.changeset/');
 
@@ -37,7 +37,7 @@ function hasAnchor(path: string, anchor: string): boolean {
   });
 }
 
-const linksLead: HouseRule = {
+const linksLead: Convention = {
   name: 'links between documents lead somewhere',
   findProblems: () =>
     listFiles(isDocument).flatMap((document) =>
@@ -56,7 +56,7 @@ const linksLead: HouseRule = {
 /** A path as written in prose or in a comment: it starts with a folder of the root. */
 const mentionedPath = /(?<![\w@/.-])(?:packages|apps|examples|tools|docs|benchmarks)\/[\w./-]*[\w/]/g;
 
-const pathsExist: HouseRule = {
+const pathsExist: Convention = {
   name: 'paths that documents and comments mention exist',
   findProblems: () => [
     ...listFiles(isDocument).flatMap((document) =>
@@ -64,7 +64,7 @@ const pathsExist: HouseRule = {
         [...text.matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => missingPaths(code, `${document}:${line}`)),
       ),
     ),
-    ...listFiles((path) => /\.(ts|cjs|proto)$/.test(path) && !path.startsWith('tools/house-rules/')).flatMap((path) =>
+    ...listFiles((path) => /\.(ts|cjs|proto)$/.test(path) && !path.startsWith('tools/conventions/')).flatMap((path) =>
       readText(path)
         .split('\n')
         .flatMap((text, index) => (/^\s*(\*|\/\/|\/\*)/.test(text) ? missingPaths(text, `${path}:${index + 1}`) : [])),
@@ -72,7 +72,7 @@ const pathsExist: HouseRule = {
   ],
 };
 
-/** Paths in a text that are not there. A text with a placeholder, such as `packages/<name>`, is no path. */
+/** The paths in a text that do not exist. A text with a placeholder, such as `packages/<name>`, is skipped. */
 function missingPaths(text: string, where: string): readonly string[] {
   if (/[<{*…]/.test(text.replace(/^\s*\/?\*+/, ''))) return [];
   return [...text.matchAll(mentionedPath)]
@@ -81,7 +81,7 @@ function missingPaths(text: string, where: string): readonly string[] {
     .map((path) => `${where}: ${path} does not exist`);
 }
 
-const errorsAreListed: HouseRule = {
+const errorsAreListed: Convention = {
   name: `${errorDocument} lists the errors of the catalogue`,
   findProblems: () => {
     const current = existsSync(join(repositoryRoot, errorDocument)) ? readText(errorDocument) : '';
@@ -90,4 +90,4 @@ const errorsAreListed: HouseRule = {
 };
 
 /** Rules about the documents. */
-export const documentRules: readonly HouseRule[] = [linksLead, pathsExist, errorsAreListed];
+export const documentRules: readonly Convention[] = [linksLead, pathsExist, errorsAreListed];

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { platformDocuments } from '../generate-platform-docs.ts';
 import { frameworks } from '../matrix/frameworks.ts';
 import { readText, repositoryRoot } from '../repository-files.ts';
-import type { HouseRule } from './rule.ts';
+import type { Convention } from './convention.ts';
 
 const adapters: readonly string[] = [...new Set(frameworks.map(({ adapter }) => adapter))];
 
-const platformsAreListed: HouseRule = {
+const platformsAreListed: Convention = {
   name: 'documents tell of the versions and platforms that the matrix plays',
   findProblems: () =>
     [...platformDocuments()]
@@ -15,7 +15,7 @@ const platformsAreListed: HouseRule = {
       .map(([path]) => `${path} is out of date: run \`pnpm platform-docs\``),
 };
 
-const peersArePlayed: HouseRule = {
+const peersArePlayed: Convention = {
   name: 'the matrix plays the lowest version of every framework that an adapter allows',
   findProblems: () => adapters.flatMap((adapter) => unplayedPeers(adapter)),
 };
@@ -42,7 +42,7 @@ function lowestVersions(range: string): readonly string[] {
   });
 }
 
-const currentIsInstalled: HouseRule = {
+const currentIsInstalled: Convention = {
   name: 'what the matrix calls current is what the workspace tests',
   findProblems: () =>
     frameworks
@@ -65,4 +65,4 @@ function installedVersion(adapter: string, name: string): string {
 }
 
 /** Rules about what the matrix plays. */
-export const matrixRules: readonly HouseRule[] = [platformsAreListed, peersArePlayed, currentIsInstalled];
+export const matrixRules: readonly Convention[] = [platformsAreListed, peersArePlayed, currentIsInstalled];

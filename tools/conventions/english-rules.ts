@@ -1,0 +1,89 @@
+import { listFiles, readText } from '../repository-files.ts';
+import type { Convention } from './convention.ts';
+
+/** Expressions that are nearly always colloquial in technical prose, each with what to write instead. */
+const colloquial: readonly (readonly [pattern: RegExp, remedy: string])[] = [
+  [/\b(nobody|somebody|whoever|whom)\b/i, 'name the component: caller, client, worker, upstream'],
+  [/\b(told|tells)\b/i, 'use send, return, report, log, emit or notify'],
+  [/\b(is none|is no|knows of none)\b/i, 'use plain negation: is not, has no, there is no'],
+  [/\b(left in peace|at peace)\b/i, 'name the state: idle, backoff'],
+  [/\b(as it is|as they are)\b/i, 'use unchanged'],
+  [/\bof (its|their|his|our|your) own\b/i, 'use its own … or a separate …'],
+  [/\bof now\b/i, 'use current'],
+  [/\bby (itself|themselves)\b/i, 'use automatically or alone'],
+  [/\b(let in|lets in|let go|lets go)\b/i, 'use admit or release'],
+  [/\bin (the )?place of\b/i, 'use instead of'],
+  [/\b(goes|go|went|gone|going) (on|with)\b/i, 'use continue, resume or belong to'],
+];
+
+/** Proper uses: `there is no`, `this is no longer`. */
+const properUse = /\bthere is no\b|\bis no (longer|more|less|greater|later|earlier)\b/gi;
+
+/**
+ * Folders that still have to be rewritten in standard English. Remove an entry when its folder passes; never add one.
+ */
+const pending: readonly string[] = [
+  'apps/gpu-runtime/',
+  'apps/trainer/',
+  'benchmarks/',
+  'docs/',
+  'examples/',
+  'packages/ai-sdk/',
+  'packages/algorithms/',
+  'packages/core/',
+  'packages/fetch/',
+  'packages/gateway/',
+  'packages/langchain/',
+  'packages/openai-agents/',
+  'packages/runner/',
+  'packages/runtime/',
+  'packages/runtime-cpu/',
+  'packages/store/',
+  'packages/trace/',
+  'tools/generate-platform-docs.ts',
+  'tools/matrix/',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'README.md',
+];
+
+const hasProse = (path: string): boolean =>
+  /\.(ts|tsx|cjs|py|proto|md|css|grit)$/.test(path) &&
+  !/(^|\/)(gen|fixtures|\.changeset|CHANGELOG\.md)(\/|$)/.test(path) &&
+  path !== 'tools/conventions/english-rules.ts';
+
+const standardEnglish: Convention = {
+  name: 'names and prose use standard technical English',
+  findProblems: () =>
+    listFiles((path) => hasProse(path) && !pending.some((prefix) => path.startsWith(prefix))).flatMap((path) =>
+      readText(path)
+        .split('\n')
+        .flatMap((text, index) => problemsOf(text).map((problem) => `${path}:${index + 1}: ${problem}`)),
+    ),
+};
+
+function problemsOf(text: string): readonly string[] {
+  const rest = text.replace(properUse, '');
+  return colloquial.flatMap(([pattern, remedy]) => {
+    const match = pattern.exec(rest);
+    return match === null ? [] : [`"${match[0]}": ${remedy}`];
+  });
+}
+
+const pendingShrinks: Convention = {
+  name: 'folders listed as pending for standard English still need it',
+  findProblems: () =>
+    pending
+      .filter((prefix) => {
+        const files = listFiles((path) => hasProse(path) && path.startsWith(prefix));
+        return files.every((path) =>
+          readText(path)
+            .split('\n')
+            .every((text) => problemsOf(text).length === 0),
+        );
+      })
+      .map((prefix) => `tools/conventions/english-rules.ts: ${prefix} passes; remove it from \`pending\``),
+};
+
+/** Conventions about language. */
+export const englishRules: readonly Convention[] = [standardEnglish, pendingShrinks];
