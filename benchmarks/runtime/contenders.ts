@@ -58,7 +58,7 @@ export function torchContender(python: string): Contender {
 /** A runtime, over its wire. */
 export async function runtimeContender(name: string, side: RuntimeSide): Promise<Contender> {
   const { model, close } = await openModel(side);
-  const published = await (await model.publishWeights()).result;
+  const published = { ...(await (await model.publishWeights()).result), apiKey: side.apiKey };
   const sampling = Object.entries(samplings).map(([what, each]) => [
     what,
     (round: number): Promise<number> => sampledPerSecond(published, each, round),
@@ -80,7 +80,7 @@ export function trlContender(python: string, steps: number): Contender {
 /** The same work by a runtime, over its wire. */
 export async function grpoContender(name: string, side: RuntimeSide): Promise<Contender> {
   const { model, close } = await openModel(side);
-  const published = await (await model.publishWeights()).result;
+  const published = { ...(await (await model.publishWeights()).result), apiKey: side.apiKey };
   const step = async (round: number): Promise<number> => {
     const began = performance.now();
     await sampledPerSecond(published, grpoWork, round);
@@ -90,7 +90,9 @@ export async function grpoContender(name: string, side: RuntimeSide): Promise<Co
 }
 
 async function openModel(side: RuntimeSide): Promise<{ model: RuntimeModel; close: () => Promise<void> }> {
-  const connection = await connectRuntime({ address: side.address });
+  const connection = await connectRuntime(
+    side.apiKey === undefined ? { address: side.address } : { address: side.address, apiKey: side.apiKey },
+  );
   const model = await connection.createModel({ baseModel: 'tiny-chat', modelId: 'benchmark', seed: 1 });
   const close = async (): Promise<void> => {
     await connection.close();

@@ -9,4 +9,4 @@ const [checkpointDir = ''] = process.argv.slice(2);
 const runtime = await startCpuRuntime({ checkpointDir });
 process.on('message', () => void runtime.close().then(() => process.disconnect()));
 process.on('disconnect', () => process.exit(0));
-process.send?.({ address: runtime.address });
+process.send?.({ address: runtime.address, apiKey: runtime.apiKey });

@@ -4,18 +4,21 @@ import type { Work } from './training.ts';
 
 const answer = z.object({ usage: z.object({ completion_tokens: z.number() }) });
 
+/** An endpoint and its API key, where it requires one. */
+export type KeyedEndpoint = InferenceEndpoint & { readonly apiKey?: string | undefined };
+
 /** Tokens a second that an endpoint samples for many callers at once, each with a prompt and answers of its own. */
-export async function sampledPerSecond(endpoint: InferenceEndpoint, work: Work, round: number): Promise<number> {
+export async function sampledPerSecond(endpoint: KeyedEndpoint, work: Work, round: number): Promise<number> {
   const began = performance.now();
   const callers = Array.from({ length: work.answers / work.group }, (_, index) => `${round}-${index}`);
   const counts = await Promise.all(callers.map((text) => completionTokens(endpoint, work, text)));
   return counts.reduce((sum, count) => sum + count, 0) / ((performance.now() - began) / 1000);
 }
 
-async function completionTokens({ baseUrl, model }: InferenceEndpoint, work: Work, text: string): Promise<number> {
+async function completionTokens({ baseUrl, model, apiKey }: KeyedEndpoint, work: Work, text: string): Promise<number> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
     body: JSON.stringify({
       model,
       messages: [{ role: 'user', content: `Tell me of ${text}.` }],

@@ -7,6 +7,8 @@ import { startRuntime } from '../../apps/gpu-runtime/test/runtime-process.ts';
 export interface RuntimeSide {
   /** `host:port` of its gRPC server. */
   readonly address: string;
+  /** Absent where none is required. */
+  readonly apiKey?: string;
   close(): Promise<unknown>;
 }
 
@@ -19,12 +21,12 @@ export const weightFile: string = path.join(
 /** Starts the embedded runtime. */
 export async function startEmbedded(folder: string): Promise<RuntimeSide> {
   const child = fork(path.join(import.meta.dirname, 'embedded-process.ts'), [path.join(folder, 'embedded')]);
-  const [{ address }] = await once(child, 'message');
+  const [{ address, apiKey }] = await once(child, 'message');
   const close = async (): Promise<void> => {
     child.send('close');
     await once(child, 'exit');
   };
-  return { address, close };
+  return { address, apiKey, close };
 }
 
 /** Starts the GPU runtime on one thread of the CPU, with the embedded runtime's model. */

@@ -70,7 +70,7 @@ describeWithPython(environment, 'the embedded runtime and the GPU runtime, given
       () => gpu.end('SIGTERM'),
       () => embedded.close(),
     );
-    for (const { address } of [embedded, gpu]) connections.push(await connectRuntime({ address }));
+    connections.push(await connectRuntime(embedded), await connectRuntime({ address: gpu.address }));
   }, startTimeoutMs);
 
   afterAll(async () => {

@@ -11,9 +11,13 @@ vi.setConfig({ testTimeout: 180_000 });
 
 let folder: RunFolder;
 beforeEach(() => {
+  vi.stubEnv('AGL_RUNTIME_KEY', 'key-of-the-runtime').stubEnv('AGL_UPSTREAM_KEY', 'key-of-the-runtime');
   folder = new RunFolder();
 });
-afterEach(() => folder[Symbol.dispose]());
+afterEach(() => {
+  folder[Symbol.dispose]();
+  vi.unstubAllEnvs();
+});
 
 test('a run whose runtime is killed stops with a clear message and can be resumed', async () => {
   await using first = folder.train();
@@ -50,7 +54,8 @@ test('a run whose runtime is restarted stops, and goes on with the new one', { t
 
 test('a run whose runtime is killed while it learns does that step again', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
-  const runtimeOf = (address: string) => ({ type: 'grpc', model: 'tiny-random', address }) as const;
+  const runtimeOf = (address: string) =>
+    ({ type: 'grpc', model: 'tiny-random', address, apiKey: 'key-of-the-runtime' }) as const;
   const address = String((await runtime.event('ready'))['address']);
   const trainer = new Trainer({ ...smallConfig, dataDir: folder.path, runtime: runtimeOf(address) });
   const ended = trainer.train({

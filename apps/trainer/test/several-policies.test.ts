@@ -28,7 +28,7 @@ let runtime: Awaited<ReturnType<typeof connectRuntime>>;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'agl-policies-'));
   server = await startCpuRuntime({ checkpointDir: path.join(folder, 'checkpoints') });
-  runtime = await connectRuntime({ address: server.address });
+  runtime = await connectRuntime({ address: server.address, apiKey: server.apiKey });
 });
 afterAll(async () => {
   await runtime.close();
@@ -106,7 +106,7 @@ async function train(
   const trainer = new Trainer<StockTask>({
     agent: team,
     tasks: { train: stockTasks(1, 48), test: stockTasks(100, 96) },
-    runtime: { type: 'grpc', address: server.address },
+    runtime: { type: 'grpc', address: server.address, apiKey: server.apiKey },
     algorithm: learning,
     policies,
     steps: 10,
@@ -239,7 +239,7 @@ test('a run of several policies goes on with each of them where it was', { timeo
     tasks: { train: stockTasks(1, 8), test: stockTasks(2, 4) },
     algorithm: { type: 'rloo', groupSize: 2, learningRate: 1e-3 },
     policies: { main: {}, critic: { algorithm: { type: 'sft', groupSize: 2, learningRate: 1e-3 } } },
-    runtime: { type: 'grpc', address: server.address },
+    runtime: { type: 'grpc', address: server.address, apiKey: server.apiKey },
     steps: 3,
     tasksPerStep: 4,
     dataDir: folder,
@@ -282,8 +282,8 @@ test('a gateway that runs elsewhere says by its upstreams who answers', { timeou
   const gateway = await serveGateway({
     store,
     upstream: [
-      { baseUrl: server.inferenceUrl, model: 'elsewhere--main' },
-      { baseUrl: server.inferenceUrl, model: 'elsewhere--teller', agents: ['teller'] },
+      { baseUrl: server.inferenceUrl, apiKey: server.apiKey, model: 'elsewhere--main' },
+      { baseUrl: server.inferenceUrl, apiKey: server.apiKey, model: 'elsewhere--teller', agents: ['teller'] },
     ],
   });
   onTestFinished(() => gateway.close());

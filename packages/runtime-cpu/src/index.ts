@@ -13,6 +13,7 @@ export { ModelEngine } from './model-engine.ts';
 export type { Generation } from './sampling/generation.ts';
 export type { SampleRequest, SampleResult } from './sampling/sample-request.ts';
 export type { SamplingRule, TokenChoice, TokenLogprob } from './sampling/token-choice.ts';
+export { randomApiKey, writeKeyFile } from './service/key-file.ts';
 export type { CpuRuntime, CpuRuntimeOptions } from './service/start-cpu-runtime.ts';
 export { startCpuRuntime } from './service/start-cpu-runtime.ts';
 export type {

@@ -1,5 +1,5 @@
 /**
- * The embedded runtime as a process: `main.js --dir .agl/checkpoints`. Its first line of output is
+ * The embedded runtime as a process: `main.js --key-file run.key --dir .agl/checkpoints`. Its first line of output is
  * `{"event":"ready","address":…,"inference":…}`. It ends when its standard input ends, so that it never
  * outlives the process that started it.
  *

@@ -28,6 +28,8 @@ export type Question = Partial<OpenAI.Chat.ChatCompletionCreateParams> & { reado
 export interface ModelService {
   readonly openai: OpenAI;
   readonly baseUrl: string;
+  /** Headers with the API key. */
+  readonly authorization: Readonly<Record<string, string>>;
   newModel(modelId: string): Promise<RuntimeModel>;
   ask(question: Question): Promise<Answer>;
   /** All chunks of a streamed answer. */
@@ -47,14 +49,15 @@ export const plainQuestion: OpenAI.Chat.ChatCompletionCreateParamsNonStreaming =
 export async function startModelService(): Promise<ModelService> {
   const checkpointDir = await mkdtemp(path.join(tmpdir(), 'runtime-cpu-'));
   const server = await startCpuRuntime({ checkpointDir });
-  const runtime = await connectRuntime({ address: server.address });
-  const openai = new OpenAI({ baseURL: server.inferenceUrl, apiKey: 'none', maxRetries: 0 });
+  const runtime = await connectRuntime({ address: server.address, apiKey: server.apiKey });
+  const openai = new OpenAI({ baseURL: server.inferenceUrl, apiKey: server.apiKey, maxRetries: 0 });
   const newModel = (modelId: string): Promise<RuntimeModel> =>
     runtime.createModel({ baseModel: 'tiny-random', modelId, seed: 1 });
   await newModel('first');
   return {
     openai,
     baseUrl: server.inferenceUrl,
+    authorization: { authorization: `Bearer ${server.apiKey}` },
     newModel,
     ask: async (question) => {
       const answer = await openai.chat.completions.create({ ...plainQuestion, ...question, stream: false });

@@ -2,14 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeKeyFile } from '../src/service/key-file.ts';
 import { type CpuRuntimeProcess, failToStart, startProcess } from './cpu-runtime-process.ts';
+
+const flagsOf = (folder: string): string[] => ['--dir', folder, '--key-file', path.join(folder, 'runtime.key')];
 
 let directory: string;
 let running: CpuRuntimeProcess;
 
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'runtime-cpu-'));
-  running = await startProcess(['--dir', directory]);
+  await writeKeyFile(path.join(directory, 'runtime.key'), 'secret');
+  running = await startProcess(flagsOf(directory));
 });
 
 afterAll(async () => {
@@ -24,7 +28,7 @@ test('answers health probes at the address of its first line', async () => {
 });
 
 test('ends in good order when its standard input ends, and on SIGTERM', async () => {
-  const [orphan, asked] = await Promise.all([startProcess(['--dir', directory]), startProcess(['--dir', directory])]);
+  const [orphan, asked] = await Promise.all([startProcess(flagsOf(directory)), startProcess(flagsOf(directory))]);
   orphan.stdin.end();
   await asked.end('SIGTERM');
   expect(await Promise.all([orphan.exited, asked.exited])).toEqual([0, 0]);
@@ -34,8 +38,8 @@ test('says that a port is taken', async () => {
   const grpcPort = running.address.split(':')[1] ?? '';
   const { port } = new URL(running.inference);
   const failures = await Promise.all([
-    failToStart(['--dir', directory, '--port', grpcPort]),
-    failToStart(['--dir', directory, '--inference-port', port]),
+    failToStart([...flagsOf(directory), '--port', grpcPort]),
+    failToStart([...flagsOf(directory), '--inference-port', port]),
   ]);
   for (const [index, { code, stderr }] of failures.entries()) {
     expect(code).toBe(1);
@@ -55,6 +59,7 @@ test('says in one line what is wrong with a flag', async () => {
     ['--key-file', path.join(directory, 'empty')],
   ];
   const failures = await Promise.all(wrong.map(failToStart));
+  expect((await failToStart(['--dir', directory])).stderr).toMatch(/^\[CONFIG\] --key-file is missing[^\n]+\n$/);
   for (const [index, { code, stderr }] of failures.entries()) {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^\[CONFIG\] [^\n]+\n$/);

@@ -12,7 +12,7 @@ const loss = { name: 'ppo', parameters: { value_coefficient: 0.5, value_clip: 0.
 test('a client gives a model a value head, asks it, teaches it and takes it back from a checkpoint', async () => {
   const checkpointDir = await mkdtemp(path.join(tmpdir(), 'value-head-'));
   const server = await startCpuRuntime({ checkpointDir });
-  const runtime = await connectRuntime({ address: server.address });
+  const runtime = await connectRuntime({ address: server.address, apiKey: server.apiKey });
   expect((await runtime.capabilities()).features).toContain('value_head');
   const model = await runtime.createModel({ baseModel: 'tiny-random', modelId: 'critic', seed: 1, hasValueHead: true });
   expect(await model.state()).toMatchObject({ hasValueHead: true });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { ChannelCredentials, Client, Metadata, status } from '@grpc/grpc-js';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectRuntime, serveRuntime } from '../src/index.ts';
 import { openRawClient, refusalOf } from '../src/testing/raw-client.ts';
 import { GatedEngine } from './bag/gated-engine.ts';
@@ -91,6 +92,30 @@ describe('TLS', () => {
     const mixed = { certificate, privateKey: client.privateKey };
     const serving = serveRuntime({ engine: new GatedEngine('never-written'), tls: mixed });
     await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
+  });
+});
+
+describe('plain text on loopback', () => {
+  const check = async (authority: string, origin?: string): Promise<number> => {
+    const { server } = await serveGatedRuntime({});
+    const client = new Client(server.address, ChannelCredentials.createInsecure(), {
+      'grpc.default_authority': authority,
+    });
+    onTestFinished(() => client.close());
+    const metadata = new Metadata();
+    if (origin !== undefined) metadata.set('origin', origin);
+    const bytes = (message: Buffer): Buffer => message;
+    return await new Promise((resolve) => {
+      client.makeUnaryRequest('/grpc.health.v1.Health/Check', bytes, bytes, Buffer.alloc(0), metadata, (error) =>
+        resolve(error?.code ?? status.OK),
+      );
+    });
+  };
+
+  it('rejects calls to another host name, and those of web pages of another origin', async () => {
+    expect(await check('rebound.example:50051')).toBe(status.UNAUTHENTICATED);
+    expect(await check('localhost', 'https://attacker.example')).toBe(status.UNAUTHENTICATED);
+    expect(await check('localhost:50051', 'http://localhost:5173')).toBe(status.OK);
   });
 });
 

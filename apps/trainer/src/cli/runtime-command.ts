@@ -17,7 +17,7 @@ export function addRuntimeCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nThe key that trainers must send is read from AGL_RUNTIME_KEY; without one none is asked for.',
+      '\nThe API key of both servers is AGL_RUNTIME_KEY; without it a random one is written to runtime.key in --dir (mode 0600).',
     )
     .action(async (flags: RuntimeFlags) => {
       const { serveRuntime } = await import('./serve-runtime.ts');

@@ -1,4 +1,5 @@
-import { startCpuRuntime } from '@agentlightning/runtime-cpu';
+import path from 'node:path';
+import { startCpuRuntime, writeKeyFile } from '@agentlightning/runtime-cpu';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -9,17 +10,24 @@ export interface RuntimeFlags {
   readonly inferencePort: number;
 }
 
-/** Serves the embedded runtime until the process is stopped. */
+/**
+ * Serves the embedded runtime until the process is stopped. Without `AGL_RUNTIME_KEY` it makes a random API key, and writes
+ * it to `runtime.key` in the checkpoint folder, which only this user can read.
+ */
 export async function serveRuntime({ dir, port, inferencePort }: RuntimeFlags): Promise<void> {
   const log = serverLog('agl-runtime');
-  const apiKey = process.env['AGL_RUNTIME_KEY'];
-  const options = { checkpointDir: dir, port, inferencePort, ...(apiKey === undefined ? {} : { apiKey }) };
+  const given = process.env['AGL_RUNTIME_KEY'];
+  const options = { checkpointDir: dir, port, inferencePort, ...(given === undefined ? {} : { apiKey: given }) };
   const runtime = await startCpuRuntime(options);
-  const { address, inferenceUrl: inference } = runtime;
-  log.info({ address, inference, key: apiKey !== undefined }, 'runtime is up');
+  const { address, inferenceUrl: inference, apiKey } = runtime;
+  const keyFile = given === undefined ? path.resolve(dir, 'runtime.key') : null;
+  if (keyFile !== null) await writeKeyFile(keyFile, apiKey);
+  log.info({ address, inference, ...(keyFile === null ? {} : { keyFile }) }, 'runtime is up');
   // Before anybody is told that it is up, and may stop it.
   const stopped = untilStopped(() => runtime.close());
-  process.stdout.write(`${JSON.stringify({ event: 'ready', address, inference })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ event: 'ready', address, inference, ...(keyFile === null ? {} : { keyFile }) })}\n`,
+  );
   await stopped;
   log.info('runtime has stopped');
 }

@@ -20,7 +20,10 @@ export type RuntimeConfig =
       readonly model?: string;
       /** The runtime's key. @default none */
       readonly apiKey?: string;
-      /** The key of the model API that the runtime names, for the gateway of this process. @default none */
+      /**
+       * API key of the model endpoint that the runtime names, for the gateway of this process.
+       * @default `apiKey` for an endpoint on this machine, else none
+       */
       readonly inferenceApiKey?: string;
       /** How the connection is encrypted. @default the system's authorities; nothing on this machine */
       readonly tls?: RuntimeTls;

@@ -33,12 +33,12 @@ async function sampled(
   modelId: string,
   more: { readonly top_p?: number } = {},
 ): Promise<{ model: TrainableModel; datum: TrainingDatum; close(): Promise<void> }> {
-  const connection = await connectRuntime({ address: runtime.address });
+  const connection = await connectRuntime({ address: runtime.address, apiKey: runtime.apiKey });
   const model = await connection.createModel({ baseModel: 'tiny-chat', modelId, seed: 1 });
   const { baseUrl } = await model.endpoint();
   const answer = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${runtime.apiKey}` },
     body: JSON.stringify({
       model: modelId,
       messages: [{ role: 'user', content: 'How many B4 are in stock?' }],

@@ -83,7 +83,8 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     // The gateway records calls with the name that the endpoint knows the model by.
     policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
   }
-  const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies });
+  const { inferenceKey } = connection;
+  const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies, inferenceKey });
   onOpen(gateway.close);
   const resourcesId = await publishResources(store, { gateway, policies, config });
   await dropUnfinished(store, run.runId);

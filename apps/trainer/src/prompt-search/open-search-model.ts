@@ -82,8 +82,7 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
   const baseModel = runtime.model ?? fallback ?? 'default';
   const model = await connection.runtime.createModel({ baseModel, seed, modelId: run.runId });
   const endpoint = await model.endpoint();
-  const apiKey = runtime.type === 'grpc' ? (runtime.inferenceApiKey ?? null) : null;
-  return { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey };
+  return { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey: connection.inferenceKey(endpoint) };
 }
 
 function modelCheck(baseUrl: string): HealthCheck {

@@ -1,15 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError, parse } from '@agentlightning/core';
+import { randomApiKey, writeKeyFile } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
 
 /** A training runtime that this process has started. */
 export interface LaunchedRuntime {
   /** `host:port` of its gRPC server. */
   readonly address: string;
+  /** The API key of its gRPC server and of its model API; random for every process. */
+  readonly apiKey: string;
   /** Its process, so that an operator (or a test) can find it. */
   readonly pid: number;
   /** Resolves with the reason when the process ends without having been asked to. */
@@ -29,14 +35,19 @@ const closeTimeoutMs = 5000;
 
 /**
  * Starts the embedded CPU runtime in a process of its own. The process ends by itself when this one
- * dies, since it watches its standard input.
+ * dies, since it watches its standard input. Its API key is handed over in a file that only this user can read.
  *
  * @param options.checkpointDir - where it keeps checkpoints
  * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not come up
  */
 export async function launchEmbeddedRuntime(options: { readonly checkpointDir: string }): Promise<LaunchedRuntime> {
   const entry = fileURLToPath(import.meta.resolve('@agentlightning/runtime-cpu/main'));
-  const flags = [...resolutionFlags(process.execArgv), entry, '--port', '0', '--dir', options.checkpointDir];
+  const apiKey = randomApiKey();
+  const keyFolder = await mkdtemp(path.join(tmpdir(), 'agl-key-'));
+  const keyFile = path.join(keyFolder, 'runtime.key');
+  await writeKeyFile(keyFile, apiKey);
+  const ownFlags = ['--port', '0', '--dir', options.checkpointDir, '--key-file', keyFile];
+  const flags = [...resolutionFlags(process.execArgv), entry, ...ownFlags];
   const child = spawn(process.execPath, flags, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // Ctrl+C is for the trainer, which ends the step under way before it ends its runtime.
@@ -62,10 +73,12 @@ export async function launchEmbeddedRuntime(options: { readonly checkpointDir: s
   try {
     const thrown = died.then((error) => Promise.reject(error));
     const address = await Promise.race([readAddress(child.stdout), thrown]);
-    return { address, pid: child.pid ?? 0, died, close };
+    return { address, apiKey, pid: child.pid ?? 0, died, close };
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
+  } finally {
+    await rm(keyFolder, { recursive: true, force: true });
   }
 }
 

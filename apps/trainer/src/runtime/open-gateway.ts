@@ -2,6 +2,7 @@ import { addressText, type InferenceEndpoint, type Store } from '@agentlightning
 import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
+import type { OpenRuntime } from './open-runtime.ts';
 
 /** A gateway that agents can call. */
 export interface OpenGateway {
@@ -26,16 +27,17 @@ export async function openGateway(options: {
   readonly config: ResolvedConfig;
   readonly store: Store;
   readonly policies: readonly ServedPolicy[];
+  readonly inferenceKey: OpenRuntime['inferenceKey'];
 }): Promise<OpenGateway> {
-  const { config, store, policies } = options;
+  const { config, store, policies, inferenceKey } = options;
   if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl);
   return await ownGateway({
     store,
-    upstream: policies.map(({ endpoint: { baseUrl, model }, name, agents }) => ({
-      baseUrl,
-      model,
+    upstream: policies.map(({ endpoint, name, agents }) => ({
+      baseUrl: endpoint.baseUrl,
+      model: endpoint.model,
       agents,
-      apiKey: config.runtime.type === 'grpc' ? (config.runtime.inferenceApiKey ?? null) : null,
+      apiKey: inferenceKey(endpoint),
       names: name === null ? [] : [name],
     })),
     attemptTokens: config.attemptTokens,

@@ -1,4 +1,5 @@
-import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
+import type { AgentLightningError, InferenceEndpoint, TrainingRuntime } from '@agentlightning/core';
+import { isLoopback } from '@agentlightning/core/protocol';
 import { type ConnectRuntimeOptions, connectRuntime } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
@@ -7,6 +8,8 @@ import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.
 /** A training runtime that can be talked to. */
 export interface OpenRuntime {
   readonly runtime: TrainingRuntime;
+  /** The API key that a model endpoint of the runtime requires; null when it is not known to require one. */
+  readonly inferenceKey: (endpoint: InferenceEndpoint) => string | null;
   /** Resolves when a process that this one started has died. */
   readonly died: Promise<AgentLightningError>;
   readonly close: () => Promise<void>;
@@ -20,23 +23,32 @@ export interface OpenRuntime {
 export async function openRuntime(config: RuntimeConfig, dataDir: string): Promise<OpenRuntime> {
   if (config.type === 'grpc') {
     const runtime = await connectRuntime(connectionOf(config));
-    return { runtime, died: new Promise(() => undefined), close: () => runtime.close() };
+    const inferenceKey = ({ baseUrl }: InferenceEndpoint): string | null => inferenceKeyOf(config, baseUrl);
+    return { runtime, inferenceKey, died: new Promise(() => undefined), close: () => runtime.close() };
   }
   const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: checkpointRoot(dataDir) });
   try {
-    const runtime = await connectRuntime({ address: launched.address });
+    const runtime = await connectRuntime({ address: launched.address, apiKey: launched.apiKey });
     const close = async (): Promise<void> => {
       await runtime.close();
       await launched.close();
     };
-    return { runtime, died: launched.died, close };
+    return { runtime, inferenceKey: () => launched.apiKey, died: launched.died, close };
   } catch (error) {
     await launched.close();
     throw error;
   }
 }
 
-function connectionOf(config: Extract<RuntimeConfig, { readonly type: 'grpc' }>): ConnectRuntimeOptions {
+/** A training key is not sent to an endpoint on another machine: the runtime names it, and it may be in plain text. */
+function inferenceKeyOf({ inferenceApiKey, apiKey }: GrpcRuntimeConfig, baseUrl: string): string | null {
+  if (inferenceApiKey !== undefined) return inferenceApiKey;
+  return apiKey !== undefined && isLoopback(new URL(baseUrl).hostname) ? apiKey : null;
+}
+
+type GrpcRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'grpc' }>;
+
+function connectionOf(config: GrpcRuntimeConfig): ConnectRuntimeOptions {
   const { address, apiKey, tls } = config;
   const { authority, certificate, privateKey, serverName } = tls ?? {};
   return {

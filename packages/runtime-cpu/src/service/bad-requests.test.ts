@@ -11,7 +11,12 @@ afterAll(() => service.close());
 
 /** Sends a body as it is; what comes back in OpenAI's form. */
 async function refusal(body: string | ReadableStream): Promise<Record<string, unknown>> {
-  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' as const };
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...service.authorization },
+    body,
+    duplex: 'half' as const,
+  };
   const response = await fetch(`${service.baseUrl}/chat/completions`, init);
   const answer: unknown = await response.json();
   return { status: response.status, ...(answer as { error: object }).error };
@@ -76,6 +81,7 @@ test('turns requests away while the model is paused, and says when to come again
   await model.pause('drain');
   const response = await fetch(`${service.baseUrl}/chat/completions`, {
     method: 'POST',
+    headers: service.authorization,
     body: JSON.stringify({ ...plainQuestion, model: 'resting' }),
   });
   expect(response.status).toBe(503);

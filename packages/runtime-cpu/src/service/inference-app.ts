@@ -10,6 +10,7 @@ import type { CpuModel } from './cpu-model.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import { errorResponse } from './openai-error.ts';
+import { rejectForeign, requireKey } from './request-guard.ts';
 
 /** The largest request body, in bytes. */
 const maxBodyBytes = 8 * 1024 * 1024;
@@ -17,9 +18,19 @@ const maxBodyBytes = 8 * 1024 * 1024;
 /** The header that tells which policy version answered. */
 const policyVersionHeader = 'x-agl-policy-version';
 
+/** What the model API needs. */
+export interface InferenceAppOptions {
+  readonly models: ModelDirectory;
+  /** Required by every route but `/health`. */
+  readonly apiKey: string;
+  readonly clock: Clock;
+}
+
 /** The model API: OpenAI's chat completions and model list, over the models in memory. */
-export function inferenceApp(models: ModelDirectory, clock: Clock): Hono {
+export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Hono {
   const app = new Hono();
+  app.use(rejectForeign);
+  app.use('/v1/*', requireKey(apiKey));
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/v1/models', (context) =>
     context.json({

@@ -151,6 +151,7 @@ describe('a streamed answer', () => {
     for (const chunk of await service.stream({})) expect(chunk).not.toHaveProperty('usage');
     const raw = await fetch(`${service.baseUrl}/chat/completions`, {
       method: 'POST',
+      headers: service.authorization,
       body: JSON.stringify({ ...plainQuestion, stream: true }),
     });
     expect(raw.headers.get('content-type')).toBe('text/event-stream');
@@ -171,6 +172,7 @@ describe('a streamed answer', () => {
     const reader = new AbortController();
     const left = fetch(`${service.baseUrl}/chat/completions`, {
       method: 'POST',
+      headers: service.authorization,
       body: JSON.stringify({ ...long, stream, n: 128 }),
       signal: reader.signal,
     });

@@ -2,11 +2,13 @@ import { AgentLightningError, ValidationError } from '@agentlightning/core';
 import { ContextLengthError } from '../errors/context-length-error.ts';
 
 /** The statuses that the model API answers errors with. */
-type ErrorStatus = 400 | 404 | 413 | 500 | 503;
+type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 500 | 503;
 
 const statusOfCode: Readonly<Record<string, ErrorStatus>> = {
   VALIDATION: 400,
   RUNTIME_REJECTED: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
   NOT_FOUND: 404,
   PAYLOAD_TOO_LARGE: 413,
   RUNTIME_UNAVAILABLE: 503,

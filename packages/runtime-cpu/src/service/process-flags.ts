@@ -26,7 +26,7 @@ const knownFlags = `Known flags: ${Object.keys(flagOptions)
  * - `--port`: the gRPC port, any free one when absent
  * - `--inference-port`: the port of the model API, any free one when absent
  * - `--base-model`: offers this base model; may come several times, all are offered when absent
- * - `--key-file`: a file with the key that gRPC clients must send; on the command line everybody could read it
+ * - `--key-file`: a file with the API key that callers must send, which a command line would show to every user; required
  * - `--result-ttl-ms`: how long results of operations are kept, in milliseconds; an hour when absent
  * - `--session-ttl-ms`: after how long of silence a client's session lapses, in milliseconds; 5 minutes when absent
  * - `--abandoned-model-ttl-ms`: how long models are kept whose session has ended, in milliseconds; 0 for ever, an hour when
@@ -43,7 +43,7 @@ export function readProcessFlags(args: readonly string[]): CpuRuntimeOptions {
     port: portNumber('--port', flags.port),
     inferencePort: portNumber('--inference-port', flags['inference-port']),
     ...(names.length > 0 ? { baseModels: names.map(baseModelOf) } : {}),
-    ...(keyFile === undefined ? {} : { apiKey: readKey(keyFile) }),
+    apiKey: readKey(keyFile),
     ...limitsOf(flags),
   };
 }
@@ -104,7 +104,8 @@ function baseModelOf(name: string): (typeof baseModels)[number] {
   );
 }
 
-function readKey(path: string): string {
+function readKey(path: string | undefined): string {
+  if (path === undefined) throw wrongFlag('--key-file is missing', 'Name a file with a random API key (mode 0600).');
   let key: string;
   try {
     key = readFileSync(path, 'utf8').trim();

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { type Clock, systemClock } from '@agentlightning/core';
+import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
 import { closeServer, listen } from '@agentlightning/core/protocol';
 import { type RuntimeLimits, serveRuntime } from '@agentlightning/runtime';
 import { getRequestListener } from '@hono/node-server';
 import { type BaseModel, baseModels } from '../base-models.ts';
 import { CpuRuntimeEngine } from './cpu-runtime-engine.ts';
 import { inferenceApp } from './inference-app.ts';
+import { randomApiKey } from './key-file.ts';
 import type { ModelDirectory } from './model-directory.ts';
 
 /** How to start the embedded runtime. It listens on this machine only. */
@@ -17,7 +18,7 @@ export interface CpuRuntimeOptions {
   readonly port?: number;
   /** The port of the model API; 0 takes any free one. @default 0 */
   readonly inferencePort?: number;
-  /** Key that gRPC clients must send; the model API asks for none. @default none: everybody on this machine may train */
+  /** API key that gRPC clients and callers of the model API must send. @default a random one; see `CpuRuntime.apiKey` */
   readonly apiKey?: string;
   /** How long results of operations are kept, in milliseconds. @default 3600000 */
   readonly resultTtlMs?: number;
@@ -37,6 +38,8 @@ export interface CpuRuntime {
   readonly address: string;
   /** The base URL of the model API, up to and with `/v1`. */
   readonly inferenceUrl: string;
+  /** The API key of both servers. */
+  readonly apiKey: string;
   /** Takes nothing more in, lets the operation that runs finish, and stops. */
   close(): Promise<void>;
 }
@@ -52,17 +55,19 @@ const shutdownGraceMs = 1_000;
 /**
  * Starts the embedded runtime in this process: gRPC for training, OpenAI's API for sampling.
  *
- * @throws AgentLightningError PORT_IN_USE when a port is taken
+ * @throws AgentLightningError PORT_IN_USE when a port is taken; CONFIG when the API key is empty
  * @example
  * ```ts
  * const server = await startCpuRuntime({ checkpointDir: '.agl/checkpoints' });
- * const runtime = await connectRuntime({ address: server.address });
+ * const runtime = await connectRuntime({ address: server.address, apiKey: server.apiKey });
  * ```
  */
 export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRuntime> {
   const models: ModelDirectory = new Map();
   const clock = options.clock ?? systemClock;
-  const { fetch } = inferenceApp(models, clock);
+  const { apiKey = randomApiKey() } = options;
+  assertNotEmpty(apiKey);
+  const { fetch } = inferenceApp({ models, apiKey, clock });
   const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
   const server = createServer({ keepAliveTimeout: keepAliveMs }, listener);
   const inferencePort = await listen(server, 'the model API of the embedded runtime', {
@@ -80,20 +85,30 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
     onClose: stop,
   });
   try {
-    const { apiKey, port = 0 } = options;
+    const { port = 0 } = options;
     const { address, close } = await serveRuntime({
       engine,
       port,
       host,
       clock,
-      ...(apiKey !== undefined && { apiKey }),
+      apiKey,
       limits: limitsOf(options),
     });
-    return { address, inferenceUrl, close };
+    return { address, inferenceUrl, apiKey, close };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** An unset environment variable must not become a key that every request has. */
+function assertNotEmpty(apiKey: string): void {
+  if (apiKey !== '') return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: 'The API key of the runtime must not be empty',
+    remedy: 'Set a key (for `agl runtime`: the variable AGL_RUNTIME_KEY), or leave it out for a random one.',
+  });
 }
 
 /** The limits that are given; what is not there keeps its default. */

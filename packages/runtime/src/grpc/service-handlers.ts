@@ -15,6 +15,7 @@ import {
   Metadata,
   type ServerDuplexStream,
   type ServerErrorResponse,
+  type ServerUnaryCall,
   type ServerWritableStream,
   type ServiceDefinition,
   type UntypedServiceImplementation,
@@ -41,10 +42,13 @@ export type ServiceHandlers<TMethods extends GenServiceMethods> = {
   readonly [TName in keyof TMethods]: Handler<TMethods[TName]>;
 };
 
+/** What is known of a call before its messages are read. */
+export type ReceivedCall = Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getHost'>;
+
 /** What happens around every handler. */
 export interface HandlerEnvironment {
   /** Throws when the caller may not call. */
-  readonly authorize: (metadata: Metadata) => void;
+  readonly authorize: (call: ReceivedCall) => void;
   /** What a thrown value looks like on the wire. */
   readonly toServiceError: (error: unknown) => ServerErrorResponse;
 }
@@ -110,7 +114,7 @@ function bindUnary(
 ): handleUnaryCall<Message, Message> {
   return async (call, callback) => {
     try {
-      environment.authorize(call.metadata);
+      environment.authorize(call);
       callback(null, create(method.output, await handler(call.request)));
     } catch (error) {
       callback(environment.toServiceError(error));
@@ -127,7 +131,7 @@ function bindUpload(
     // A connection that dies is told to the handler by its iterator; unheard it would end the process.
     call.on('error', () => {});
     try {
-      environment.authorize(call.metadata);
+      environment.authorize(call);
       // An answer before the end of the upload must not destroy the call it is sent on.
       const messages: AsyncIterable<Message> = call.iterator({ destroyOnReturn: false });
       callback(null, create(method.output, await handler(messages)));
@@ -177,7 +181,7 @@ async function sendAll(
   const gone = new AbortController();
   for (const event of ['cancelled', 'error', 'close'] as const) call.on(event, () => gone.abort());
   try {
-    environment.authorize(call.metadata);
+    environment.authorize(call);
     for await (const message of messages(gone.signal)) {
       if (gone.signal.aborted) return;
       if (!call.write(create(method.output, message))) await drained(call, gone.signal);

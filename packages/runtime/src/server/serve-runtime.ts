@@ -1,18 +1,15 @@
-import { timingSafeEqual } from 'node:crypto';
 import { type Clock, systemClock } from '@agentlightning/core';
 import { hostAndPort, listenError } from '@agentlightning/core/protocol';
-import { type Metadata, Server } from '@grpc/grpc-js';
-import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { Server } from '@grpc/grpc-js';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
-import { bindService, type HandlerEnvironment, type ServiceBinding } from '../grpc/service-handlers.ts';
-import { RuntimeError } from '../runtime-error.ts';
+import { bindService, type ReceivedCall, type ServiceBinding } from '../grpc/service-handlers.ts';
 import { defaultRuntimeLimits, maxMessageBytes, type RuntimeLimits } from '../runtime-limits.ts';
 import { toServiceError } from '../wire/grpc-error.ts';
-import { sha256 } from '../wire/sha256.ts';
+import { callGuard } from './call-guard.ts';
 import type { RuntimeEngine } from './engine.ts';
 import { healthHandlers } from './health-service.ts';
 import { inferenceHandlers } from './inference-service.ts';
@@ -83,7 +80,7 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
     // Two servers on one port would each get half of the calls.
     'grpc.so_reuseport': 0,
   });
-  for (const binding of bindings(host, stopping.signal, apiKey)) {
+  for (const binding of bindings(host, stopping.signal, { apiKey, isLocal: tls === undefined })) {
     server.addService(binding.definition, binding.implementation);
   }
   const boundPort = await listen(server, { hostName, port, tls });
@@ -99,12 +96,15 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
   };
 }
 
-function bindings(host: RuntimeHost, stopping: AbortSignal, apiKey: string | undefined): readonly ServiceBinding[] {
-  const guarded: HandlerEnvironment = {
-    authorize: (metadata) => assertKey(metadata, apiKey),
-    toServiceError,
-  };
-  const open: HandlerEnvironment = { authorize: () => {}, toServiceError };
+function bindings(
+  host: RuntimeHost,
+  stopping: AbortSignal,
+  { apiKey, isLocal }: { readonly apiKey: string | undefined; readonly isLocal: boolean },
+): readonly ServiceBinding[] {
+  const environment = (authorize: (call: ReceivedCall) => void) => ({ authorize, toServiceError });
+  const guarded = environment(callGuard({ apiKey, isLocal }));
+  // Probes carry no key.
+  const open = environment(callGuard({ apiKey: undefined, isLocal }));
   const services = [RuntimeService, TrainingService, InferenceService, Health, ServerReflection];
   return [
     bindService(RuntimeService, runtimeHandlers(host, stopping), guarded),
@@ -141,18 +141,5 @@ function listen(server: Server, { hostName, port, tls }: ListenOptions): Promise
       if (error === null) resolve(boundPort);
       else reject(listenError('the training runtime', at, error));
     });
-  });
-}
-
-/** Compares digests, whose length tells nothing, in constant time. */
-function assertKey(metadata: Metadata, apiKey: string | undefined): void {
-  if (apiKey === undefined) return;
-  const [sent = ''] = metadata.get('authorization');
-  const expected = sha256(Buffer.from(`Bearer ${apiKey}`));
-  if (timingSafeEqual(sha256(Buffer.from(sent)), expected)) return;
-  throw new RuntimeError({
-    reason: ErrorReason.UNAUTHENTICATED,
-    message: sent === '' ? 'The call carries no key' : 'The key of the call is wrong',
-    remedy: "Give the runtime's key as `apiKey` to connectRuntime.",
   });
 }

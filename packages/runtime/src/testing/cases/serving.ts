@@ -72,7 +72,7 @@ async function sample(model: RuntimeModel, temperature: number, bench: Bench): P
   const { baseUrl, model: name } = await model.endpoint();
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'Bearer unused' },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${bench.apiKey}` },
     body: JSON.stringify({
       model: name,
       messages: [{ role: 'user', content: bench.settings.prompt }],

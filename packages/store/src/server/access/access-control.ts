@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { isLoopback } from '@agentlightning/core/protocol';
+import { foreignRequest, isLoopback } from '@agentlightning/core/protocol';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { note } from '../observation/request-notes.ts';
@@ -14,7 +14,7 @@ export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
     note(context, { path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
     const needed = route === null ? 'runner' : (routeScopes[route] ?? 'admin');
     const isOpen = !(await gatekeeper.isLocked());
-    if (isOpen) assertLoopbackHost(context);
+    if (isOpen) assertLocalRequest(context);
     if (needed !== 'anyone') {
       const bearer = await gatekeeper.bearerOf(context.req.header('authorization'));
       note(context, { sender: senderOf(bearer) });
@@ -61,32 +61,15 @@ function forbidden(bearer: Bearer, needed: RouteScope, route: string): AgentLigh
   });
 }
 
-/**
- * Lets in only requests that name this machine as their host. A server without a key trusts whoever is on
- * the machine, and a web page that is read there must not pass for one of them by way of a name of its own.
- */
-function assertLoopbackHost(context: Context): void {
-  const { hostname } = new URL(context.req.url);
-  const origin = context.req.header('origin');
-  if (origin !== undefined && !isLoopback(hostOf(origin))) throw foreignPage(origin);
-  if (isLoopback(hostname)) return;
+/** A store without a key trusts every process of its machine, but not the web pages that are read there. */
+function assertLocalRequest(context: Context): void {
+  const { host } = new URL(context.req.url);
+  const reason = foreignRequest({ host, origin: context.req.header('origin') ?? null });
+  if (reason === null) return;
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',
-    message: `A store without a key answers on this machine only, and the request was for ${hostname}`,
-    remedy: 'Call it at localhost, or start it with a key.',
-  });
-}
-
-/** The host of a web page, as browsers tell it; empty where they do not say which. */
-function hostOf(origin: string): string {
-  return URL.canParse(origin) ? new URL(origin).hostname : '';
-}
-
-function foreignPage(origin: string): AgentLightningError {
-  return new AgentLightningError({
-    code: 'PERMISSION_DENIED',
-    message: `A store without a key answers no web pages of elsewhere, and this one is of ${origin}`,
-    remedy: 'Serve the page from this machine, or start the store with a key.',
+    message: `A store without a key accepts requests of its own machine only, and ${reason}`,
+    remedy: 'Call it at localhost and from a page of this machine, or start it with a key.',
   });
 }
 
