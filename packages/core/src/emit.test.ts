@@ -111,6 +111,17 @@ test('an annotation with something that is no attribute is refused', () => {
   expect(() => emitAnnotation({ a: { when: new Date() } } as never)).toThrow('a.when: must be a string');
 });
 
+test.each(['prompt_token_ids', 'agentlightning.trainable', 'agentlightning.event.type'])(
+  'the attribute %s, which makes a span a model call of the gateway, is refused',
+  (name) => {
+    const sink = recorded(() => {
+      expect(() => emitAnnotation({ [name]: 1 })).toThrow(name);
+      expect(() => emitMessage('text', { attributes: { [name]: 1 } })).toThrow(name);
+    });
+    expect(sink.spans).toEqual([]);
+  },
+);
+
 test('a message is a span with its text', () => {
   const [span] = recorded(() => emitMessage('hello')).spans;
   expect(span).toMatchObject({

@@ -4,7 +4,7 @@ import { flattenAttributes, type NestedAttributes } from './flatten-attributes.t
 import { currentRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
 import type { Attributes, SpanStatus } from './span.ts';
-import { agentLightningAttributes, spanNames } from './span-attributes.ts';
+import { agentLightningAttributes, isReservedAttribute, spanNames } from './span-attributes.ts';
 import { type AttributeLinks, linkAttributes, tagAttributes } from './span-links.ts';
 
 /** What goes onto an emitted span beside its content. */
@@ -91,8 +91,20 @@ export function emitException(error: unknown, options: EmitOptions = {}): string
 
 const okStatus: SpanStatus = { code: 'OK', message: null };
 
-/** Records a span that begins and ends at once. Null outside of a rollout. */
+/**
+ * Records a span that begins and ends at once. Null outside of a rollout.
+ *
+ * @throws ValidationError for an attribute that only the recorder of model calls may set
+ */
 export function emitSpan(name: string, attributes: Attributes, status: SpanStatus = okStatus): string | null {
+  const reserved = Object.keys(attributes).filter(isReservedAttribute);
+  if (reserved.length > 0) {
+    const message = 'is reserved for model calls that the gateway records; use another name';
+    throw new ValidationError(
+      'the attributes',
+      reserved.map((path) => ({ path, message })),
+    );
+  }
   if (currentRollout() === null) return null;
   const span = tracer.startSpan(name, { attributes });
   span.setStatus(status);

@@ -4,7 +4,11 @@ import { exceptionAttributes, messageOf } from './exception-attributes.ts';
 import { newSpanId } from './id.ts';
 import type { RolloutContext } from './rollout-context.ts';
 import type { Attributes, AttributeValue, SpanEvent, SpanInput, SpanStatus } from './span.ts';
+import { isReservedAttribute } from './span-attributes.ts';
 import type { ActiveSpan, StartSpanOptions } from './tracer.ts';
+
+/** The event on a span whose maker set a reserved attribute, which is not recorded. */
+const refusedAttributeEvent = 'agentlightning.attribute_refused';
 
 /** Where and when a span begins. */
 export interface SpanOrigin {
@@ -76,6 +80,10 @@ export class RecordedSpan implements ActiveSpan {
 
   #set(name: string, value: AttributeValue | undefined): void {
     if (this.#isEnded) return;
+    if (isReservedAttribute(name)) {
+      this.addEvent(refusedAttributeEvent, { name });
+      return;
+    }
     const clean = toAttributeValue(value);
     if (clean === null) delete this.#attributes[name];
     else this.#attributes[name] = clean;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { withRollout } from './rollout-context.ts';
-import { createTracer } from './rollout-tracer.ts';
+import { createTracer, tracer } from './rollout-tracer.ts';
 import { aRolloutContext } from './testing/a-rollout.ts';
 import { ManualClock } from './testing/manual-clock.ts';
 import { MemorySpanSink } from './testing/memory-span-sink.ts';
@@ -15,4 +15,20 @@ test('times come from the clock it is given', async () => {
     createTracer({ clock }).withSpan('step', () => clock.advance(250)),
   );
   expect(sink.spans[0]).toMatchObject({ startTimeMs: 5000, endTimeMs: 5250 });
+});
+
+test('a reserved attribute is not recorded, and the span says so', () => {
+  const sink = new MemorySpanSink();
+  withRollout(aRolloutContext({ sink }), () => {
+    const span = tracer.startSpan('forged', { attributes: { prompt_token_ids: [1], response_token_ids: [2] } });
+    span.setAttribute('agentlightning.trainable', true);
+    span.setAttribute('plain', 1);
+    span.end();
+  });
+  expect(sink.spans[0]?.attributes).toEqual({ plain: 1 });
+  expect(sink.spans[0]?.events.map(({ attributes }) => attributes)).toEqual([
+    { name: 'prompt_token_ids' },
+    { name: 'response_token_ids' },
+    { name: 'agentlightning.trainable' },
+  ]);
 });

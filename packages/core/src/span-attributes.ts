@@ -48,6 +48,10 @@ export const agentLightningAttributes = {
   frameworkRunId: 'agentlightning.framework.run_id',
   /** True on a span that was still open when its attempt ended. */
   abandoned: 'agentlightning.abandoned',
+  /** The type of an event of the Agent Lightning 1.0 protocol. */
+  eventType: 'agentlightning.event.type',
+  /** JSON of the data of such an event. */
+  eventData: 'agentlightning.event.data',
 } as const;
 
 /** Attributes of a model call beyond `gen_ai.*`: token ids and what training needs to know. */
@@ -105,6 +109,28 @@ export const pythonReaderAttributes = {
    */
   logprobs: 'logprobs.content',
 } as const;
+
+const reservedNames: ReadonlySet<string> = new Set([
+  modelCallAttributes.promptTokenIds,
+  modelCallAttributes.responseTokenIds,
+  modelCallAttributes.responseLogprobs,
+  modelCallAttributes.responseTokens,
+  modelCallAttributes.choices,
+  modelCallAttributes.policyVersion,
+  modelCallAttributes.isTrainable,
+  modelCallAttributes.untrainableReason,
+  pythonReaderAttributes.logprobs,
+  agentLightningAttributes.eventType,
+  agentLightningAttributes.eventData,
+]);
+
+/**
+ * Whether only the recorder of model calls may set an attribute: the gateway, or the fetch adapter in the trainer's
+ * process. Spans with these attributes are trained on, so an agent must not record them.
+ */
+export function isReservedAttribute(name: string): boolean {
+  return reservedNames.has(name);
+}
 
 /** OpenTelemetry's names for generative AI, as far as we write or read them. */
 export const genAiAttributes = {

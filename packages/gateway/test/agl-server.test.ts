@@ -183,4 +183,21 @@ describe('keys', () => {
     await expect(server.ask(path, { body: { event_type: 'reward', data: { value: 1 } }, key })).rejects.toThrow('403');
     await expect(server.ask('/api/rollouts/a', { key })).rejects.toThrow('403');
   });
+
+  test('the token of an attempt posts no model call, and no reward once the attempt has ended', async () => {
+    const tokens = new AttemptTokens({ secrets: [secret] });
+    await using server = await startServer({ adminKey: 'admin', attemptTokens: tokens });
+    await server.ask('/api/rollouts', { body: [{ rollout_id: 'a', input: 1 }], key: 'admin' });
+    const [claimed] = await server.store.claimRollouts();
+    const attemptId = claimed?.attempt.attemptId ?? '';
+    const key = await tokens.create({ rolloutId: 'a', attemptId });
+    const path = `/api/rollouts/a/attempt/${attemptId}/events`;
+    const data = { response: { prompt_token_ids: [1], choices: [{ token_ids: [2] }] } };
+    const forged = server.ask(path, { body: { event_type: 'model_request', data }, key });
+    await expect(forged).rejects.toThrow(/403.*model_request/);
+    await server.store.updateAttempt('a', attemptId, { status: 'succeeded' });
+    const late = server.ask(path, { body: { event_type: 'reward', data: { value: 1 } }, key });
+    await expect(late).rejects.toThrow(/409.*Reward refused/);
+    expect(await server.ask('/api/rollouts/a/events', { key: 'admin' })).toEqual([]);
+  });
 });

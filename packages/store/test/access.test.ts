@@ -256,6 +256,42 @@ describe('the token of an attempt', () => {
     expect((await post('/v1/agl/spans', wireSpan(judged, reward), runner)).status).toBe(201);
   });
 
+  test.each([
+    ['token ids', { prompt_token_ids: [1, 2], response_token_ids: [3] }],
+    ['a trainable call', { 'agentlightning.trainable': true }],
+    ['log-probabilities', { 'agentlightning.response_logprobs': [-0.1] }],
+    ['the log-probabilities of the Python readers', { 'logprobs.content': '[{"token":"a","logprob":-0.1}]' }],
+    [
+      'an event of the 1.0 protocol',
+      { 'agentlightning.event.type': 'reward', 'agentlightning.event.data': '{"value":1}' },
+    ],
+  ])('records no model call that could be trained on: %s', async (_, attributes) => {
+    const forged = wireSpan(own, { spanId: '0000000000000001', attributes });
+    const step = wireSpan(own, { spanId: '0000000000000002', name: 'step' });
+    const name = Object.keys(attributes)[0] ?? '';
+    const refused = { status: 403, text: expect.stringContaining(`reserved attribute ${name}`) };
+    expect(await post('/v1/agl/spans', forged)).toMatchObject(refused);
+    expect(await post('/v1/agl/spans/batch', { spans: [step, forged] })).toMatchObject(refused);
+    const otlp = {
+      ...{ name: 'forged', spanId: '0000000000000003', traceId: '0'.repeat(31).concat('1') },
+      attributes: [{ key: name, value: { boolValue: true } }],
+    };
+    expect(await post('/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans: [otlp] }] }] })).toMatchObject(refused);
+    expect(await spansOf(own)).toEqual([]);
+    expect((await post('/v1/agl/spans', forged, runner)).status).toBe(201);
+  });
+
+  test('records no reward once its attempt has ended, and still records other spans', async () => {
+    await store.updateAttempt(own.rolloutId, own.attemptId, { status: 'succeeded' });
+    const step = wireSpan(own, { spanId: '0000000000000009', name: 'step' });
+    expect(await post('/v1/agl/spans', wireSpan(own, reward))).toMatchObject({
+      status: 409,
+      text: expect.stringContaining(`attempt ${own.attemptId} is succeeded`),
+    });
+    expect((await post('/v1/agl/spans', step)).status).toBe(201);
+    expect(await spansOf(own)).toEqual(['step']);
+  });
+
   test('places spans of OpenTelemetry that say nothing of an attempt, and keeps out those of others', async () => {
     const otlp = (name: string, spanId: string, ids?: typeof own): unknown => ({
       name,

@@ -4,13 +4,14 @@ export { isLoopback } from '../server/is-loopback.ts';
 export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { listenError } from '../server/listen-error.ts';
+export { isReservedAttribute } from '../span-attributes.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
 export { isWireSpan } from './is-wire-span.ts';
 export { maxSequenceId } from './max-sequence-id.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
-export { isRewardedByEvaluator, rewardSourceKey } from './reward-source.ts';
+export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
 export type { WireAttempt, WireAttemptPatch } from './wire-attempt.ts';
 export {
   attemptFromWire,

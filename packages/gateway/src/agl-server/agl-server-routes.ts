@@ -1,4 +1,5 @@
 import { isJsonObject, parse, type Rollout } from '@agentlightning/core';
+import type { AttemptClaims } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../http/access.ts';
@@ -102,7 +103,7 @@ function addEventRoutes(app: Hono, parts: AglServerParts): void {
     const { event_type: type, data } = await readBody(c, wireEventCreateSchema);
     const { rolloutId, attemptName } = c.req.param();
     const caller = await parts.callerOf(c.req.raw.headers);
-    if (caller.kind === 'attempt' && type === 'reward' && !caller.claims.mayReward) throw notAllowed();
+    if (caller.kind === 'attempt') await assertAgentMayTell(parts.events, caller.claims, type);
     return c.json(await parts.events.add({ rolloutId, attemptName }, { type, data }));
   });
 }
@@ -134,6 +135,26 @@ async function admit({ callerOf, hasOneKey }: AglServerParts, c: Context): Promi
     if (c.req.method === 'POST' && c.req.path === own) return;
   } else if (caller.kind !== 'api' || hasOneKey) return;
   throw notAllowed();
+}
+
+/** Model calls are recorded by the gateway itself, and rewards of a finished attempt must not change. */
+async function assertAgentMayTell(
+  events: AglEvents,
+  { rolloutId, attemptId, mayReward }: AttemptClaims,
+  type: string,
+): Promise<void> {
+  if (type === 'model_request') {
+    throw new AglServerError({
+      code: 'PERMISSION_DENIED',
+      httpStatus: 403,
+      message: 'Events of type model_request are recorded by the gateway, and a token of an attempt may not post them',
+      remedy: 'Send the model call through the gateway.',
+    });
+  }
+  if (type !== 'reward') return;
+  if (!mayReward) throw notAllowed();
+  const late = await events.lateReward(rolloutId, attemptId);
+  if (late !== null) throw late;
 }
 
 function notAllowed(): AglServerError {

@@ -1,4 +1,5 @@
 import {
+  agentLightningAttributes,
   type JsonObject,
   newSpanId,
   newTraceId,
@@ -12,13 +13,6 @@ import {
 } from '@agentlightning/core';
 import { modelRequestFromSpan, type ServedVersion } from './model-request.ts';
 import type { WireEvent } from './wire.ts';
-
-/** Attributes of a span that records an event of the 1.0 protocol. */
-const eventAttributes = {
-  type: 'agentlightning.event.type',
-  /** JSON of the event's data. */
-  data: 'agentlightning.event.data',
-} as const;
 
 /** The name of a span that records an event other than a reward. */
 const eventSpanName = 'agentlightning.event';
@@ -52,8 +46,8 @@ export function eventToSpan({ rolloutId, attemptId, type, data, timeMs }: NewEve
     status: { code: 'OK', message: null },
     attributes: {
       ...(isReward ? rewardAttributes(toRewards(value)) : {}),
-      [eventAttributes.type]: type,
-      [eventAttributes.data]: JSON.stringify(data),
+      [agentLightningAttributes.eventType]: type,
+      [agentLightningAttributes.eventData]: JSON.stringify(data),
     },
     events: [],
     links: [],
@@ -73,8 +67,8 @@ export function eventFromSpan(span: Span, attemptName: string, served: ServedVer
     timestamp: (span.endTimeMs ?? span.startTimeMs ?? 0) / 1000,
     data,
   });
-  const type = attributes[eventAttributes.type];
-  const data = attributes[eventAttributes.data];
+  const type = attributes[agentLightningAttributes.eventType];
+  const data = attributes[agentLightningAttributes.eventData];
   if (typeof type === 'string' && typeof data === 'string') return event(type, parseJsonObject(data) ?? {});
   const request = modelRequestFromSpan(span, served);
   if (request !== null) return event('model_request', request);

@@ -1,4 +1,5 @@
 import {
+  type AgentLightningError,
   type AttemptedRollout,
   type Clock,
   hasAttempt,
@@ -6,6 +7,8 @@ import {
   type Rollout,
   type Store,
 } from '@agentlightning/core';
+import { lateRewardRefusal } from '@agentlightning/core/protocol';
+import { findAttempt } from '../find-attempt.ts';
 import { eventFromSpan, eventToSpan } from './event-span.ts';
 import type { ServedVersion } from './model-request.ts';
 import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts';
@@ -45,6 +48,12 @@ export class AglEvents {
       timestamp: timeMs / 1000,
       data: event.data,
     };
+  }
+
+  /** Why a reward of the agent is too late; null when it is not. */
+  async lateReward(rolloutId: string, attemptId: string): Promise<AgentLightningError | null> {
+    const attempt = await findAttempt(this.#options.store, rolloutId, attemptId);
+    return attempt === null ? null : lateRewardRefusal(attempt);
   }
 
   /** The events of a rollout's last attempt, in order. @throws AglServerError 404 for an unknown rollout */

@@ -1,5 +1,11 @@
 import { AgentLightningError, rewardFromSpan, type SpanInput } from '@agentlightning/core';
-import { type AttemptClaims, isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
+import {
+  type AttemptClaims,
+  isReservedAttribute,
+  isRewardedByEvaluator,
+  lateRewardRefusal,
+  rewardSourceKey,
+} from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { SqlStore } from '../../sql-store.ts';
 import { bearerOf } from './bearer.ts';
@@ -51,9 +57,10 @@ export async function assertOwnResources(context: Context, store: SqlStore, reso
 }
 
 /**
- * Lets an agent record spans of its own attempt only, and no rewards where they come from an evaluator.
+ * Lets an agent record spans of its own attempt only, no model calls that could be trained on, and no rewards where they
+ * come from an evaluator or its attempt has ended.
  *
- * @throws AgentLightningError PERMISSION_DENIED; then none is recorded
+ * @throws AgentLightningError PERMISSION_DENIED, ILLEGAL_TRANSITION; then none is recorded
  */
 export async function assertMayAppend(context: Context, store: SqlStore, spans: readonly SpanInput[]): Promise<void> {
   const [refusal] = (await refusedSpans(context, store, spans)).values();
@@ -71,18 +78,34 @@ export async function refusedSpans(
   if (agent === null) return refused;
   const rewards: SpanInput[] = [];
   for (const span of spans) {
+    const reserved = Object.keys(span.attributes).find(isReservedAttribute);
     if (!isOwn(agent, span))
       refused.set(span, notYours(agent, `attempt ${span.attemptId} of rollout ${span.rolloutId}`));
+    else if (reserved !== undefined) refused.set(span, reservedAttribute(agent, span, reserved));
     else if (rewardFromSpan({ ...span, sequenceId: 0 }) !== null) rewards.push(span);
   }
-  if (rewards.length > 0 && !(await mayReward(agent, store))) {
-    for (const span of rewards) refused.set(span, notYourReward(agent, span));
+  if (rewards.length === 0) return refused;
+  const refusalOf = await rewardRefusal(agent, store);
+  for (const span of rewards) {
+    const refusal = refusalOf(span);
+    if (refusal !== null) refused.set(span, refusal);
   }
   return refused;
 }
 
-async function mayReward(agent: AttemptClaims, store: SqlStore): Promise<boolean> {
-  return agent.mayReward && !isRewardedByEvaluator(await store.getRollout(agent.rolloutId));
+/** Why an agent may not record a reward now: another one judges its rollout, or its attempt has ended. */
+async function rewardRefusal(
+  agent: AttemptClaims,
+  store: SqlStore,
+): Promise<(span: SpanInput) => AgentLightningError | null> {
+  if (!agent.mayReward || isRewardedByEvaluator(await store.getRollout(agent.rolloutId))) {
+    return (span) => notYourReward(agent, span);
+  }
+  const { items } = await store.queryAttempts(agent.rolloutId);
+  const attempt = items.find(({ attemptId }) => attemptId === agent.attemptId);
+  // The store itself refuses spans of an attempt that it does not have.
+  const late = attempt === undefined ? null : lateRewardRefusal(attempt);
+  return () => late;
 }
 
 function isOwn(agent: AttemptClaims, { rolloutId, attemptId }: AttemptIds): boolean {
@@ -95,6 +118,16 @@ function notYours(agent: AttemptClaims, what: string): AgentLightningError {
     message: `The token is for attempt ${agent.attemptId} of rollout ${agent.rolloutId}, not for ${what}`,
     remedy: 'Use the token of that attempt, or a key with the scope runner.',
     details: { rolloutId: agent.rolloutId, attemptId: agent.attemptId },
+  });
+}
+
+function reservedAttribute(agent: AttemptClaims, span: SpanInput, name: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `Span ${span.name} has the reserved attribute ${name}, which a token of an attempt may not record`,
+    remedy:
+      'Send model calls through the gateway, which records them; a key with the scope runner may record the span.',
+    details: { rolloutId: agent.rolloutId, attemptId: agent.attemptId, spanId: span.spanId, attribute: name },
   });
 }
 
