@@ -1,31 +1,26 @@
-import { CallSignal } from './call-signal.ts';
 import type { AttemptAddress } from './calling-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
-import type { WaitingCaller } from './http/arrived-call.ts';
 
-/** A model call that was let in and has not left. */
-export interface CallInFlight {
-  /** Aborts when the caller has gone; with a `GatewayError` as reason when the gateway ends the call. */
-  readonly signal: CallSignal;
-  /** To be called once, when the call has left. */
-  readonly end: () => void;
+/** A model call that was admitted and has not left. Disposing of it frees its place. */
+export interface CallInFlight extends Disposable {
+  /** Aborts when the client disconnects; with a `GatewayError` as reason when the gateway ends the call. */
+  readonly signal: AbortSignal;
+  readonly abort: (reason: unknown) => void;
 }
 
 interface KnownCall {
-  readonly attemptId: string | null;
-  readonly rolloutId: string | null;
+  readonly attempt: AttemptAddress | null;
   readonly startTimeMs: number;
-  readonly signal: CallSignal;
+  readonly controller: AbortController;
   isInFlight: boolean;
-  /** The call that came before, and the one that came after, of those that are in flight. */
   previous: KnownCall | null;
   next: KnownCall | null;
 }
 
 /**
- * The model calls that are in the gateway now: how many there may be, and how they are ended from outside. They are
- * linked to each other, and unlinked when they leave. A `Set` that calls pass through makes a new table every few
- * calls, and its old ones keep the new ones alive, with all of their calls, until the whole heap is collected.
+ * The model calls in flight: limits their number, and ends them from outside. They form a linked list, the oldest
+ * first: a `Set` with a steady stream of insertions and deletions allocates a new table every few operations, and an
+ * old table that was promoted keeps all later ones reachable until the next full collection.
  */
 export class CallsInFlight {
   readonly #maxCalls: number;
@@ -37,62 +32,70 @@ export class CallsInFlight {
     this.#maxCalls = maxCalls;
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
-  /** The attempts that have calls here. */
+  /** The attempts that have calls in flight. */
   get attempts(): readonly { readonly rolloutId: string; readonly attemptId: string }[] {
     const known = new Map<string, { readonly rolloutId: string; readonly attemptId: string }>();
-    for (const { rolloutId, attemptId } of this.#all()) {
-      if (rolloutId !== null && attemptId !== null) known.set(`${rolloutId}/${attemptId}`, { rolloutId, attemptId });
+    for (const { attempt } of this.#all()) {
+      if (attempt === null) continue;
+      const { rolloutId, attemptId } = attempt;
+      known.set(`${rolloutId}/${attemptId}`, { rolloutId, attemptId });
     }
     return [...known.values()];
   }
 
-  /** Notes a call. @throws GatewayError 429 when there are too many */
-  begin(attempt: AttemptAddress | null, caller: WaitingCaller, nowMs: number): CallInFlight {
+  /**
+   * Admits a call.
+   *
+   * @param client - aborts when the client disconnects
+   * @throws GatewayError 429 at the limit
+   */
+  begin(attempt: AttemptAddress | null, client: AbortSignal, nowMs: number): CallInFlight {
     if (this.#count >= this.#maxCalls) throw tooMany(this.#maxCalls);
-    const signal = new CallSignal();
+    const controller = new AbortController();
     const call: KnownCall = {
-      attemptId: attempt?.attemptId ?? null,
-      rolloutId: attempt?.rolloutId ?? null,
+      attempt,
       startTimeMs: nowMs,
-      signal,
+      controller,
       isInFlight: true,
       previous: this.#last,
       next: null,
     };
     this.#add(call);
-    caller.onGone(() => {
-      if (call.isInFlight) signal.abort(new TypeError('the caller has gone'));
-    });
-    return { signal, end: () => this.#remove(call) };
+    const onGone = (): void => controller.abort(callerGone());
+    if (client.aborted) onGone();
+    else client.addEventListener('abort', onGone, { once: true });
+    return {
+      signal: controller.signal,
+      abort: (reason) => controller.abort(reason),
+      [Symbol.dispose]: () => {
+        client.removeEventListener('abort', onGone);
+        this.#remove(call);
+      },
+    };
   }
 
   /** Ends the calls of a rollout, or of one attempt of it. */
   endRollout(rolloutId: string, attemptId: string | null, reason: GatewayError): void {
-    for (const call of this.#all()) {
-      if (call.rolloutId !== rolloutId || (attemptId !== null && call.attemptId !== attemptId)) continue;
-      call.signal.abort(reason);
+    for (const { attempt, controller } of this.#all()) {
+      if (attempt?.rolloutId !== rolloutId || (attemptId !== null && attempt.attemptId !== attemptId)) continue;
+      controller.abort(reason);
     }
   }
 
-  /** Ends the calls that came before a point in time. */
+  /** Ends the calls that began before a time. */
   endOlderThan(timeMs: number, reason: () => GatewayError): void {
-    for (const call of this.#all()) {
-      // The oldest come first.
-      if (call.startTimeMs > timeMs) return;
-      if (!call.signal.aborted) call.signal.abort(reason());
+    for (const { startTimeMs, controller } of this.#all()) {
+      if (startTimeMs > timeMs) return;
+      if (!controller.signal.aborted) controller.abort(reason());
     }
   }
 
-  /** Ends all of them. */
+  /** Ends all calls. */
   endAll(reason: GatewayError): void {
-    for (const call of this.#all()) call.signal.abort(reason);
+    for (const { controller } of this.#all()) controller.abort(reason);
   }
 
-  /** As they are now, the oldest first: a call that is ended may leave at once. */
+  /** A copy: a call that is ended may leave at once. */
   #all(): readonly KnownCall[] {
     const calls: KnownCall[] = [];
     for (let call = this.#first; call !== null; call = call.next) calls.push(call);
@@ -120,12 +123,17 @@ export class CallsInFlight {
   }
 }
 
+/** The abort reason of a call whose client has disconnected. */
+export function callerGone(): Error {
+  return new TypeError('the client has disconnected');
+}
+
 function tooMany(maxCalls: number): GatewayError {
   return new GatewayError({
     code: 'RESOURCE_EXHAUSTED',
     httpStatus: 429,
     type: 'rate_limit_error',
-    message: `${maxCalls} model calls are in flight already, as many as this gateway takes`,
+    message: `the limit of ${maxCalls} model calls in flight is reached`,
     remedy: 'Try again in a second, run fewer rollouts at a time, or raise the gateway option `maxCallsInFlight`.',
     headers: { 'retry-after': '1' },
   });

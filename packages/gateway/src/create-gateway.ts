@@ -3,7 +3,6 @@ import { createGatewayApp } from './gateway-app.ts';
 import { assembleGateway, type GatewayCore } from './gateway-core.ts';
 import { GatewayError } from './gateway-error.ts';
 import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './gateway-options.ts';
-import type { DirectCalls } from './http/direct-calls.ts';
 
 /** The capturing model proxy. */
 export interface Gateway {
@@ -60,24 +59,13 @@ export interface CloseOptions {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  return buildGateway(options).gateway;
-}
-
-/** A gateway, and what a server of its own answers model calls with. */
-export interface BuiltGateway {
-  readonly gateway: Gateway;
-  readonly direct: DirectCalls;
-}
-
-/** As {@link createGateway}, for a server that is the gateway's own. */
-export function buildGateway(options: GatewayOptions): BuiltGateway {
   const core = assembleGateway(options);
   const { parts, gate, writer } = core;
-  const { app, direct, aglServer } = createGatewayApp(options, core);
+  const { app, aglServer } = createGatewayApp(options, core);
   const maxCallMs = options.maxCallMs ?? 3_600_000;
   const tooOld = setInterval(() => endOldCalls(core, maxCallMs), Math.min(1000, maxCallMs / 4)).unref();
   const drain = (timeoutMs?: number): Promise<void> => gate.drain(() => writer.flush(), timeoutMs);
-  const gateway: Gateway = {
+  return {
     app,
     restore: async () => await aglServer?.restore(),
     setUpstream: (upstream) => parts.pool.set(upstream),
@@ -102,7 +90,6 @@ export function buildGateway(options: GatewayOptions): BuiltGateway {
       await core.plainCalls.close();
     },
   };
-  return { gateway, direct };
 }
 
 /** How long the records of calls may take when a gateway closes, in milliseconds. */

@@ -2,22 +2,19 @@ import { Hono } from 'hono';
 import { type AglServer, createAglServer } from './agl-server/create-agl-server.ts';
 import type { GatewayCore } from './gateway-core.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { limitedBody } from './http/body-limit.ts';
-import { DirectCalls } from './http/direct-calls.ts';
+import { limitedBody } from './http/request-body.ts';
 import type { GatewayEnv, RouteOptions } from './http/route-options.ts';
 import { addRoutes } from './http/routes.ts';
 import { CallObserver } from './observe/call-observer.ts';
 
-/** The addresses of a gateway. */
+/** The routes of a gateway. */
 export interface GatewayApp {
   readonly app: Hono<GatewayEnv>;
-  /** What answers model calls without the application. */
-  readonly direct: DirectCalls;
-  /** What answers in the place of Python's `agl-server`; null where it is not served. */
+  /** The routes of Python's `agl-server`; null when they are disabled. */
   readonly aglServer: AglServer | null;
 }
 
-/** Gives a gateway its addresses. */
+/** Creates the routes of a gateway. */
 export function createGatewayApp(options: GatewayOptions, core: GatewayCore): GatewayApp {
   const { clock, log, parts, gate, calls, watch, metrics, access } = core;
   const maxBodyBytes = options.maxBodyBytes ?? 32 * 1024 * 1024;
@@ -41,7 +38,7 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
     maxBodyBytes,
   };
   addRoutes(app, routes);
-  return { app, direct: new DirectCalls(routes), aglServer };
+  return { app, aglServer };
 }
 
 function aglServerOf(options: GatewayOptions, { clock, gate, access, parts }: GatewayCore): AglServer {

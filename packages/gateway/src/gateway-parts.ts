@@ -1,40 +1,36 @@
 import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptDirectory } from './attempt-directory.ts';
-import type { CallSignal } from './call-signal.ts';
 import type { AttemptAddress } from './calling-attempt.ts';
 import type { CallRecorder } from './capture/call-recorder.ts';
 import type { SamplingOverrides } from './gateway-options.ts';
-import type { HeaderReader } from './http/header-reader.ts';
 import type { CallObservation } from './observe/call-observation.ts';
 import type { ConversationMemory } from './responses/conversation-memory.ts';
 import type { UpstreamCaller } from './upstream/call-upstream.ts';
 import type { UpstreamPool } from './upstream/upstream-pool.ts';
 
-/** What every kind of model call is answered with. */
+/** The dependencies of every model API. */
 export interface GatewayParts {
   readonly pool: UpstreamPool;
   readonly caller: UpstreamCaller;
   readonly directory: AttemptDirectory;
   readonly recorder: CallRecorder;
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
-  /** What was answered to agents that speak Responses, where the gateway translates these. */
+  /** Earlier responses of translated Responses calls. */
   readonly conversations: ConversationMemory;
 }
 
-/** A model call as it came in. */
+/** A model call as the client sent it. */
 export interface IncomingCall {
-  /** Null when neither its address, its headers nor its key names one: such a call is passed on. */
+  /** Null when neither its path, its headers nor its key names one: then the call is only forwarded. */
   readonly attempt: AttemptAddress | null;
-  /** All headers, for what is meant for the gateway. */
-  readonly headers: HeaderReader;
-  /** The few headers that go on to the upstream. */
+  /** All request headers, including those for the gateway itself. */
+  readonly headers: Headers;
+  /** The request headers for the upstream. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
-  /** The body, not longer than allowed. */
+  /** The request body, within the size limit. */
   readonly text: string;
-  /** Aborts when the caller has gone; and with a `GatewayError` as reason, which the caller is owed, when the gateway ends the call. */
-  readonly signal: CallSignal;
-  /** What is known of the call; those who learn more write it down here. */
+  /** Aborts when the client disconnects; with a `GatewayError` as reason when the gateway ends the call. */
+  readonly signal: AbortSignal;
+  /** Filled in while the call is proxied, for metrics and logs. */
   readonly observation: CallObservation;
-  /** To be called once, when the call is answered and recorded. */
-  readonly leave: () => void;
 }

@@ -1,5 +1,4 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import type { CallSignal } from './call-signal.ts';
 import { GatewayError } from './gateway-error.ts';
 import type { GatewayState, PauseOptions } from './gateway-options.ts';
 
@@ -11,7 +10,7 @@ interface Pause {
   readonly over: AbortController;
 }
 
-/** Lets calls in, turns them away while the model is being updated, and knows when the last one has left. */
+/** Admits calls, rejects them while paused, and notifies when the last one has left. */
 export class PauseGate {
   readonly #clock: Clock;
   #pause: Pause | null = null;
@@ -23,13 +22,13 @@ export class PauseGate {
     this.#clock = clock;
   }
 
-  /** Turns new calls away for good: nobody lets them in again. */
+  /** Rejects new calls permanently. */
   close(): void {
     this.pause({ reason: 'it is closing' });
     this.#isClosed = true;
   }
 
-  /** Turns new calls away from now on. Pausing again changes how. */
+  /** Rejects new calls. Pausing again replaces the options. */
   pause(options: PauseOptions): void {
     if (this.#isClosed) return;
     this.resume();
@@ -41,7 +40,7 @@ export class PauseGate {
     };
   }
 
-  /** Lets calls in again. */
+  /** Admits calls again. */
   resume(): void {
     if (this.#isClosed) return;
     this.#pause?.over.abort();
@@ -49,26 +48,28 @@ export class PauseGate {
   }
 
   /**
-   * Lets one call in; the returned function must be called when it has left.
+   * Admits one call. Disposing of the result tells that the call has left.
    *
-   * @param signal - ends the waiting of a call that is held back
+   * @param signal - aborts the wait of a call that is held
    * @throws GatewayError while paused
    */
-  async enter(signal: CallSignal): Promise<() => void> {
+  async enter(signal: AbortSignal): Promise<Disposable> {
     if (this.#pause !== null) await this.#hold(this.#pause, signal);
     this.#inFlight += 1;
     let hasLeft = false;
-    return () => {
-      if (hasLeft) return;
-      hasLeft = true;
-      this.#inFlight -= 1;
-      if (this.#inFlight > 0) return;
-      for (const notify of this.#emptied.splice(0)) notify();
+    return {
+      [Symbol.dispose]: () => {
+        if (hasLeft) return;
+        hasLeft = true;
+        this.#inFlight -= 1;
+        if (this.#inFlight > 0) return;
+        for (const notify of this.#emptied.splice(0)) notify();
+      },
     };
   }
 
   /**
-   * Resolves when no call is in flight, and what is still being written about them has been.
+   * Resolves when no call is in flight, and their records are written.
    *
    * @throws AgentLightningError with code TIMEOUT after `timeoutMs`
    */
@@ -99,14 +100,12 @@ export class PauseGate {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#emptied.push(resolve));
   }
 
-  async #hold(pause: Pause, signal: CallSignal): Promise<void> {
+  async #hold(pause: Pause, signal: AbortSignal): Promise<void> {
     if (pause.holdMs > 0) {
-      const isOver = await this.#clock
-        .sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal.abortSignal]))
-        .then(
-          () => false,
-          () => true,
-        );
+      const isOver = await this.#clock.sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal])).then(
+        () => false,
+        () => true,
+      );
       if (isOver && this.#pause === null) return;
     }
     throw new GatewayError({

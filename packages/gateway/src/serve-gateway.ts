@@ -1,11 +1,12 @@
-import { createServer, type ServerOptions, ServerResponse } from 'node:http';
+import { createServer, type ServerOptions } from 'node:http';
 import { AgentLightningError, systemClock } from '@agentlightning/core';
 import { closeServer, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
-import { buildGateway, type Gateway } from './create-gateway.ts';
+import { createGateway, type Gateway } from './create-gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { OwnConnection } from './http/call-answer.ts';
-import { foreignness } from './http/local-only.ts';
+import { toResponse } from './http/call-response.ts';
+import { errorResponse } from './http/model-call-routes.ts';
+import { checkSameOrigin } from './http/same-origin.ts';
 
 /** A gateway and where it listens. */
 export interface ServeGatewayOptions extends GatewayOptions {
@@ -44,18 +45,17 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   const host = options.host ?? '127.0.0.1';
   const isOpen = !options.apiKey && !options.adminKey && !options.attemptTokens;
   if (!isLoopback(host) && isOpen) throw keyNeeded(host);
-  const { gateway, direct } = buildGateway(options);
+  const gateway = createGateway(options);
   await gateway.restore();
-  // The global Request and Response stay as they are: the agent may run in this process.
-  const answer = getRequestListener(
-    (request, { outgoing }) =>
-      (isOpen ? foreignness(request.headers) : null)?.toResponse() ??
-      gateway.app.fetch(request, outgoing instanceof ServerResponse ? new OwnConnection(outgoing) : {}),
-    { overrideGlobalObjects: false },
-  );
-  const limits = connectionLimits(options.arrivalTimeoutMs ?? 120_000);
-  const server = createServer(limits, (incoming, outgoing) => {
-    if (!direct.take(incoming, outgoing)) void answer(incoming, outgoing);
+  const fetch = (request: Request): Response | Promise<Response> => {
+    const refused = isOpen ? checkSameOrigin(request.headers) : null;
+    if (refused === null) return gateway.app.fetch(request);
+    return toResponse(errorResponse(new URL(request.url).pathname, refused));
+  };
+  // The global Request and Response are not replaced: the agent may run in this process.
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const server = createServer(connectionLimits(options.arrivalTimeoutMs ?? 120_000), (incoming, outgoing) => {
+    void listener(incoming, outgoing);
   });
   const port = await listen(server, 'the gateway', { host, port: options.port ?? 0 });
   return {
@@ -64,7 +64,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
     port,
     close: async ({ drainMs = 0 } = {}) => {
       const hasEnded = gateway.close({ drainMs });
-      // Whoever comes meanwhile is told when to come back, rather than that nobody listens.
+      // New calls get 429 with Retry-After meanwhile, rather than a refused connection.
       if (drainMs > 0) await gateway.drain(drainMs).catch(() => undefined);
       const isClosed = closeServer(server, closeGraceMs, options.clock ?? systemClock);
       await hasEnded;
@@ -73,7 +73,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   };
 }
 
-/** What one connection may cost, whoever is at its other end. Longer headers are answered 431. */
+/** The limits of one connection. Longer headers get status 431. */
 function connectionLimits(arrivalTimeoutMs: number): ServerOptions {
   return {
     keepAliveTimeout: 65_000,

@@ -206,7 +206,7 @@ describe('an upstream that fails', () => {
     await using upstream = await startUpstream((response) => void response.end('<html>'));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const error = await failure(fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest));
-    expect(error).toMatchObject({ status: 502, message: expect.stringContaining('no JSON object') });
+    expect(error).toMatchObject({ status: 502, message: expect.stringContaining('not a JSON object') });
   });
 
   it('by staying silent gives 504', async () => {

@@ -10,7 +10,6 @@ import {
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
 import type { GatewayLog } from '../gateway-options.ts';
-import type { HeaderReader } from '../http/header-reader.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { SpanWriter } from './span-writer.ts';
 
@@ -87,7 +86,7 @@ export const endpointAttribute = 'agentlightning.endpoint';
 /** Begins the record of a call. */
 export function startCall(
   call: Pick<StartedCall, 'attempt' | 'spanId' | 'api' | 'request' | 'requestText' | 'attributes' | 'startTimeMs'>,
-  headers: HeaderReader,
+  headers: Headers,
 ): StartedCall {
   const traceId = headers.get(callHeaders.traceId);
   const parentId = headers.get(callHeaders.parentSpanId);
@@ -100,7 +99,7 @@ export function startCall(
 }
 
 /** The agent that makes a call, as its headers tell. */
-export function callingAgent(headers: HeaderReader): Pick<StartedCall, 'agentName' | 'agentPath'> {
+export function callingAgent(headers: Headers): Pick<StartedCall, 'agentName' | 'agentPath'> {
   return {
     agentName: decoded(headers.get(callHeaders.agentName)),
     agentPath: agentPathOf(headers.get(callHeaders.agentPath)),

@@ -3,7 +3,6 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { AttemptClaims } from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
 import type { AttemptTokenVerifier } from '../gateway-options.ts';
-import type { HeaderReader } from './header-reader.ts';
 
 /** Who calls: `open` where no key is asked for. */
 export type Caller =
@@ -42,7 +41,7 @@ export class Access {
   }
 
   /** @throws GatewayError 401 for a wrong key, or none */
-  async callerOf(headers: HeaderReader): Promise<Caller> {
+  async callerOf(headers: Headers): Promise<Caller> {
     if (this.isOpen) return { kind: 'open' };
     for (const name of keyHeaders) {
       const value = headers.get(name);

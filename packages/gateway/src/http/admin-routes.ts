@@ -12,7 +12,7 @@ import {
   wirePauseSchema,
   wireUpstreamSchema,
 } from './admin-wire.ts';
-import { requestText } from './request-text.ts';
+import { requestText } from './request-body.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
 /** Adds what those may do who run the gateway: change its upstreams, pause it, and read what it counts. */

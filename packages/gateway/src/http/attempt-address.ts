@@ -1,8 +1,7 @@
 import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptAddress } from '../calling-attempt.ts';
 import { GatewayError } from '../gateway-error.ts';
-import type { ArrivedCall } from './arrived-call.ts';
-import type { HeaderReader } from './header-reader.ts';
+import type { Caller } from './access.ts';
 
 /** Base URLs of an attempt, those of Agent Lightning 0.3 and 1.0. Python clients may leave `/v1` out. */
 const attemptRoots: readonly string[] = [
@@ -18,7 +17,12 @@ const rolloutHeader = 'x-rollout-id';
 const attemptHeader = 'x-attempt-id';
 
 /** What is known of where a call went. */
-export type AddressedCall = Pick<ArrivedCall, 'param' | 'headers' | 'caller'>;
+export interface AddressedCall {
+  /** A parameter of the path, such as `rolloutId`. */
+  readonly param: (name: string) => string | undefined;
+  readonly headers: Headers;
+  readonly caller: Caller;
+}
 
 /**
  * The attempt that a call belongs to: by its address, else by its headers, else by the token it carries.
@@ -42,7 +46,7 @@ function byAddress(param: AddressedCall['param']): AttemptAddress | null {
   return { rolloutId, attemptId, mode: modeOf(param('mode')) };
 }
 
-function byHeaders(headers: HeaderReader): AttemptAddress | null {
+function byHeaders(headers: Headers): AttemptAddress | null {
   const rolloutId = headers.get(rolloutHeader);
   const attemptId = headers.get(attemptHeader);
   if (rolloutId === null && attemptId === null) return null;

@@ -1,6 +1,4 @@
-import type { HeaderReader } from './header-reader.ts';
-
-/** Headers that say what the caller wants of the model's API. */
+/** Request headers that belong to the model APIs. */
 const forwarded: readonly string[] = [
   'accept',
   'accept-language',
@@ -17,8 +15,8 @@ const forwarded: readonly string[] = [
   'x-stainless-package-version',
 ];
 
-/** Headers of an answer that its caller may have use for. */
-const answered: ReadonlySet<string> = new Set([
+/** Response headers that the client receives. */
+const returned: ReadonlySet<string> = new Set([
   'cache-control',
   'content-type',
   'openai-model',
@@ -31,7 +29,7 @@ const answered: ReadonlySet<string> = new Set([
   'x-should-retry',
 ]);
 
-/** What may carry a key, and what is about the connection. */
+/** Credentials and connection headers. */
 const secrets: ReadonlySet<string> = new Set([
   'api-key',
   'authorization',
@@ -47,14 +45,14 @@ const secrets: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-const answeredPrefixes: readonly string[] = ['anthropic-ratelimit-', 'x-ratelimit-'];
+const returnedPrefixes: readonly string[] = ['anthropic-ratelimit-', 'x-ratelimit-'];
 
 /**
- * The caller's headers as they go to the upstream: only those on a list, so that no key, no cookie and nothing that is
- * meant for the gateway goes further, under whatever name.
+ * The request headers for the upstream: an allow-list, so that no credential, no cookie and no header for the gateway
+ * is forwarded.
  */
 export function forwardedHeaders(
-  headers: HeaderReader,
+  headers: Headers,
   { requestId, names }: { readonly requestId: string; readonly names: readonly string[] },
 ): Readonly<Record<string, string>> {
   const sent: Record<string, string> = { 'x-request-id': requestId };
@@ -65,12 +63,12 @@ export function forwardedHeaders(
   return sent;
 }
 
-/** A key of the gateway's or of a vendor's, or what the gateway alone is told; these go no further, whoever lists them. */
+/** Credentials and headers for the gateway itself are never forwarded, even if the options name them. */
 function isSecret(name: string): boolean {
   return secrets.has(name) || name.startsWith('x-agl-');
 }
 
-/** Whether a header of an upstream's answer reaches the caller. Its cookies and what it says of its server do not. */
-export function isAnsweredHeader(name: string): boolean {
-  return answered.has(name) || answeredPrefixes.some((prefix) => name.startsWith(prefix));
+/** Whether a response header of an upstream is returned to the client. Cookies and server headers are not. */
+export function isReturnedHeader(name: string): boolean {
+  return returned.has(name) || returnedPrefixes.some((prefix) => name.startsWith(prefix));
 }

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { HeaderReader } from './header-reader.ts';
 
-/** Where the id of a request travels, in requests and answers. */
+/** The header of a request's id, in requests and responses. */
 export const requestIdHeader = 'x-request-id';
 
-/** The same in the answers of Anthropic's API, where its clients look for it. */
+/** The same header in responses of Anthropic's API. */
 export const anthropicRequestIdHeader = 'request-id';
 
-/** The caller's own id of its request, when it is fit for logs and headers; else a new one. */
-export function requestIdOf(headers: HeaderReader): string {
+/** The request id that the client sent, if it is valid in logs and headers; else a new one. */
+export function requestIdOf(headers: Headers): string {
   const given = headers.get(requestIdHeader);
   return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : `req-${randomUUID()}`;
 }

@@ -1,23 +1,21 @@
 import type { Hono } from 'hono';
-import { CallSignal } from '../call-signal.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { stateToWire } from './admin-wire.ts';
-import { answerCall } from './answer-call.ts';
 import { roots } from './attempt-address.ts';
-import { limitedBody } from './body-limit.ts';
-import { OwnConnection, respond, toResponse } from './call-answer.ts';
+import { toResponse } from './call-response.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
-import { modelApis, refusal } from './model-apis.ts';
+import { modelCallHandler } from './handle-model-call.ts';
+import { errorResponse, modelCallRoutes } from './model-call-routes.ts';
+import { limitedBody } from './request-body.ts';
 import { requestIdHeader, requestIdOf } from './request-id.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
-import { RoutedCall } from './routed-call.ts';
 
 /** Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already. */
 const modelLists: readonly string[] = ['/models', '/v1/models'];
 
-/** Adds what the gateway answers to an application. */
+/** Adds the routes of the gateway to an application. */
 export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   const { log, access } = options;
   app.use(async (c, next) => {
@@ -31,11 +29,9 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
     await next();
   });
   app.use(limitedBody(options.maxBodyBytes));
-  const modelCalls = modelApis.flatMap((api) => {
-    const answer = answerCall(options, api);
-    const handle = async (c: GatewayContext): Promise<Response> =>
-      respond(await answer(new RoutedCall(c)), OwnConnection.of(c.env));
-    return [api.path, ...(api.otherPaths ?? [])].map((path) => ({ path, handle }));
+  const modelCalls = modelCallRoutes.flatMap((route) => {
+    const handle = modelCallHandler(options, route);
+    return [route.path, ...(route.otherPaths ?? [])].map((path) => ({ path, handle }));
   });
   for (const root of roots) {
     for (const { path, handle } of modelCalls) app.post(root + path, handle);
@@ -45,11 +41,11 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
     }
   }
   addAdminRoutes(app, options);
-  app.notFound((c) => noSuchAddress(c).toResponse());
+  app.notFound((c) => noSuchRoute(c).toResponse());
   app.onError((error, c) => {
     const known = GatewayError.from(error);
     if (known.code === 'INTERNAL') log.error({ requestId: c.var.requestId, err: error }, 'a request failed');
-    return toResponse(refusal(c.req.path, known));
+    return toResponse(errorResponse(c.req.path, known));
   });
 }
 
@@ -59,32 +55,33 @@ async function models(
   c: GatewayContext,
   model: string | null,
 ): Promise<Response> {
-  // Such a name would be a step up in the upstream's addresses.
-  if (model === '.' || model === '..') throw noSuchAddress(c);
-  const { upstream, answer, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
+  // Path segments that would leave the upstream's `/models`.
+  if (model === '.' || model === '..') throw noSuchRoute(c);
+  const { upstream, response, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
     path: model === null ? '/models' : `/models/${encodeURIComponent(model)}`,
     method: 'GET',
     headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
     body: null,
     plainBody: null,
-    signal: CallSignal.following(c.req.raw.signal),
+    signal: c.req.raw.signal,
+    isStreamable: false,
     observation: null,
   });
-  return toResponse({ status: answer.status, headers: answer.headers, body: upstream.withoutSecrets(text ?? '') });
+  return toResponse({ status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') });
 }
 
-/** Without ids and addresses: everybody may read it. */
+/** Public: without ids and addresses. */
 function healthOf({ gate, parts }: RouteOptions): object {
   const upstreams = parts.pool.states().map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
   return { ...stateToWire(gate.state()), upstreams };
 }
 
-function noSuchAddress(c: GatewayContext): GatewayError {
+function noSuchRoute(c: GatewayContext): GatewayError {
   return new GatewayError({
     code: 'NOT_FOUND',
     httpStatus: 404,
     type: 'invalid_request_error',
-    message: `the gateway does not answer ${c.req.method} ${c.req.path}`,
+    message: `no route for ${c.req.method} ${c.req.path}`,
     remedy: 'Use a base URL of the form …/rollout/{rolloutId}/attempt/{attemptId}/v1, or …/v1.',
   });
 }

@@ -1,4 +1,4 @@
-import type { ClientApi } from '../model-api/answer-model-call.ts';
+import type { ClientApi } from '../model-api/proxy-model-call.ts';
 import type { Translation } from '../model-api/translation.ts';
 import { chatRequestOf } from './chat-request.ts';
 import { messageId, messageOf } from './message-body.ts';

@@ -17,7 +17,7 @@ export function translates(upstream: RegisteredUpstream, api: TranslatableApi): 
 }
 
 /** Whether an answer says that the upstream does not have an API; it is remembered. */
-export function lacksApi({ upstream, answer: { status }, text }: UpstreamResult, api: TranslatableApi): boolean {
+export function lacksApi({ upstream, response: { status }, text }: UpstreamResult, api: TranslatableApi): boolean {
   if (upstream.given.apis !== undefined) return false;
   // An unknown model is a 404 as well, and a word of the API about itself.
   const isLacking = status === 405 || status === 501 || (status === 404 && !/model/i.test(text ?? ''));

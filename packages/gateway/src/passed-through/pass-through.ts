@@ -1,28 +1,28 @@
 import { callingAgent } from '../capture/call-recorder.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
-import type { CallAnswer } from '../http/call-answer.ts';
+import type { CallResponse } from '../http/call-response.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 
-/** A request that an upstream gets as it is. */
+/** A request that is forwarded unchanged. */
 export interface PassedRequest {
   /** Below the upstream's base URL. */
   readonly path: string;
-  /** What decides which upstream it goes to; null when it does not say. */
+  /** The model that selects the upstream; null for the default. */
   readonly model: string | null;
   readonly body: string;
 }
 
-/** Sends a request on, and answers with what comes. @throws GatewayError when the upstream cannot be reached */
+/** Forwards a request and returns the upstream's response. @throws GatewayError when the upstream cannot be reached */
 export async function passThrough(
   parts: GatewayParts,
   call: IncomingCall,
   request: PassedRequest,
-): Promise<CallAnswer> {
-  const { upstream, answer, text } = await passOn(parts, call, request);
-  return { status: answer.status, headers: answer.headers, body: upstream.withoutSecrets(text ?? '') };
+): Promise<CallResponse> {
+  const { upstream, response, text } = await passOn(parts, call, request);
+  return { status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') };
 }
 
-/** Sends a request on. @throws GatewayError when the upstream cannot be reached */
+/** Forwards a request. @throws GatewayError when the upstream cannot be reached */
 export function passOn(parts: GatewayParts, call: IncomingCall, request: PassedRequest): Promise<UpstreamResult> {
   const upstreams = parts.pool.choose(request.model, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
   return callUpstream(parts.caller, upstreams, {
@@ -32,6 +32,7 @@ export function passOn(parts: GatewayParts, call: IncomingCall, request: PassedR
     body: request.body,
     plainBody: null,
     signal: call.signal,
+    isStreamable: false,
     observation: call.observation,
   });
 }

@@ -1,6 +1,6 @@
 import { type JsonObject, modelCallAttributes } from '@agentlightning/core';
 import { textOf } from '../http/json-access.ts';
-import type { ClientApi } from '../model-api/answer-model-call.ts';
+import type { ClientApi } from '../model-api/proxy-model-call.ts';
 import type { TranslatedStream, Translation } from '../model-api/translation.ts';
 import { chatRequestOf, inputItems } from './chat-request.ts';
 import { nativeResponses } from './native-responses.ts';

@@ -1,13 +1,14 @@
+import type { Readable } from 'node:stream';
 import type { Clock } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayLog, RetryOptions } from '../gateway-options.ts';
 import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
-import type { UpstreamAnswer } from './answer-handler.ts';
+
 import { enterUpstream, type UpstreamPlace } from './enter-upstream.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { backoffMs, isRetryableStatus, parseRetryAfterMs } from './retry.ts';
-import type { UpstreamClient, UpstreamRequest } from './upstream-client.ts';
+import type { UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
 import {
   describeFailure,
   isSilence,
@@ -35,7 +36,7 @@ export interface UpstreamCaller {
 /** The answer to a call, with its body read unless it is a stream of events. */
 export interface UpstreamResult {
   readonly upstream: RegisteredUpstream;
-  readonly answer: UpstreamAnswer;
+  readonly response: UpstreamResponse;
   /** The whole body; null when it is a stream of events, still to be read. */
   readonly text: string | null;
 }
@@ -92,9 +93,7 @@ async function tryInTurn(
       'a try failed',
     );
     // A sleep that is cut short says so in the signals.
-    await caller.clock
-      .sleep(delayMs, AbortSignal.any([request.signal.abortSignal, caller.closing]))
-      .catch(() => undefined);
+    await caller.clock.sleep(delayMs, AbortSignal.any([request.signal, caller.closing])).catch(() => undefined);
     assertWanted(caller, request);
   }
 }
@@ -148,24 +147,26 @@ async function tryOnce(
   { upstream, leave }: UpstreamPlace,
   request: UpstreamRequest,
 ): Promise<UpstreamResult | Failure> {
+  let stream: Readable | null = null;
   try {
-    const result = await askedFor(caller, upstream, request);
-    // A stream holds its place until it has ended.
-    if (typeof result.answer.body === 'string') leave();
-    else result.answer.body.onOver = leave;
-    if (!isRetryableStatus(result.answer.status)) return checked(caller, result);
-    if (result.answer.status >= 500) caller.health.failed(upstream, `it answered ${result.answer.status}`);
-    return { upstream, error: `it answered ${result.answer.status}`, result };
+    const result = await requested(caller, upstream, request);
+    if (typeof result.response.body !== 'string') stream = result.response.body;
+    if (!isRetryableStatus(result.response.status)) return checked(caller, result);
+    if (result.response.status >= 500) caller.health.failed(upstream, `it answered ${result.response.status}`);
+    return { upstream, error: `it answered ${result.response.status}`, result };
   } catch (error) {
-    leave();
     if (error instanceof GatewayError) throw error;
     if (!request.signal.aborted && !caller.closing.aborted) caller.health.failed(upstream, describeFailure(error));
     return { upstream, error, result: null };
+  } finally {
+    // A stream holds its slot until it is read to its end or destroyed.
+    if (stream === null || stream.closed) leave();
+    else stream.once('close', leave);
   }
 }
 
 /** Asks again without token ids, and never for them again, where an upstream refuses a request because of them. */
-async function askedFor(
+async function requested(
   caller: UpstreamCaller,
   upstream: RegisteredUpstream,
   request: UpstreamRequest,
@@ -174,7 +175,7 @@ async function askedFor(
   const result = await send(caller, upstream, isPlain ? withPlainBody(request) : request);
   if (isPlain || request.plainBody === null || !refusesTokens(result)) return result;
   const plain = await send(caller, upstream, withPlainBody(request));
-  if (plain.answer.status >= 300) return result;
+  if (plain.response.status >= 300) return result;
   upstream.tokenSupport = 'refused';
   const message = 'a model endpoint refuses to tell token ids; its calls cannot be trained on';
   caller.log.warn({ upstream: upstream.id, answered: wordsOf(result) }, message);
@@ -194,14 +195,14 @@ async function send(
   const startMs = clock.now();
   let outcome: number | 'error' = 'error';
   try {
-    const answer = await client.send(upstream, request);
-    const text = typeof answer.body === 'string' ? answer.body : null;
+    const response = await client.send(upstream, request);
+    const text = typeof response.body === 'string' ? response.body : null;
     if (request.observation !== null) {
-      request.observation.upstreamRequestId = answer.requestId;
+      request.observation.upstreamRequestId = response.requestId;
       request.observation.isStreamed = text === null;
     }
-    outcome = answer.status;
-    return { upstream, answer, text };
+    outcome = response.status;
+    return { upstream, response, text };
   } finally {
     metrics.upstreamTried({ upstream: upstream.id, outcome, durationMs: clock.now() - startMs });
   }
@@ -209,7 +210,7 @@ async function send(
 
 /** The gateway's own key is what such an upstream refuses; its words may repeat the key, so they go no further. */
 function checked(caller: UpstreamCaller, result: UpstreamResult): UpstreamResult {
-  const { status } = result.answer;
+  const { status } = result.response;
   const { upstream } = result;
   if (status === 401 || status === 403) {
     caller.health.failed(upstream, `it refused the gateway's key with ${status}`);
@@ -223,17 +224,17 @@ function checked(caller: UpstreamCaller, result: UpstreamResult): UpstreamResult
 /** Null when there is no point in another try. */
 function retryDelayMs(caller: UpstreamCaller, tries: number, failure: Failure): number | null {
   if (tries >= caller.retry.maxRetries || isSilence(failure.error)) return null;
-  const header = failure.result?.answer.headers['retry-after'] ?? null;
+  const header = failure.result?.response.headers['retry-after'] ?? null;
   const retryAfterMs = parseRetryAfterMs(header, caller.clock.now());
   if (retryAfterMs === null) return backoffMs(caller.retry, tries, caller.random());
   return retryAfterMs <= caller.retry.maxRetryAfterMs ? retryAfterMs : null;
 }
 
 function giveUp(tries: number, { upstream, result, error }: Failure): UpstreamResult {
-  if (result !== null && result.answer.status < 500) return result;
+  if (result !== null && result.response.status < 500) return result;
   const times = tries === 0 ? 'at the first try' : `after ${tries + 1} tries`;
   if (result !== null) {
-    throw upstreamFailed(upstream.baseUrl, `answered ${result.answer.status} ${times}${wordsOf(result)}`, error);
+    throw upstreamFailed(upstream.baseUrl, `answered ${result.response.status} ${times}${wordsOf(result)}`, error);
   }
   if (isSilence(error)) throw upstreamSilent(upstream.baseUrl, error);
   throw upstreamFailed(upstream.baseUrl, `could not be reached ${times}: ${describeFailure(error)}`, error);

@@ -1,5 +1,4 @@
 import type { Clock } from '@agentlightning/core';
-import type { CallSignal } from '../call-signal.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { upstreamsBusy } from './upstream-failure.ts';
 
@@ -9,7 +8,7 @@ export interface EnterOptions {
   readonly timeoutMs: number;
   /** Whose turn it is in the line: the rollout. */
   readonly key: string;
-  readonly signal: CallSignal;
+  readonly signal: AbortSignal;
 }
 
 /** A place at an upstream. */
@@ -40,7 +39,7 @@ export async function enterUpstream(
 
 async function waitInLine(upstream: RegisteredUpstream, options: EnterOptions): Promise<() => void> {
   const { clock, timeoutMs, key } = options;
-  const signal = options.signal.abortSignal;
+  const signal = options.signal;
   const waiting = new AbortController();
   const done = new AbortController();
   const onAbort = (): void => waiting.abort(signal.reason);

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { Clock } from '@agentlightning/core';
-import { Agent } from 'undici';
-import type { CallSignal } from '../call-signal.ts';
+import { Agent, type Dispatcher } from 'undici';
+import { isReturnedHeader } from '../http/forwarded-headers.ts';
 import type { CallObservation } from '../observe/call-observation.ts';
-import { AnswerHandler, type UpstreamAnswer } from './answer-handler.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 
 /** One HTTP request to an upstream. */
@@ -12,37 +13,42 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** The body for an upstream that refuses to be asked for token ids; null when the body asks for none. */
+  /** The body for an upstream that refuses requests for token ids; null when the body requests none. */
   readonly plainBody: (() => string) | null;
-  /** Ends the request when the caller has gone, or the gateway ends the call. */
-  readonly signal: CallSignal;
-  /** The call that it is for; null for the gateway's own requests. */
+  /** Aborts when the client disconnects, or the gateway ends the call. */
+  readonly signal: AbortSignal;
+  /** Whether an event stream is returned as a stream; if not, every response is read to its end. */
+  readonly isStreamable: boolean;
+  /** The call it belongs to; null for the gateway's own requests. */
   readonly observation: CallObservation | null;
 }
 
-/** Where a request goes. */
-interface Target {
-  readonly origin: string;
-  readonly path: string;
+/** The response of an upstream. */
+export interface UpstreamResponse {
+  readonly status: number;
+  /** By lower-case name; only those that are returned to the client. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The upstream's own id of the request; null when it gave none. */
+  readonly requestId: string | null;
+  /** When its head arrived, or the first chunk of a stream, in Unix milliseconds. */
+  readonly firstByteTimeMs: number;
+  /** The whole body, or a stream whose first chunk has arrived. */
+  readonly body: string | Readable;
 }
-
-/** How many addresses are remembered: some have a model's name in them. */
-const maxTargets = 1000;
 
 /** What a client works with. */
 export interface UpstreamClientOptions {
-  /** How long a connection may take, in milliseconds. */
+  /** Limit for a connection to be established, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** How long an upstream may be silent, in milliseconds. */
+  /** Limit for the silence of an upstream, in milliseconds. */
   readonly silenceTimeoutMs: number;
   readonly clock: Clock;
 }
 
-/** Sends requests to upstreams over connections that are kept open. */
+/** Sends requests to upstreams over pooled connections. */
 export class UpstreamClient {
   readonly #agent: Agent;
   readonly #clock: Clock;
-  readonly #targets: Map<string, Target> = new Map();
 
   constructor(options: UpstreamClientOptions) {
     this.#clock = options.clock;
@@ -54,33 +60,31 @@ export class UpstreamClient {
     });
   }
 
-  /**
-   * Resolves with the answer: whole, or as it begins when it is a stream of events. Rejects with undici's error when
-   * there is none.
-   */
-  send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamAnswer> {
-    const { signal, path } = request;
-    const { origin, path: target } = this.#targetOf(upstream.baseUrl + path);
-    const headers = listed({ ...request.headers, ...keyHeaders(upstream, path), ...upstream.headers });
-    return new Promise((resolve, reject) => {
-      const handler = new AnswerHandler({ clock: this.#clock, resolve, reject });
-      signal.onAbort(() => handler.abort(asError(signal.reason)));
-      if (signal.aborted) return;
-      this.#agent.dispatch({ origin, path: target, method: request.method, headers, body: request.body }, handler);
+  /** Resolves with the whole response, or with a stream that has begun. Rejects with undici's error otherwise. */
+  async send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamResponse> {
+    const { origin, pathname, search } = new URL(upstream.baseUrl + request.path);
+    const { statusCode, headers, body } = await this.#agent.request({
+      origin,
+      path: pathname + search,
+      method: request.method,
+      headers: { ...request.headers, ...keyHeaders(upstream, request.path), ...upstream.headers },
+      body: request.body,
+      signal: request.signal,
     });
+    const head = { status: statusCode, headers: returnedHeaders(headers), requestId: requestIdOf(headers) };
+    const isStream = statusCode < 300 && head.headers['content-type']?.startsWith('text/event-stream') === true;
+    if (isStream && request.isStreamable) {
+      // Errors are reported to its reader; without a listener, one after its end would be uncaught.
+      body.on('error', () => undefined);
+      // Until the first chunk arrives, the request can be sent to another upstream.
+      await once(body, 'readable');
+      return { ...head, firstByteTimeMs: this.#clock.now(), body };
+    }
+    const firstByteTimeMs = this.#clock.now();
+    return { ...head, firstByteTimeMs, body: await body.text() };
   }
 
-  /** Taking an address apart costs as much as sending a small request. */
-  #targetOf(address: string): Target {
-    const known = this.#targets.get(address);
-    if (known !== undefined) return known;
-    const url = new URL(address);
-    const target = { origin: url.origin, path: url.pathname + url.search };
-    if (this.#targets.size < maxTargets) this.#targets.set(address, target);
-    return target;
-  }
-
-  /** Asks an upstream whether it works: the status of its answer. Rejects with undici's error when there is none. */
+  /** Sends a health check. @returns the status of the response; rejects with undici's error when there is none */
   async check(upstream: RegisteredUpstream, signal: AbortSignal): Promise<number> {
     const base = new URL(`${upstream.baseUrl}/`);
     const url = new URL(upstream.healthPath, base);
@@ -95,13 +99,28 @@ export class UpstreamClient {
     return statusCode;
   }
 
-  /** Cuts what is under way. */
+  /** Closes all connections, including those in use. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 }
 
-/** Anthropic's API takes a key in a header of its own, and takes a bearer for somebody who signed in. */
+type Headers = Dispatcher.ResponseData['headers'];
+
+function returnedHeaders(headers: Headers): Record<string, string> {
+  const returned: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && isReturnedHeader(name)) returned[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return returned;
+}
+
+function requestIdOf(headers: Headers): string | null {
+  const requestId = headers['x-request-id'] ?? headers['request-id'];
+  return typeof requestId === 'string' ? requestId.slice(0, 128) : null;
+}
+
+/** Anthropic's API takes API keys in a header of its own; a bearer token is for OAuth. */
 function keyHeaders(upstream: RegisteredUpstream, path: string): Record<string, string> {
   if (!path.startsWith('/messages')) return authorization(upstream);
   return upstream.apiKey ? { 'x-api-key': upstream.apiKey } : {};
@@ -109,15 +128,4 @@ function keyHeaders(upstream: RegisteredUpstream, path: string): Record<string, 
 
 function authorization(upstream: RegisteredUpstream): Record<string, string> {
   return upstream.apiKey ? { authorization: `Bearer ${upstream.apiKey}` } : {};
-}
-
-/** Names and values in turn, which undici need not take apart. */
-function listed(headers: Readonly<Record<string, string>>): string[] {
-  const list: string[] = [];
-  for (const name in headers) list.push(name, headers[name] ?? '');
-  return list;
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new TypeError(String(reason));
 }

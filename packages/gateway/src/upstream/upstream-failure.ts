@@ -1,12 +1,12 @@
 import { GatewayError } from '../gateway-error.ts';
-import type { UpstreamAnswer } from './answer-handler.ts';
 import { errorWords } from './error-words.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
+import type { UpstreamResponse } from './upstream-client.ts';
 
-/** An answer whose body is read, unless it is a stream. */
-interface ReadAnswer {
+/** A response whose body was read, unless it is a stream. */
+interface ReadResponse {
   readonly upstream: RegisteredUpstream;
-  readonly answer: UpstreamAnswer;
+  readonly response: UpstreamResponse;
   readonly text: string | null;
 }
 
@@ -46,14 +46,14 @@ export function upstreamsBusy(what: string): GatewayError {
 }
 
 /** What the upstream itself says was wrong; without the secrets, which it may repeat. */
-export function wordsOf({ upstream, text }: ReadAnswer): string {
+export function wordsOf({ upstream, text }: ReadResponse): string {
   // Once before words are cut, and once after they are read: JSON may write a secret in another way.
   const words = upstream.withoutSecrets(errorWords(upstream.withoutSecrets(text ?? '')));
   return words === '' ? '' : `: ${words}`;
 }
 
 /** Whether an upstream turned a request down because it asks for token ids or log-probabilities. */
-export function refusesTokens({ answer: { status }, text }: ReadAnswer): boolean {
+export function refusesTokens({ response: { status }, text }: ReadResponse): boolean {
   return (status === 400 || status === 422) && /return_token_ids|logprobs/i.test(text ?? '');
 }
 

@@ -1,9 +1,8 @@
 import { foreignRequest } from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
-import type { HeaderReader } from './header-reader.ts';
 
 /** The error for a foreign request to a gateway without a key; null when the request may be admitted. */
-export function foreignness(headers: HeaderReader): GatewayError | null {
+export function checkSameOrigin(headers: Headers): GatewayError | null {
   const reason = foreignRequest({ host: headers.get('host'), origin: headers.get('origin') });
   return reason === null ? null : refused(reason);
 }

@@ -1,88 +1,82 @@
+import type { Readable } from 'node:stream';
 import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
 import { parseAnswer } from '../chat-completions/parse-answer.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
-import type { CallAnswer } from '../http/call-answer.ts';
-import { PassedStream } from '../http/passed-stream.ts';
-import { endWith } from '../http/pulled-stream.ts';
+import type { CallResponse, StreamWriter } from '../http/call-response.ts';
 import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { wordsOf } from '../upstream/upstream-failure.ts';
-import type { UpstreamStream } from '../upstream/upstream-stream.ts';
-import { CapturedStream } from './captured-stream.ts';
+import { type CapturedStream, relayCaptured, relayUnread } from './relay-stream.ts';
 import { streamOfWhole, TranslatedAnswerStream } from './translated-answer-stream.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
-/** What a passage is made of. */
-export interface CallPassageOptions {
+/** The parts of a {@link ProxiedCall}. */
+export interface ProxiedCallOptions {
   readonly parts: GatewayParts;
   readonly call: IncomingCall;
   /** Null for a call that is not recorded. */
   readonly started: StartedCall | null;
   readonly prepared: PreparedRequest;
-  /** Those that it may go to, the preferred one first. */
+  /** The upstreams it may go to, the preferred one first. */
   readonly upstreams: readonly RegisteredUpstream[];
-  /** The API that it goes there by. */
+  /** The API of the request to the upstream. */
   readonly api: UpstreamApi;
-  /** Null when that is the API that the client speaks. */
+  /** Null when that is the client's API. */
   readonly translated: { readonly call: TranslatedCall; readonly refusal: Translation['refusal'] } | null;
 }
 
-/** One call on its way to the upstream and back, recorded where it belongs to an attempt. */
-export class CallPassage {
-  readonly #options: CallPassageOptions;
+/** One call that is sent to an upstream, returned to the client, and recorded if it belongs to an attempt. */
+export class ProxiedCall {
+  readonly #options: ProxiedCallOptions;
 
-  constructor(options: CallPassageOptions) {
+  constructor(options: ProxiedCallOptions) {
     this.#options = options;
   }
 
-  /** Sends the call, and answers it. @throws GatewayError when it is not answered with the model's words */
-  async answer(): Promise<CallAnswer> {
-    const { result } = await this.send();
-    return await this.answerWith(result);
+  /** Sends the call and responds to it. @throws GatewayError when there is no response of a model */
+  async respond(): Promise<CallResponse> {
+    return await this.respondWith(await this.send());
   }
 
-  /** Sends the call. @throws GatewayError when nobody answers; that is recorded */
-  async send(): Promise<{ readonly result: UpstreamResult }> {
+  /** Sends the call. @throws GatewayError when no upstream responds; the failure is recorded */
+  async send(): Promise<UpstreamResult> {
     const { parts, call, prepared, upstreams, api } = this.#options;
     try {
-      const result = await callUpstream(parts.caller, upstreams, {
+      return await callUpstream(parts.caller, upstreams, {
         path: api.path,
         method: 'POST',
         headers: call.forwardedHeaders,
         body: prepared.body,
         plainBody: prepared.plainBody,
         signal: call.signal,
+        isStreamable: true,
         observation: call.observation,
       });
-      return { result };
     } catch (error) {
-      return this.#unanswered(error);
+      return this.#failed(error);
     }
   }
 
-  /** Answers the call with what the upstream answered. @throws GatewayError when those are not the model's words */
-  async answerWith(result: UpstreamResult): Promise<CallAnswer> {
+  /** Responds with the response of an upstream. @throws GatewayError when that is not a response of a model */
+  async respondWith(result: UpstreamResult): Promise<CallResponse> {
     try {
-      const { body, status } = result.answer;
+      const { body, status } = result.response;
       if (typeof body !== 'string') return this.#streamed(result, body);
       if (status >= 400) return this.#refused(result, body);
       return await this.#whole(result, body);
     } catch (error) {
-      return this.#unanswered(error);
+      return this.#failed(error);
     }
   }
 
-  async #whole(result: UpstreamResult, text: string): Promise<CallAnswer> {
-    const { call, started, prepared, api, translated } = this.#options;
-    const { status, headers } = result.answer;
-    if (started === null && translated === null) {
-      call.leave();
-      return { status, headers, body: text };
-    }
+  async #whole(result: UpstreamResult, text: string): Promise<CallResponse> {
+    const { started, prepared, api, translated } = this.#options;
+    const { status, headers } = result.response;
+    if (started === null && translated === null) return { status, headers, body: text };
     const body = prepared.added.logprobs ? parseAnswer(text) : parseJsonObject(text);
     if (body === null) throw notJson(result);
     if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string')) throw saidError(result);
@@ -90,11 +84,10 @@ export class CallPassage {
     const visibleText = visible === body ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
     const answer = translated === null ? { headers, body: visibleText } : this.#translated(translated.call, body);
-    call.leave();
     return { status, headers: this.#headers({ ...headers, ...answer.headers }), body: answer.body };
   }
 
-  #translated(call: TranslatedCall, body: JsonObject): Pick<CallAnswer, 'headers'> & { readonly body: string } {
+  #translated(call: TranslatedCall, body: JsonObject): Pick<CallResponse, 'headers'> & { readonly body: string } {
     if (!this.#options.prepared.isStreamed) return { headers: {}, body: JSON.stringify(call.whole(body)) };
     return { headers: { 'content-type': 'text/event-stream' }, body: streamOfWhole(call.stream(), body) };
   }
@@ -113,67 +106,54 @@ export class CallPassage {
       ...this.#ended(captured, result),
       response: isRecordedAsSeen ? seen.visible : api.visible(seen.body, allTokens),
       ...(isRecordedAsSeen ? { responseText: seen.visibleText } : {}),
-      firstByteTimeMs: result.answer.headTimeMs,
+      firstByteTimeMs: result.response.firstByteTimeMs,
       failure: null,
     });
   }
 
-  #streamed(result: UpstreamResult, body: UpstreamStream): CallAnswer {
+  #streamed(result: UpstreamResult, body: Readable): CallResponse {
     const { started, call, api, translated } = this.#options;
-    const { status, headers } = result.answer;
+    const { status, headers } = result.response;
     const { errorEvent } = api;
-    const source =
+    const relayed = { body, address: result.upstream.baseUrl, signal: call.signal };
+    const write: StreamWriter =
       started === null && translated === null && errorEvent !== null
-        ? new PassedStream(body, { address: result.upstream.baseUrl, errorEvent, onOver: () => this.#stop(body) })
-        : this.#capturedStream(result, body);
-    endWith(call.signal, source);
-    return { status, headers: this.#headers(headers), body: source };
+        ? (send) => relayUnread(relayed, errorEvent, send)
+        : (send) => relayCaptured({ ...relayed, ...this.#captured(result) }, send);
+    return { status, headers: this.#headers(headers), body: write };
   }
 
-  #capturedStream(result: UpstreamResult, body: UpstreamStream): CapturedStream {
-    const { parts, call, prepared, started, api, translated } = this.#options;
+  #captured(result: UpstreamResult): Pick<CapturedStream, 'stream' | 'record' | 'recordFailed'> {
+    const { parts, prepared, started, api, translated } = this.#options;
     const captured = newAnswer(result);
-    let firstByteTimeMs: number | null = null;
     const ended = (response: JsonObject, failure: string | null): EndedCall => ({
       ...this.#ended(captured, result),
       response,
-      firstByteTimeMs,
+      firstByteTimeMs: result.response.firstByteTimeMs,
       failure,
     });
-    return new CapturedStream({
-      body,
+    return {
       stream:
         translated === null
           ? api.stream(captured, prepared.added)
           : new TranslatedAnswerStream(captured, translated.call.stream()),
-      address: result.upstream.baseUrl,
-      onFirstBytes: () => {
-        firstByteTimeMs = parts.caller.clock.now();
+      record: async (response) => {
+        if (started !== null) await parts.recorder.record(started, ended(response, null));
       },
-      onComplete: async (response) => {
-        try {
-          if (started !== null) await parts.recorder.record(started, ended(response, null));
-        } finally {
-          call.leave();
-        }
-      },
-      onBroken: (failure, response) => {
-        body.cancel();
+      recordFailed: (failure, response) => {
         if (started !== null) parts.recorder.recordFailed(started, ended(response, failure));
-        call.leave();
       },
-    });
+    };
   }
 
-  /** The upstream's own words about a bad request go to the agent as they are, but for a key they may repeat. */
-  #refused(result: UpstreamResult, body: string): CallAnswer {
-    const { status, headers } = result.answer;
+  /** The upstream's message about a bad request is returned to the agent, without the secrets it may repeat. */
+  #refused(result: UpstreamResult, body: string): CallResponse {
+    const { status, headers } = result.response;
     const text = result.upstream.withoutSecrets(body);
     const words = wordsOf(result);
     const failure = `the model endpoint answered ${status}${words}`;
     this.#recordFailure(failure, status);
-    const { call, translated } = this.#options;
-    call.leave();
+    const { translated } = this.#options;
     const said = words === '' ? failure : words.slice(': '.length);
     return {
       status,
@@ -182,15 +162,9 @@ export class CallPassage {
     };
   }
 
-  #stop(body: UpstreamStream): void {
-    body.cancel();
-    this.#options.call.leave();
-  }
-
-  #unanswered(error: unknown): never {
-    this.#options.call.leave();
+  #failed(error: unknown): never {
     const known = GatewayError.from(error);
-    // The store has just refused a record; it need not be asked to record that.
+    // The store has just refused a record; it is not asked to record that.
     if (known.type !== 'store_unavailable') this.#recordFailure(known.message, null);
     throw known;
   }
@@ -212,7 +186,7 @@ export class CallPassage {
       answer,
       responseId: translated === null || result === null ? answer.responseId : translated.call.responseId,
       endTimeMs: parts.caller.clock.now(),
-      httpStatus: result?.answer.status ?? null,
+      httpStatus: result?.response.status ?? null,
       upstream: result?.upstream ?? null,
     };
   }
@@ -225,28 +199,28 @@ export class CallPassage {
 
 function newAnswer(result: UpstreamResult): CapturedAnswer {
   const captured = new CapturedAnswer();
-  const version = result.answer.headers['x-agl-policy-version'];
+  const version = result.response.headers['x-agl-policy-version'];
   captured.addPolicyVersion(version !== undefined && /^\d+$/.test(version) ? Number(version) : null);
   return captured;
 }
 
-function notJson({ upstream, answer: { status } }: UpstreamResult): GatewayError {
+function notJson({ upstream, response: { status } }: UpstreamResult): GatewayError {
   return new GatewayError({
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${status} with something that is no JSON object`,
+    message: `the model endpoint ${upstream.baseUrl} answered ${status} with a body that is not a JSON object`,
     remedy: 'Check that the upstream’s base URL is that of an OpenAI-compatible API, up to and with /v1.',
   });
 }
 
-/** Some vendors answer 200 with an error. */
+/** Some vendors return an error with status 200. */
 function saidError(result: UpstreamResult): GatewayError {
-  const { upstream, answer } = result;
+  const { upstream, response } = result;
   return new GatewayError({
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${answer.status} with an error${wordsOf(result)}`,
+    message: `the model endpoint ${upstream.baseUrl} answered ${response.status} with an error${wordsOf(result)}`,
   });
 }

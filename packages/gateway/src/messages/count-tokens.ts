@@ -2,7 +2,7 @@ import { type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { callingAgent } from '../capture/call-recorder.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
-import type { CallAnswer } from '../http/call-answer.ts';
+import type { CallResponse } from '../http/call-response.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 import { translates } from '../model-api/api-support.ts';
 import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
@@ -14,7 +14,7 @@ import { chatRequestOf } from './chat-request.ts';
  *
  * @throws GatewayError 404 when the upstream has neither
  */
-export async function answerCountTokens(parts: GatewayParts, call: IncomingCall): Promise<CallAnswer> {
+export async function countTokens(parts: GatewayParts, call: IncomingCall): Promise<CallResponse> {
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const asked = textOf(request.model);
@@ -23,13 +23,10 @@ export async function answerCountTokens(parts: GatewayParts, call: IncomingCall)
   call.observation.model = model;
   if (upstream !== undefined && !translates(upstream, 'messages')) {
     const body = await unlessTooDeep(() => JSON.stringify({ ...request, model }));
-    const response = await passThrough(parts, call, { path: '/messages/count_tokens', model: asked, body });
-    call.leave();
-    return response;
+    return await passThrough(parts, call, { path: '/messages/count_tokens', model: asked, body });
   }
   const body = await unlessTooDeep(() => tokenizeBody({ ...chatRequestOf(request), model }));
   const count = await countOf(parts, call, { model, body });
-  call.leave();
   const headers = { 'content-type': 'application/json' };
   return { status: 200, headers, body: JSON.stringify({ input_tokens: count }) };
 }

@@ -3,12 +3,12 @@ import type { CallingAttempt } from '../calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
-import type { CallAnswer } from '../http/call-answer.ts';
+import type { CallResponse } from '../http/call-response.ts';
 import { textOf } from '../http/json-access.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { lacksApi, type TranslatableApi, translates } from './api-support.ts';
 import { badRequest, unlessTooDeep } from './bad-request.ts';
-import { CallPassage } from './call-passage.ts';
+import { ProxiedCall } from './proxied-call.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
@@ -33,12 +33,12 @@ interface ReadCall {
 }
 
 /**
- * Answers a model call, streamed or not, and records it when it belongs to an attempt. Where the upstream does not
- * have the API that the agent speaks, the call goes there as one of Chat Completions.
+ * Proxies a model call, streamed or not, and records it if it belongs to an attempt. For an upstream without the
+ * agent's API, the call is translated to Chat Completions.
  *
- * @throws GatewayError when it is not answered with the model's words
+ * @throws GatewayError when there is no response of a model
  */
-export async function answerModelCall(api: ClientApi, parts: GatewayParts, call: IncomingCall): Promise<CallAnswer> {
+export async function proxyModelCall(api: ClientApi, parts: GatewayParts, call: IncomingCall): Promise<CallResponse> {
   const startTimeMs = parts.caller.clock.now();
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
@@ -48,27 +48,27 @@ export async function answerModelCall(api: ClientApi, parts: GatewayParts, call:
   const { translation } = api;
   const read = { parts, call, attempt, request, startTimeMs };
   if (translation === null) {
-    const passage = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
-    return await passage.answer();
+    const proxied = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
+    return await proxied.respond();
   }
   const isTranslated = first !== undefined && translates(first, translation.api);
   const upstreams = all.filter((upstream) => translates(upstream, translation.api) === isTranslated);
   if (!isTranslated) {
-    const passage = await unlessTooDeep(() => natively(api, { ...read, upstreams }));
-    const { result } = await passage.send();
-    if (!lacksApi(result, translation.api)) return await passage.answerWith(result);
+    const proxied = await unlessTooDeep(() => natively(api, { ...read, upstreams }));
+    const result = await proxied.send();
+    if (!lacksApi(result, translation.api)) return await proxied.respondWith(result);
   }
-  const passage = await unlessTooDeep(() => translated(api, translation.by, { ...read, upstreams }));
-  return await passage.answer();
+  const proxied = await unlessTooDeep(() => translated(api, translation.by, { ...read, upstreams }));
+  return await proxied.respond();
 }
 
-function natively(api: ClientApi, read: ReadCall): CallPassage {
+function natively(api: ClientApi, read: ReadCall): ProxiedCall {
   const { request, call } = read;
-  const way = { api: api.native, request, requestText: call.text, translated: null };
-  return passageOf(api, read, { ...way, spanId: newSpanId(), attributes: {} });
+  const outgoing = { api: api.native, request, requestText: call.text, translated: null };
+  return proxiedCall(api, read, { ...outgoing, spanId: newSpanId(), attributes: {} });
 }
 
-async function translated(api: ClientApi, by: Translation, read: ReadCall): Promise<CallPassage> {
+async function translated(api: ClientApi, by: Translation, read: ReadCall): Promise<ProxiedCall> {
   const spanId = newSpanId();
   const begun = await by.begin(read.request, {
     attempt: read.attempt,
@@ -77,7 +77,7 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
     conversations: read.parts.conversations,
   });
   const request = begun.chatRequest;
-  return passageOf(api, read, {
+  return proxiedCall(api, read, {
     api: chatCompletionsApi,
     request,
     requestText: JSON.stringify(request),
@@ -87,8 +87,8 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
   });
 }
 
-/** How a call goes to the upstream. */
-interface Way {
+/** The request to the upstream. */
+interface OutgoingRequest {
   readonly api: UpstreamApi;
   readonly request: JsonObject;
   readonly requestText: string;
@@ -97,17 +97,25 @@ interface Way {
   readonly attributes: Attributes;
 }
 
-function passageOf({ name }: ClientApi, read: ReadCall, way: Way): CallPassage {
+function proxiedCall({ name }: ClientApi, read: ReadCall, outgoing: OutgoingRequest): ProxiedCall {
   const { parts, call, attempt, upstreams, startTimeMs } = read;
-  const { request, requestText, spanId, attributes } = way;
+  const { request, requestText, spanId, attributes } = outgoing;
   const [upstream] = upstreams;
-  if (upstream === undefined) throw badRequest(null, 'no upstream is there to send the call to');
+  if (upstream === undefined) throw badRequest(null, 'no upstream can take the call');
   const sampling = (attempt?.mode && parts.sampling[attempt.mode]) || {};
-  const prepared = way.api.prepare(request, { upstream, attempt, sampling });
+  const prepared = outgoing.api.prepare(request, { upstream, attempt, sampling });
   call.observation.model = prepared.model;
   const started =
     attempt === null
       ? null
       : startCall({ attempt, spanId, api: name, request, requestText, attributes, startTimeMs }, call.headers);
-  return new CallPassage({ parts, call, started, prepared, upstreams, api: way.api, translated: way.translated });
+  return new ProxiedCall({
+    parts,
+    call,
+    started,
+    prepared,
+    upstreams,
+    api: outgoing.api,
+    translated: outgoing.translated,
+  });
 }

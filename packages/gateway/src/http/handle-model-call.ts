@@ -1,0 +1,107 @@
+import type { AttemptAddress } from '../calling-attempt.ts';
+import { callerGone } from '../calls-in-flight.ts';
+import { GatewayError } from '../gateway-error.ts';
+import { CallObservation } from '../observe/call-observation.ts';
+import type { CallReport } from '../observe/call-observer.ts';
+import { attemptAddressOf } from './attempt-address.ts';
+import { toResponse, toStreamedResponse } from './call-response.ts';
+import { forwardedHeaders } from './forwarded-headers.ts';
+import type { ModelCallRoute } from './model-call-routes.ts';
+import { assertNotEncoded, requestText } from './request-body.ts';
+import { anthropicRequestIdHeader } from './request-id.ts';
+import { ResponseStream } from './response-stream.ts';
+import type { GatewayContext, RouteOptions } from './route-options.ts';
+
+/** Handles the requests of a model API: each is admitted, proxied and recorded. */
+export function modelCallHandler(
+  options: RouteOptions,
+  route: ModelCallRoute,
+): (context: GatewayContext) => Promise<Response> {
+  const { clock } = options.parts.caller;
+  return (context) => {
+    const { requestId } = context.var;
+    const observation = new CallObservation({ requestId, api: route.name, startTimeMs: clock.now() });
+    const report = options.observer.follow(observation);
+    return new Promise<Response>((resolve, reject) => {
+      const exchange = { options, route, context, observation, report, respond: resolve };
+      // A response that has begun cannot become an error: then the rejection has no effect.
+      handle(exchange).catch((error: unknown) => {
+        // The client has closed the connection, so the response is never read.
+        const response = context.req.raw.signal.aborted ? new Response('', { status: 499 }) : null;
+        const known = response === null ? GatewayError.from(error) : null;
+        report.answered(known?.httpStatus ?? 499, known ?? undefined);
+        if (response === null) reject(error);
+        else resolve(response);
+      });
+    });
+  };
+}
+
+interface Exchange {
+  readonly options: RouteOptions;
+  readonly route: ModelCallRoute;
+  readonly context: GatewayContext;
+  readonly observation: CallObservation;
+  readonly report: CallReport;
+  readonly respond: (response: Response) => void;
+}
+
+/** The whole life of a call: admitted, proxied, recorded, released. */
+async function handle(exchange: Exchange): Promise<void> {
+  const endResponse = await proxyAdmitted(exchange).finally(exchange.report.left);
+  endResponse();
+}
+
+/**
+ * Proxies a call while it holds its place among the calls in flight.
+ *
+ * @returns sends the whole response, or the end of a streamed one; to be called once the place is free
+ */
+async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
+  const { options, route, context, observation, report, respond } = exchange;
+  const { headers, signal } = context.req.raw;
+  const attempt = await attemptOf(options, context);
+  observation.attempt = attempt;
+  assertNotEncoded(headers);
+  if (attempt !== null) options.watch.begin();
+  using call = options.calls.begin(attempt, signal, observation.startTimeMs);
+  using _admission = await options.gate.enter(call.signal);
+  const response = await route.respond(options.parts, {
+    attempt,
+    headers,
+    forwardedHeaders: forwardedHeaders(headers, {
+      requestId: observation.requestId,
+      names: options.forwardedNames,
+    }),
+    text: await requestText(context),
+    signal: call.signal,
+    observation,
+  });
+  report.answered(response.status);
+  const identified = {
+    ...response,
+    headers: { [anthropicRequestIdHeader]: observation.requestId, ...response.headers },
+  };
+  const { body } = response;
+  if (typeof body === 'string') return () => respond(toResponse({ ...identified, body }));
+  const stream = new ResponseStream(call.signal, () => call.abort(callerGone()));
+  respond(toStreamedResponse(identified, stream));
+  try {
+    const last = await body(stream.send);
+    return () => stream.end(last);
+  } catch (error) {
+    options.log.error({ requestId: observation.requestId, err: error }, 'a stream failed');
+    return () => stream.fail(error);
+  }
+}
+
+async function attemptOf(options: RouteOptions, context: GatewayContext): Promise<AttemptAddress | null> {
+  const address = attemptAddressOf({
+    param: (name) => context.req.param(name),
+    headers: context.req.raw.headers,
+    caller: context.var.caller,
+  });
+  if (address === null || options.aglServer === null) return address;
+  // Controllers of 1.0 call every attempt `0`; the store has its own ids for them.
+  return { ...address, attemptId: await options.aglServer.attemptIdOf(address) };
+}

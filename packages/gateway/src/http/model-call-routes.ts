@@ -1,0 +1,53 @@
+import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
+import { completionsApi } from '../completions/completions-api.ts';
+import type { GatewayError } from '../gateway-error.ts';
+import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
+import { countTokens } from '../messages/count-tokens.ts';
+import { messageErrorBody } from '../messages/message-error.ts';
+import { messagesApi } from '../messages/messages-api.ts';
+import { type ClientApi, proxyModelCall } from '../model-api/proxy-model-call.ts';
+import { createEmbeddings } from '../passed-through/create-embeddings.ts';
+import { responsesApi } from '../responses/responses-api.ts';
+import type { CallResponse, WholeResponse } from './call-response.ts';
+
+/** A POST route of the gateway that proxies model calls. */
+export interface ModelCallRoute {
+  /** The name of its API in metrics and logs. */
+  readonly name: string;
+  /** Below a base URL. */
+  readonly path: string;
+  /** Further paths of the same route. @default none */
+  readonly otherPaths?: readonly string[];
+  /** Proxies a call. @throws GatewayError when there is no response of a model */
+  readonly respond: (parts: GatewayParts, call: IncomingCall) => Promise<CallResponse>;
+  /** The body of an error response. @default in OpenAI's format */
+  readonly errorBody?: (error: GatewayError) => string;
+}
+
+/** All routes of model calls. */
+export const modelCallRoutes: readonly ModelCallRoute[] = [
+  routeOf({ name: 'chat-completions', native: chatCompletionsApi, translation: null }),
+  routeOf({ name: 'completions', native: completionsApi, translation: null }),
+  routeOf(responsesApi),
+  // Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already.
+  { ...routeOf(messagesApi), otherPaths: ['/v1/messages'], errorBody: messageErrorBody },
+  {
+    name: 'count-tokens',
+    path: '/messages/count_tokens',
+    otherPaths: ['/v1/messages/count_tokens'],
+    respond: countTokens,
+    errorBody: messageErrorBody,
+  },
+  { name: 'embeddings', path: '/embeddings', respond: createEmbeddings },
+];
+
+function routeOf(api: ClientApi): ModelCallRoute {
+  return { name: api.name, path: api.native.path, respond: (parts, call) => proxyModelCall(api, parts, call) };
+}
+
+/** The response to a failed request, in the format of the API that its path names. */
+export function errorResponse(path: string, error: GatewayError): WholeResponse {
+  const route = modelCallRoutes.find((known) => path.endsWith(known.path));
+  const headers = { 'content-type': 'application/json', ...error.headers };
+  return { status: error.httpStatus, headers, body: route?.errorBody?.(error) ?? error.toBody() };
+}

@@ -1,0 +1,77 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { GatewayError } from '../gateway-error.ts';
+
+/** Rejects bodies above a limit. A body of known length is judged by its header and stays on the server's fast path. */
+export function limitedBody(maxBytes: number): MiddlewareHandler {
+  return async (c, next) => {
+    if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+    if (c.req.header('transfer-encoding') !== undefined) {
+      const { url, method, headers, signal } = c.req.raw;
+      c.req.raw = new Request(url, { method, headers, signal, body: await readLimited(c.req.raw, maxBytes) });
+    }
+    return await next();
+  };
+}
+
+/** The body of a request. @throws GatewayError 400 when the connection closed before the end of the body */
+export async function requestText(c: Pick<Context, 'req'>): Promise<string> {
+  try {
+    return await c.req.text();
+  } catch (error) {
+    throw incompleteBody(error);
+  }
+}
+
+/**
+ * Rejects a compressed body, as the model APIs do: parsed as text, it would only be reported as invalid JSON.
+ *
+ * @throws GatewayError 415
+ */
+export function assertNotEncoded(headers: Headers): void {
+  const encoding = headers.get('content-encoding');
+  if (encoding === null || encoding === '' || encoding.toLowerCase() === 'identity') return;
+  throw new GatewayError({
+    code: 'VALIDATION',
+    httpStatus: 415,
+    type: 'invalid_request_error',
+    message: `the content encoding ${JSON.stringify(encoding)} of the request body is not supported`,
+    remedy: 'Send uncompressed JSON, without `content-encoding`.',
+    headers: { 'accept-encoding': 'identity' },
+  });
+}
+
+async function readLimited({ body }: Request, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof GatewayError ? error : incompleteBody(error);
+  }
+  return Buffer.concat(chunks);
+}
+
+function incompleteBody(cause: unknown): GatewayError {
+  return new GatewayError({
+    code: 'VALIDATION',
+    httpStatus: 400,
+    type: 'invalid_request_error',
+    message: 'the connection closed before the end of the request body',
+    remedy: 'Send the request again.',
+    cause,
+  });
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError({
+    code: 'PAYLOAD_TOO_LARGE',
+    httpStatus: 413,
+    type: 'invalid_request_error',
+    message: `the request body is larger than ${maxBytes} bytes`,
+    remedy: 'Send less, or raise the gateway option `maxBodyBytes`.',
+  });
+}

@@ -1,0 +1,139 @@
+import type { Readable } from 'node:stream';
+import type { JsonObject } from '@agentlightning/core';
+import { GatewayError } from '../gateway-error.ts';
+import { EventStreamReader } from '../http/event-stream.ts';
+import type { SendChunk } from '../http/response-stream.ts';
+import type { AnswerStream } from './answer-stream.ts';
+
+/** The stream of an upstream on its way to the client. */
+export interface RelayedStream {
+  readonly body: Readable;
+  /** The upstream's base URL, for messages. */
+  readonly address: string;
+  /** Aborts when the client disconnects; with a `GatewayError` as reason when the gateway ends the call. */
+  readonly signal: AbortSignal;
+}
+
+/** A stream that is captured while it is relayed. */
+export interface CapturedStream extends RelayedStream {
+  /** Converts the upstream's events to the client's, and collects what is recorded. */
+  readonly stream: AnswerStream;
+  /** Records a complete response; the end of the stream is held back until it resolves. */
+  readonly record: (response: JsonObject) => Promise<void>;
+  /** Records a response that broke off; `failure` is null when only its end mark is missing. */
+  readonly recordFailed: (failure: string | null, response: JsonObject) => void;
+}
+
+/** How a stream ended. */
+type StreamEnd =
+  | { readonly kind: 'end'; readonly text: string }
+  | { readonly kind: 'failure'; readonly words: string | null; readonly text: string };
+
+/**
+ * Relays a stream chunk by chunk, and records it. A stream that breaks off ends with an error in the client's format.
+ *
+ * @returns the end of the stream, once the call is recorded
+ */
+export async function relayCaptured(captured: CapturedStream, send: SendChunk): Promise<string> {
+  const { body, stream } = captured;
+  const end = await forwardEvents(captured, send);
+  if (end.kind === 'failure') {
+    body.destroy();
+    captured.recordFailed(end.words, stream.recorded());
+    return end.text;
+  }
+  // Reads the rest, so that the connection can be reused.
+  body.resume();
+  // The ending may hold the last of the response, which the record must have.
+  const ending = (stream.ending?.() ?? '') + end.text;
+  try {
+    await captured.record(stream.recorded());
+    return ending;
+  } catch (error) {
+    return stream.broken(GatewayError.from(error));
+  }
+}
+
+/**
+ * Relays a stream that is not recorded, byte by byte.
+ *
+ * @param errorEvent - an error in the format of the stream
+ */
+export async function relayUnread(
+  { body, address, signal }: RelayedStream,
+  errorEvent: (error: GatewayError) => string,
+  send: SendChunk,
+): Promise<string> {
+  try {
+    for await (const chunk of body) {
+      await send(chunk);
+      signal.throwIfAborted();
+    }
+    return '';
+  } catch (error) {
+    body.destroy();
+    const failure = signal.aborted ? signal.reason : brokenOff(address, error);
+    return failure instanceof GatewayError ? errorEvent(failure) : '';
+  }
+}
+
+async function forwardEvents(captured: CapturedStream, send: SendChunk): Promise<StreamEnd> {
+  const { body, stream, signal } = captured;
+  const reader = new EventStreamReader();
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      const { text, end } = convert(stream, reader, chunk);
+      if (end?.kind === 'failure') return { ...end, text: text + end.text };
+      // Events before the end mark are sent at once, even if both arrive in one chunk.
+      if (text !== '') await send(text);
+      signal.throwIfAborted();
+      if (end !== null) return end;
+    }
+  } catch (error) {
+    return interrupted(captured, error);
+  }
+  // Some servers leave the end mark out.
+  if (stream.isFinished) return { kind: 'end', text: '' };
+  return interrupted(captured, new Error('it closed the connection before the end'));
+}
+
+/** The client's text for a chunk of the upstream, up to the event that ends the response. */
+function convert(
+  stream: AnswerStream,
+  reader: EventStreamReader,
+  chunk: Uint8Array,
+): { readonly text: string; readonly end: StreamEnd | null } {
+  let text = '';
+  for (const entry of reader.read(chunk)) {
+    const taken = stream.take(entry);
+    if (typeof taken !== 'string') return { text, end: taken };
+    text += taken;
+  }
+  return { text, end: null };
+}
+
+function interrupted({ stream, address, signal }: CapturedStream, cause: unknown): StreamEnd {
+  if (!signal.aborted) {
+    const error = brokenOff(address, cause);
+    return { kind: 'failure', words: error.message, text: stream.broken(error) };
+  }
+  // A client may disconnect, and its attempt end, once it has read the finish reason: then every token has arrived.
+  const isWhole = stream.isFinished;
+  const { reason } = signal;
+  if (reason instanceof GatewayError) {
+    return { kind: 'failure', words: isWhole ? null : reason.text, text: stream.broken(reason) };
+  }
+  return { kind: 'failure', words: isWhole ? null : 'the agent hung up before the answer was whole', text: '' };
+}
+
+/** The error at the end of a stream whose upstream broke off. */
+function brokenOff(address: string, cause: unknown): GatewayError {
+  return new GatewayError({
+    code: 'UPSTREAM_FAILED',
+    httpStatus: 502,
+    type: 'upstream_error',
+    message: `the model endpoint ${address} broke off its answer: ${cause instanceof Error ? cause.message : String(cause)}`,
+    remedy: 'The response is incomplete; make the call again.',
+    cause,
+  });
+}
