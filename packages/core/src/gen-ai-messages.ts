@@ -60,7 +60,8 @@ function toGenAiMessage(message: JsonObject): JsonObject {
 
 function contentParts(content: JsonValue | undefined): readonly JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', content }];
-  return objectsOf(content).map(contentPart);
+  // A part without its list, as some servers accept it.
+  return (isObject(content) ? [content] : objectsOf(content)).map(contentPart);
 }
 
 function contentPart(part: JsonObject): JsonObject {

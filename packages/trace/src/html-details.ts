@@ -7,6 +7,7 @@ const maxTextLength = 20_000;
 /** Everything there is to see of a step: messages, arguments, tokens, rewards, errors, attributes. */
 export function stepDetails(step: TraceStep): Html {
   return html`${step.error === null ? null : html`<p class="wrong">${cut(step.error)}</p>`}
+${step.stackTrace === null ? null : html`<pre>${cut(step.stackTrace)}</pre>`}
 ${step.agentPath.length === 0 ? null : html`<p class="path">${step.agentPath.join(' › ')}</p>`}
 ${conversation(step)}
 ${step.toolArguments === null ? null : html`<h3>Arguments</h3><pre>${cut(step.toolArguments)}</pre>`}

@@ -11,5 +11,8 @@ export type {
   TraceTokens,
 } from './trace-step.ts';
 export { traceSteps } from './trace-steps.ts';
+export { traceSummary } from './trace-summary.ts';
 export type { TraceTextOptions } from './trace-text.ts';
 export { traceText } from './trace-text.ts';
+export type { WalkedStep } from './walk-steps.ts';
+export { walkSteps } from './walk-steps.ts';

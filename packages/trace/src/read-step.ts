@@ -35,10 +35,12 @@ export function readStep({ span, captured, children }: StepSource): TraceStep {
     startTimeMs: span.startTimeMs,
     endTimeMs: span.endTimeMs,
     outcome: outcomeOf(span, captured),
-    error: span.status.code === 'ERROR' ? (span.status.message ?? 'an error without a message') : null,
+    error: span.status.code === 'ERROR' ? (span.status.message ?? 'error without a message') : null,
+    stackTrace: stackTraceOf(span),
     inputMessages: messagesFrom(attributes[genAiAttributes.inputMessages]),
     outputMessages: messagesFrom(attributes[genAiAttributes.outputMessages]),
     ...toolParts(kind, attributes),
+    toolCallId: text(attributes[genAiAttributes.toolCallId]),
     tokens: kind === 'model-call' ? tokensOf(attributes, captured ?? span) : null,
     rewards,
     attributes,
@@ -117,6 +119,12 @@ function outcomeOf({ status, attributes }: Span, captured: Span | null): TraceSt
   if (status.code === 'ERROR') return 'error';
   const isPartial = [attributes, captured?.attributes].some((some) => some?.[modelCallAttributes.isPartial] === true);
   return isPartial ? 'partial' : 'ok';
+}
+
+/** Of an exception span, or of the last `exception` event of any other. */
+function stackTraceOf({ attributes, events }: Span): string | null {
+  const event = events.findLast(({ name }) => name === 'exception');
+  return text((event?.attributes ?? attributes)['exception.stacktrace']);
 }
 
 function toolParts(kind: TraceStepKind, attributes: Attributes): Pick<TraceStep, 'toolArguments' | 'toolResult'> {

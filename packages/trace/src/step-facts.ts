@@ -1,3 +1,4 @@
+import { exceptionPlace } from './exception-place.ts';
 import type { TraceStep } from './trace-step.ts';
 
 /** Something short that is worth saying about a step. */
@@ -46,7 +47,7 @@ function timeFacts({ kind, startTimeMs, endTimeMs }: TraceStep): readonly StepFa
 
 const momentary: ReadonlySet<TraceStep['kind']> = new Set(['reward', 'message', 'annotation', 'exception']);
 
-function outcomeFacts({ outcome, error }: TraceStep): readonly StepFact[] {
+function outcomeFacts({ outcome, error, stackTrace }: TraceStep): readonly StepFact[] {
   switch (outcome) {
     case 'ok':
       return [];
@@ -54,8 +55,11 @@ function outcomeFacts({ outcome, error }: TraceStep): readonly StepFact[] {
       return [{ kind: 'warning', text: 'stopped before its end' }];
     case 'abandoned':
       return [{ kind: 'warning', text: 'still open when the attempt ended' }];
-    case 'error':
-      return [{ kind: 'error', text: `ERROR ${shortened(error ?? '')}`.trimEnd() }];
+    case 'error': {
+      const place = stackTrace === null ? null : exceptionPlace(stackTrace);
+      const at = place === null ? '' : ` at ${place}`;
+      return [{ kind: 'error', text: `ERROR ${shortened(error ?? '')}${at}`.trimEnd() }];
+    }
   }
 }
 

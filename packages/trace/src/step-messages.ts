@@ -18,7 +18,11 @@ function partFrom(part: JsonObject): TraceMessagePart {
     case 'reasoning':
       return { type: 'reasoning', text: textOf(part.content) };
     case 'tool_call':
-      return { type: 'tool-call', text: `${textOf(part.name)}(${textOf(part.arguments)})` };
+      return {
+        type: 'tool-call',
+        text: `${textOf(part.name)}(${textOf(part.arguments)})`,
+        toolCall: { id: typeof part.id === 'string' ? part.id : null, name: textOf(part.name) },
+      };
     case 'tool_call_response':
       return { type: 'tool-result', text: textOf(part.response ?? part.result) };
     default:

@@ -3,6 +3,8 @@ import { type Html, html } from './html-template.ts';
 import { pageScript, pageStyle } from './page-design.ts';
 import { stepFacts } from './step-facts.ts';
 import type { TraceStep } from './trace-step.ts';
+import { traceSummary } from './trace-summary.ts';
+import { type WalkedStep, walkSteps } from './walk-steps.ts';
 
 /** What a page says above its trace. */
 export interface TracePageOptions {
@@ -30,8 +32,8 @@ interface TimeSpan {
  */
 export function traceHtml(steps: readonly TraceStep[], options: TracePageOptions = {}): string {
   const { title = 'Trace', facts = {} } = options;
-  const all = flat(steps);
-  const place = { depth: 0, time: timeOf(all) };
+  const walked = walkSteps(steps);
+  const time = timeOf(walked.map(({ step }) => step));
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -45,11 +47,11 @@ export function traceHtml(steps: readonly TraceStep[], options: TracePageOptions
 <header>
 <h1>${title}</h1>
 <dl>${Object.entries(facts).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-<p class="sum">${summary(all)}</p>
+<p class="sum">${traceSummary(steps)}</p>
 <p class="tools"><button type="button" data-open="all">Open all</button> <button type="button" data-open="none">Close all</button>
 <label>Find <input type="search" id="find" placeholder="text in a step"></label></p>
 </header>
-<main>${steps.map((step) => row(step, place))}</main>
+<main>${walked.map((item) => row(item, time))}</main>
 ${steps.length === 0 ? html`<p class="none">No spans were recorded.</p>` : null}
 <script>${pageScript}</script>
 </body>
@@ -58,14 +60,16 @@ ${steps.length === 0 ? html`<p class="none">No spans were recorded.</p>` : null}
   return page.text;
 }
 
-function row(step: TraceStep, place: { readonly depth: number; readonly time: TimeSpan }): Html {
-  const inner = { ...place, depth: place.depth + 1 };
-  return html`<section class="step ${step.kind} ${step.outcome}" style="--depth:${place.depth}">
+/** Levels that are indented: deeper steps would leave the page. */
+const maxIndent = 32;
+
+/** One row. Rows are siblings, since browsers do not nest elements more than 512 levels deep. */
+function row({ step, depth }: WalkedStep, time: TimeSpan): Html {
+  return html`<section class="step ${step.kind} ${step.outcome}" style="--depth:${Math.min(depth, maxIndent)}" data-depth="${depth}">
 <details><summary><span class="name"><b>${step.title}</b> <i>${step.kind}</i></span>
 <span class="facts">${stepFacts(step).map(({ kind, text }) => html`<span class="fact ${kind}">${text}</span>`)}</span>
-${bar(step, place.time)}</summary>
-<div class="details">${stepDetails(step)}</div></details>
-${step.children.map((child) => row(child, inner))}</section>`;
+${bar(step, time)}</summary>
+<div class="details">${stepDetails(step)}</div></details></section>`;
 }
 
 function bar({ startTimeMs, endTimeMs }: TraceStep, time: TimeSpan): Html {
@@ -83,21 +87,4 @@ function timeOf(steps: readonly TraceStep[]): TimeSpan {
     endMs = Math.max(endMs, endTimeMs ?? startTimeMs ?? endMs);
   }
   return { startMs, lengthMs: Math.max(endMs - startMs, 0.1) };
-}
-
-function summary(steps: readonly TraceStep[]): string {
-  const count = (kind: TraceStep['kind']): number => steps.filter((step) => step.kind === kind).length;
-  const tokens = steps.reduce((sum, { tokens }) => sum + (tokens?.response ?? 0), 0);
-  const rewards = steps.flatMap((step) => step.rewards);
-  const last = rewards.at(-1);
-  return [
-    `${count('model-call')} model calls`,
-    `${count('tool-call')} tool calls`,
-    `${tokens} response tokens`,
-    last === undefined ? 'no reward' : `reward ${last.value}`,
-  ].join(' · ');
-}
-
-function flat(steps: readonly TraceStep[]): readonly TraceStep[] {
-  return steps.flatMap((step) => [step, ...flat(step.children)]);
 }

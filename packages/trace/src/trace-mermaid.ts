@@ -1,5 +1,6 @@
 import { shortened, stepFacts } from './step-facts.ts';
 import type { TraceStep } from './trace-step.ts';
+import { walkSteps } from './walk-steps.ts';
 
 /**
  * Draws a trace as a Mermaid flowchart, for pages and pull requests that render it.
@@ -12,15 +13,11 @@ import type { TraceStep } from './trace-step.ts';
 export function traceMermaid(steps: readonly TraceStep[]): string {
   const nodes: string[] = [];
   const edges: string[] = [];
-  let count = 0;
-  const add = (step: TraceStep, parent: string | null): void => {
-    const id = `s${count++}`;
+  for (const [index, { step, parent }] of walkSteps(steps).entries()) {
     const [open, close] = shapes[step.kind] ?? ['[', ']'];
-    nodes.push(`  ${id}${open}"${label(step)}"${close}:::${step.outcome === 'error' ? 'error' : step.kind}`);
-    if (parent !== null) edges.push(`  ${parent} --> ${id}`);
-    for (const child of step.children) add(child, id);
-  };
-  for (const step of steps) add(step, null);
+    nodes.push(`  s${index}${open}"${label(step)}"${close}:::${step.outcome === 'error' ? 'error' : step.kind}`);
+    if (parent !== null) edges.push(`  s${parent} --> s${index}`);
+  }
   return ['flowchart TD', ...nodes, ...edges, ...classes].join('\n');
 }
 

@@ -18,6 +18,8 @@ export interface TraceMessage {
 export interface TraceMessagePart {
   readonly type: 'text' | 'reasoning' | 'tool-call' | 'tool-result' | 'attachment';
   readonly text: string;
+  /** The call that a part of type `tool-call` requests. */
+  readonly toolCall?: { readonly id: string | null; readonly name: string };
 }
 
 /** The tokens of a model call. */
@@ -46,14 +48,18 @@ export interface TraceStep {
   /** Unix milliseconds. */
   readonly endTimeMs: number | null;
   readonly outcome: TraceStepOutcome;
-  /** What went wrong; null when nothing did. */
+  /** The message of the error; null when the step did not fail. */
   readonly error: string | null;
+  /** The stack trace of the exception that the span recorded; null when it recorded none. */
+  readonly stackTrace: string | null;
   /** What the model was asked; empty when the step is no model call. */
   readonly inputMessages: readonly TraceMessage[];
   readonly outputMessages: readonly TraceMessage[];
   /** What a tool was called with, as JSON or text; null when the step is no tool call. */
   readonly toolArguments: string | null;
   readonly toolResult: string | null;
+  /** The id of the tool call in the model's response; null when it was not recorded. */
+  readonly toolCallId: string | null;
   readonly tokens: TraceTokens | null;
   /** What the step says about how good the attempt was. */
   readonly rewards: readonly Reward[];

@@ -26,11 +26,23 @@ export function traceSteps(spans: readonly Span[]): readonly TraceStep[] {
     if (siblings === undefined) childrenOf.set(parent, [item]);
     else siblings.push(item);
   }
-  const build = (parent: string | null): readonly TraceStep[] =>
-    [...(childrenOf.get(parent) ?? [])]
-      .sort(byTime)
-      .map(({ span, captured }) => readStep({ span, captured, children: build(span.spanId) }));
-  return build(null);
+  for (const siblings of childrenOf.values()) siblings.sort(byTime);
+  return builtSteps(childrenOf);
+}
+
+/** The tree of steps, built from the leaves up without recursion: spans may be nested thousands of levels deep. */
+function builtSteps(childrenOf: ReadonlyMap<string | null, readonly JoinedSpan[]>): readonly TraceStep[] {
+  const ordered = [...(childrenOf.get(null) ?? [])];
+  for (let index = 0; index < ordered.length; index += 1) {
+    for (const child of childrenOf.get(ordered[index]?.span.spanId ?? '') ?? []) ordered.push(child);
+  }
+  const built = new Map<string, TraceStep>();
+  const stepsUnder = (parent: string | null): readonly TraceStep[] =>
+    (childrenOf.get(parent) ?? []).map(({ span }) => built.get(span.spanId)).filter((step) => step !== undefined);
+  for (const { span, captured } of ordered.reverse()) {
+    built.set(span.spanId, readStep({ span, captured, children: stepsUnder(span.spanId) }));
+  }
+  return stepsUnder(null);
 }
 
 /** A span, with the record of the same model call that has its tokens. */
@@ -50,23 +62,25 @@ function joinedSpans(spans: readonly Span[]): readonly JoinedSpan[] {
   return [...own.values()].map((span) => ({ span, captured: capturedOf.get(span.spanId) ?? null }));
 }
 
-/** The parent of each span that has one among the spans. A circle of parents is cut open where it is found. */
+/** The parent of each span that has one among the spans. In a cycle of parents, one span becomes a root. */
 function parentsOf(joined: readonly JoinedSpan[]): ReadonlyMap<string, string> {
   const known = new Set(joined.map(({ span }) => span.spanId));
   const parents = new Map<string, string>();
   for (const { span } of joined) {
-    if (span.parentId === null || !known.has(span.parentId)) continue;
-    if (!isAbove(span.spanId, span.parentId, parents)) parents.set(span.spanId, span.parentId);
+    if (span.parentId !== null && known.has(span.parentId)) parents.set(span.spanId, span.parentId);
+  }
+  const rooted = new Set<string>();
+  for (const { span } of joined) {
+    const path = new Set<string>();
+    let current: string | undefined = span.spanId;
+    while (current !== undefined && !rooted.has(current) && !path.has(current)) {
+      path.add(current);
+      current = parents.get(current);
+    }
+    if (current !== undefined && path.has(current)) parents.delete(current);
+    for (const spanId of path) rooted.add(spanId);
   }
   return parents;
-}
-
-/** Whether a span is the other one, or above it. */
-function isAbove(spanId: string, other: string, parents: ReadonlyMap<string, string>): boolean {
-  for (let current: string | undefined = other; current !== undefined; current = parents.get(current)) {
-    if (current === spanId) return true;
-  }
-  return false;
 }
 
 /** By the moment they began where it is known of both, else in the order they were recorded. */

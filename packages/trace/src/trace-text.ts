@@ -1,6 +1,7 @@
 import { stepFacts } from './step-facts.ts';
 import { terminalText } from './terminal-text.ts';
 import type { TraceStep } from './trace-step.ts';
+import { walkSteps } from './walk-steps.ts';
 
 /** How to draw a trace as text. */
 export interface TraceTextOptions {
@@ -21,17 +22,20 @@ export interface TraceTextOptions {
  * ```
  */
 export function traceText(steps: readonly TraceStep[], options: TraceTextOptions = {}): string {
-  return lines(steps, '', options).join('\n');
+  const { width = Number.POSITIVE_INFINITY, isColoured = false } = options;
+  const rails: string[] = [];
+  const lines = walkSteps(steps).map(({ step, depth, isLast }) => {
+    if (depth < maxIndent) rails[depth] = isLast ? '   ' : '│  ';
+    const indent = rails.slice(0, Math.min(depth, maxIndent)).join('');
+    const level = depth > maxIndent ? `⋯${depth} ` : '';
+    const line = cut(`${indent}${level}${isLast ? '└─' : '├─'} ${stepLine(step)}`, width);
+    return isColoured ? coloured(line, step) : line;
+  });
+  return lines.join('\n');
 }
 
-function lines(steps: readonly TraceStep[], indent: string, options: TraceTextOptions): readonly string[] {
-  return steps.flatMap((step, index) => {
-    const isLast = index === steps.length - 1;
-    const head = cut(`${indent}${isLast ? '└─' : '├─'} ${stepLine(step)}`, options.width ?? Number.POSITIVE_INFINITY);
-    const line = options.isColoured === true ? coloured(head, step) : head;
-    return [line, ...lines(step.children, `${indent}${isLast ? '   ' : '│  '}`, options)];
-  });
-}
+/** Levels that are indented. Deeper steps have the number of their level instead, which bounds the length of a line. */
+const maxIndent = 32;
 
 function stepLine(step: TraceStep): string {
   const facts = stepFacts(step).map(({ text }) => text);

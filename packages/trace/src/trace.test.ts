@@ -2,7 +2,16 @@ import { linkAttributes, type Span } from '@agentlightning/core';
 import { aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type TraceStep, terminalText, traceHtml, traceMermaid, traceSteps, traceText } from './index.ts';
+import {
+  type TraceStep,
+  terminalText,
+  traceHtml,
+  traceMermaid,
+  traceSteps,
+  traceSummary,
+  traceText,
+  walkSteps,
+} from './index.ts';
 
 /** A supervisor that asks an expert through a tool; every model call was seen by an adapter and by the gateway. */
 function aTrace(): readonly Span[] {
@@ -90,6 +99,96 @@ describe('the steps of a trace', () => {
       aSpan({ spanId: `s${index}`, sequenceId: index + 1, parentId: index === 0 ? null : 's0' }),
     );
     expect(traceText(traceSteps(spans)).split('\n')).toHaveLength(10_000);
+  });
+});
+
+describe('10,000 spans, each the child of the one before', () => {
+  const depth = 10_000;
+  // Children come first: the order in which nested spans end.
+  const steps = traceSteps(
+    Array.from({ length: depth }, (_, index) =>
+      aSpan({ spanId: `s${index}`, sequenceId: depth - index, parentId: index === 0 ? null : `s${index - 1}` }),
+    ).reverse(),
+  );
+
+  test('are one tree', () => {
+    expect(walkSteps(steps).at(-1)).toMatchObject({
+      depth: depth - 1,
+      step: { spanId: `s${depth - 1}`, children: [] },
+    });
+    expect(traceSummary(steps)).toBe('0 model calls · 0 tool calls · 0 response tokens · no reward');
+  });
+
+  test('are lines of bounded length that name their level', () => {
+    const lines = traceText(steps).split('\n');
+    expect(lines).toHaveLength(depth);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(200);
+    expect(lines.at(-1)).toContain(`⋯${depth - 1} └─ #1`);
+  });
+
+  test('are a flowchart', () => {
+    const chart = traceMermaid(steps);
+    expect(chart.match(/ --> /g)).toHaveLength(depth - 1);
+    expect(chart).toContain(`  s${depth - 2} --> s${depth - 1}\n`);
+  });
+
+  test('are a page whose rows are not nested', () => {
+    const page = traceHtml(steps);
+    expect(page.match(/<section /g)).toHaveLength(depth);
+    expect(page).not.toMatch(/<section (?:(?!<\/section>)[\s\S])*<section /);
+    expect(page).toContain(`data-depth="${depth - 1}"`);
+  });
+});
+
+describe('the totals of a trace', () => {
+  const requesting = (id: string | null, name: string): Span['attributes'] => ({
+    'gen_ai.output.messages': JSON.stringify([
+      { role: 'assistant', parts: [{ type: 'tool_call', id, name, arguments: '{}' }] },
+    ]),
+  });
+
+  test('count tool calls that only model responses have', () => {
+    const spans = ['one', 'two'].map((id, index) =>
+      aStep('model-call', { spanId: id, sequenceId: index + 1 }, requesting(id, 'look_up')),
+    );
+    expect(traceSummary(traceSteps(spans))).toContain('2 model calls · 2 tool calls');
+  });
+
+  test('count a tool call once that both a response and an adapter have, by its id or its name', () => {
+    const spans = [
+      aStep('model-call', { spanId: 'a', sequenceId: 1 }, requesting('call-1', 'look_up')),
+      aStep('tool-call', { spanId: 'b', sequenceId: 2 }, { 'gen_ai.tool.name': 'x', 'gen_ai.tool.call.id': 'call-1' }),
+      aStep('model-call', { spanId: 'c', sequenceId: 3 }, requesting('call-2', 'add')),
+      aStep('tool-call', { spanId: 'd', sequenceId: 4 }, { 'gen_ai.tool.name': 'add' }),
+      aStep('tool-call', { spanId: 'e', sequenceId: 5 }, { 'gen_ai.tool.name': 'never requested' }),
+    ];
+    expect(traceSummary(traceSteps(spans))).toContain('3 tool calls');
+  });
+});
+
+describe('an exception', () => {
+  const stacktrace = [
+    'RangeError: too hard',
+    '    at validate (/home/me/agent/node_modules/zod/index.js:7:1)',
+    '    at async answer (file:///home/me/agent/src/answer.ts:12:9)',
+    '    at async run (/home/me/agent/src/run.ts:3:5)',
+  ].join('\n');
+  const status = { code: 'ERROR', message: 'too hard' } as const;
+  const attributes = { 'exception.message': 'too hard', 'exception.stacktrace': stacktrace };
+
+  test('is shown with file and line of the agent, from a span or from an event', () => {
+    const thrown = aSpan({ spanId: 'a', name: 'agentlightning.exception', status, attributes });
+    const failed = aSpan({ spanId: 'b', name: 'plan', status, events: [{ name: 'exception', timeMs: 1, attributes }] });
+    for (const span of [thrown, failed]) {
+      expect(traceText(traceSteps([span]))).toContain('ERROR too hard at /home/me/agent/src/answer.ts:12:9');
+      expect(traceHtml(traceSteps([span]))).toContain('/home/me/agent/src/run.ts:3:5');
+    }
+  });
+
+  test('of Python has its file and line too', () => {
+    const python = 'Traceback (most recent call last):\n  File "/home/me/agent.py", line 8, in run\nValueError: no';
+    const span = aSpan({ status, attributes: { 'exception.stacktrace': python } });
+    expect(traceText(traceSteps([span]))).toContain('ERROR too hard at /home/me/agent.py:8');
   });
 });
 

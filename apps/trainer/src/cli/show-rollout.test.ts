@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { aModelCallSpan } from '@agentlightning/core/testing';
+import { aModelCallSpan, aSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { showFormats } from './show-format.ts';
 import { showRollout } from './show-rollout.ts';
 
 let folder = '';
@@ -33,6 +34,32 @@ test('what was said, by whomever, cannot command the terminal', async () => {
   expect(text).toContain('user      gone?\ufffd[2J and \ufffd31m red');
   expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });
+
+test('10,000 nested spans are shown in every format', async () => {
+  const place = `sqlite:${path.join(folder, 'agl.db')}`;
+  const output = path.join(folder, 'shown.txt');
+  const store = await openStore(place);
+  const { rolloutId, attempt } = await store.startRollout({ input: {} });
+  const spans = Array.from({ length: 10_000 }, (_, index) => {
+    const { sequenceId: _sequenceId, ...span } = aSpan({
+      rolloutId,
+      attemptId: attempt.attemptId,
+      name: `level ${index}`,
+    });
+    return { ...span, spanId: spanIdAt(index), parentId: index === 0 ? null : spanIdAt(index - 1) };
+  });
+  await store.appendSpans(spans);
+  await store.close();
+  const flags = { store: place, attempt: 'latest', output };
+  for (const format of showFormats) {
+    await showRollout(rolloutId, { ...flags, format });
+    expect(await readFile(output, 'utf8')).toContain('level 9999');
+  }
+  await showRollout(rolloutId, { ...flags, format: 'tree', json: true });
+  expect(JSON.parse(await readFile(output, 'utf8')).spans).toHaveLength(10_000);
+});
+
+const spanIdAt = (index: number): string => (index + 1).toString(16).padStart(16, '0');
 
 test('an attempt that the rollout does not have is an error that names those it has', async () => {
   await expect(shown('hi', 'at-nope')).rejects.toMatchObject({

@@ -8,7 +8,15 @@ import {
   type Store,
   terminalRolloutStatuses,
 } from '@agentlightning/core';
-import { type TraceStep, terminalText, traceHtml, traceMermaid, traceSteps, traceText } from '@agentlightning/trace';
+import {
+  type TraceStep,
+  terminalText,
+  traceHtml,
+  traceMermaid,
+  traceSteps,
+  traceSummary,
+  traceText,
+} from '@agentlightning/trace';
 import { conversationLines } from '../trace/conversation.ts';
 import { openExistingStore } from './open-existing-store.ts';
 import type { ShowFlags, ShowFormat } from './show-format.ts';
@@ -77,7 +85,7 @@ function treeText({ rollout, attempts, spans, steps }: ShownRollout, look: { rea
     `task     ${terminalText(JSON.stringify(rollout.input))}`,
     `attempts ${attemptsText(attempts)}`,
     '',
-    steps.length === 0 ? '(no spans yet)' : traceText(steps, look),
+    ...(steps.length === 0 ? ['(no spans yet)'] : [traceText(steps, look), traceSummary(steps)]),
     '',
     ...conversationLines(spans),
   ].join('\n')}\n`;

@@ -1,52 +1,59 @@
-import { type JsonObject, type JsonValue, modelCallFromSpan, type Span } from '@agentlightning/core';
-import { terminalText } from '@agentlightning/trace';
+import type { Span } from '@agentlightning/core';
+import {
+  type TraceMessage,
+  type TraceMessagePart,
+  type TraceStep,
+  terminalText,
+  traceSteps,
+  walkSteps,
+} from '@agentlightning/trace';
+import { finalCalls } from './final-calls.ts';
 import { primaryReward } from './primary-reward.ts';
 
 /**
- * The conversation of a rollout as lines of text: the messages of its last model call, that call's
- * answer, and the reward.
+ * The conversations of an attempt as lines of text, and its reward. A conversation is a model call that no later call continues:
+ * its request has the earlier turns. Agents that run in parallel have one each.
  */
 export function conversationLines(spans: readonly Span[]): string[] {
-  const calls = spans.map(modelCallFromSpan).filter((call) => call !== null);
-  const last = calls.at(-1);
-  if (last === undefined) return ['(no model call)'];
-  const asked = asArray(last.request?.['messages']).map(messageLine);
-  const answers = asArray(last.response?.['choices']).map((choice) =>
-    messageLine(asObject(choice)?.['message'] ?? null),
-  );
+  const calls = walkSteps(traceSteps(spans))
+    .map(({ step }) => step)
+    .filter(({ kind }) => kind === 'model-call')
+    .sort((one, other) => one.sequenceId - other.sequenceId);
+  if (calls.length === 0) return ['(no model call)'];
+  const conversations = finalCalls(calls);
   const reward = primaryReward(spans);
-  return [...asked, ...answers, reward === null ? 'no reward' : `reward ${reward}`];
+  return [
+    ...conversations.flatMap((call, index) => [
+      ...(conversations.length === 1 ? [] : [headerLine(call, index + 1, conversations.length)]),
+      ...callLines(call),
+      ...(conversations.length === 1 ? [] : ['']),
+    ]),
+    reward === null ? 'no reward' : `reward ${reward}`,
+  ];
 }
 
-function messageLine(message: JsonValue): string {
-  const fields = asObject(message);
-  if (fields === null) return '(nothing)';
-  const role = String(fields['role'] ?? 'assistant').padEnd(9);
-  const calls = asArray(fields['tool_calls']).map((call) => {
-    const called = asObject(asObject(call)?.['function'] ?? null);
-    return `→ ${String(called?.['name'] ?? '?')}(${String(called?.['arguments'] ?? '')})`;
+function headerLine({ agentPath, title }: TraceStep, number: number, count: number): string {
+  const agent = agentPath.length === 0 ? '' : `${agentPath.join(' › ')}, `;
+  return terminalText(`conversation ${number} of ${count} (${agent}model ${title})`);
+}
+
+function callLines({ inputMessages, outputMessages, error }: TraceStep): readonly string[] {
+  const choices = outputMessages.map((message, index) => {
+    return messageLine(
+      message,
+      outputMessages.length === 1 ? '' : `[choice ${index + 1} of ${outputMessages.length}] `,
+    );
   });
-  const said = [contentText(fields['content']), ...calls].filter((part) => part !== '').join(' ');
-  return terminalText(`${role} ${said}`).trimEnd();
+  const failure = error === null ? [] : [terminalText(`error     ${error}`)];
+  return [...inputMessages.map((message) => messageLine(message, '')), ...choices, ...failure];
 }
 
-/** What is said: text as it is, also in parts as LangChain writes a system message; of anything else only what it is. */
-function contentText(content: JsonValue | undefined): string {
-  if (Array.isArray(content)) return content.map(partText).join('\n');
-  return content === null || content === undefined ? '' : partText(content);
+function messageLine({ role, parts }: TraceMessage, label: string): string {
+  const shown = parts.filter(({ type }) => type !== 'reasoning');
+  return terminalText(`${role.padEnd(9)} ${label}${shown.map(partText).join('\n')}`).trimEnd();
 }
 
-function partText(part: JsonValue): string {
-  const fields = asObject(part);
-  if (fields === null) return String(part);
-  const text = fields['text'] ?? fields['refusal'];
-  return typeof text === 'string' ? text : `[${String(fields['type'] ?? 'something')}]`;
-}
-
-function asObject(value: JsonValue | undefined): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
-}
-
-function asArray(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
+function partText({ type, text }: TraceMessagePart): string {
+  if (type === 'tool-call') return `→ ${text}`;
+  return type === 'attachment' ? `[${text || 'attachment'}]` : text;
 }
