@@ -3,10 +3,7 @@ import { maxSequenceId } from '@agentlightning/core/protocol';
 import { spanBody } from './row.ts';
 import { toJson } from './row-value.ts';
 
-/**
- * A span as its table takes it, ready to be written; the sequence id is null where the store gives one out. A list
- * and no object, because that is what crosses from thread to thread, and goes into a statement, at the least cost.
- */
+/** The values of a span's row, in the order of {@link spanColumns}; the sequence id is null until the store assigns one. */
 export type SpanRow = readonly [
   rolloutId: string,
   attemptId: string,

@@ -25,7 +25,6 @@ import {
   type IdempotentRequest,
   recordAnswer,
 } from './operations/answer-once.ts';
-import { appendSpanRows } from './operations/append-spans.ts';
 import { applyPartOfRetention, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/claim-rollouts.ts';
 import { countEverything } from './operations/count-everything.ts';
@@ -37,7 +36,6 @@ import { readFinishedRollouts } from './operations/read-rollouts.ts';
 import { isStoreTimeOld, noteStoreTime, readStoreTime, type StoreTime } from './operations/store-time.ts';
 import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
-import type { SpanRow } from './span-row.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
 import type { SqlClaimOptions, SqlDeletionOptions, SqlStoreOptions } from './sql-store-options.ts';
@@ -152,19 +150,6 @@ export class SqlStore extends SqlStoreOperations implements Store {
     return this.runner.write((context) =>
       answerOnce(context, request, () => work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs))),
     );
-  }
-
-  /**
-   * As `appendSpans`, for the store's own server: takes spans that are ready to be written, and gives back their
-   * sequence ids; null stands for a span that was there already.
-   *
-   * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
-   */
-  appendSpanRows(rows: readonly SpanRow[], request: IdempotentRequest | null): Promise<readonly (number | null)[]> {
-    return this.runner.write((context) => {
-      const append = (): Promise<readonly (number | null)[]> => appendSpanRows(context, rows);
-      return request === null ? append() : answerOnce(context, request, append);
-    });
   }
 
   async statistics(): Promise<StoreStatistics> {

@@ -107,20 +107,6 @@ describe('a request that comes twice with its key has one effect and one answer'
   });
 });
 
-test('a batch that is large enough for another thread to read is recorded once', async () => {
-  const text = 'x'.repeat(2000);
-  const spans = Array.from({ length: 50 }, (_, index) =>
-    spanToWire(aSpan({ ...ids, spanId: `${index + 1}`.padStart(16, 'b'), attributes: { text } })),
-  );
-  const first = await post('/v1/agl/spans/batch', { spans }, 'large batch');
-  expect(first).toMatchObject({ status: 201, body: { sequence_ids: spans.map(({ sequence_id }) => sequence_id) } });
-  const after = await contents();
-  expect(await post('/v1/agl/spans/batch', { spans }, 'large batch')).toEqual(first);
-  expect(await contents()).toEqual(after);
-  const recorded = await store.querySpans({ rolloutId: ids.rolloutId, spanIdContains: 'bbbb' });
-  expect(recorded.items.map((span) => span.attributes.text)).toEqual(spans.map(() => text));
-});
-
 test('tries of one request at the same time have one effect', async () => {
   const tries = Array.from({ length: 20 }, () => post('/v1/agl/rollouts', { input: 'at once' }, 'at once'));
   const answers = await Promise.all(tries);

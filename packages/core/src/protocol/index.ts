@@ -7,7 +7,6 @@ export { listenError } from '../server/listen-error.ts';
 export { isReservedAttribute } from '../span-attributes.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
-export { isWireSpan } from './is-wire-span.ts';
 export { maxSequenceId } from './max-sequence-id.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
@@ -135,7 +134,6 @@ export type { WireSpan, WireSpanContext } from './wire-span.ts';
 export {
   spanFromWire,
   spanInputFromWire,
-  spanTimeFromWire,
   spanToReaders,
   spanToWire,
   wireSpanBatchSchema,

@@ -206,7 +206,7 @@ function contextOf(traceId: string, spanId: string): WireSpanContext {
 }
 
 /** Milliseconds of a span's time. OpenTelemetry counts nanoseconds, and no second since 1970 has such a number. */
-export function spanTimeFromWire(time: number | null | undefined): number | null {
+function spanTimeFromWire(time: number | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   return msFromSeconds(time > 1e12 ? time / 1e9 : time);
 }

@@ -18,22 +18,7 @@ export async function appendSpans(
   context: OperationContext,
   spans: readonly SpanInput[],
 ): Promise<readonly (Span | null)[]> {
-  const sequenceIds = await appendSpanRows(context, spans.map(spanRow));
-  return spans.map((span, index) => {
-    const sequenceId = sequenceIds[index] ?? null;
-    return sequenceId === null ? null : { ...span, sequenceId };
-  });
-}
-
-/**
- * As {@link appendSpans}, for those who have the rows and need the sequence ids alone.
- *
- * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
- */
-export async function appendSpanRows(
-  context: OperationContext,
-  rows: readonly SpanRow[],
-): Promise<readonly (number | null)[]> {
+  const rows = spans.map(spanRow);
   const batches = batchesOf(rows);
   const different = new Set(batches);
   await lockRows(
@@ -61,7 +46,10 @@ export async function appendSpanRows(
     unmarked,
   );
   noteSpans(context, different);
-  return newSpans.map((row) => row?.[3] ?? null);
+  return spans.map((span, index) => {
+    const sequenceId = newSpans[index]?.[3] ?? null;
+    return sequenceId === null ? null : { ...span, sequenceId };
+  });
 }
 
 const spanTable = {

@@ -25,27 +25,13 @@ export async function doOnce<TAnswer extends object>(
  * @throws ValidationError when the key is empty or too long
  */
 export async function idempotentRequest(context: Context): Promise<IdempotentRequest | undefined> {
-  const key = idempotencyKeyOf(context);
-  if (key === undefined) return undefined;
-  return { key, requestHash: hash('sha256', hashPrefixOf(context) + (await context.req.text()), 'base64url') };
-}
-
-/**
- * The `Idempotency-Key` of a request.
- *
- * @throws ValidationError when it is empty or too long
- */
-export function idempotencyKeyOf(context: Context): string | undefined {
   const key = context.req.header('idempotency-key');
-  if (key !== undefined && (key === '' || key.length > longestKey)) {
+  if (key === undefined) return undefined;
+  if (key === '' || key.length > longestKey) {
     throw new ValidationError('Request', [
       { path: 'idempotency-key', message: `must have 1 to ${longestKey} characters, got ${key.length}` },
     ]);
   }
-  return key;
-}
-
-/** What the fingerprint of a request begins with; its body comes after. */
-export function hashPrefixOf(context: Context): string {
-  return `${context.req.method} ${context.req.path}\n`;
+  const request = `${context.req.method} ${context.req.path}\n${await context.req.text()}`;
+  return { key, requestHash: hash('sha256', request, 'base64url') };
 }

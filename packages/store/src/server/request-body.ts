@@ -80,7 +80,7 @@ export function parseRequest<TSchema extends z.ZodType>(schema: TSchema, value: 
  *
  * @throws MalformedRequestError
  */
-export function assertJson(context: Context): void {
+function assertJson(context: Context): void {
   // Only JSON: other types can be sent by any web page, to a server on the same machine as its reader.
   const type = context.req.header('content-type')?.split(';')[0]?.trim();
   if (type !== 'application/json') {

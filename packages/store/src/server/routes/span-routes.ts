@@ -8,6 +8,7 @@ import {
   type WireSpanQuery,
   wireSequenceIdBatchSchema,
   wireSequenceIdRequestSchema,
+  wireSpanBatchSchema,
   wireSpanQuerySchema,
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
@@ -17,13 +18,10 @@ import { answerJson } from '../answer.ts';
 import { doOnce } from '../idempotency.ts';
 import { bodyBytes, readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
-import { appendSpanBatch } from '../span-batch/append-span-batch.ts';
-import { SpanDecoder } from '../span-batch/span-decoder.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Spans: record one or many, list, reserve sequence ids. */
 export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions): void {
-  const decoder = new SpanDecoder();
   const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
     answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToReaders));
   const reserve = (context: Context, wire: readonly WireSequenceIdRequest[]): Promise<readonly number[]> => {
@@ -41,9 +39,15 @@ export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions):
   });
 
   app.post('/spans/batch', async (context) => {
-    const { sequenceIds, bytes } = await appendSpanBatch(context, store, decoder);
+    const { spans: wire } = await readBody(context, wireSpanBatchSchema);
+    const spans = wire.map(spanInputFromWire);
+    await assertMayAppend(context, store, spans);
+    const sequenceIds = await doOnce(context, store, async (transaction) => {
+      const recorded = await transaction.appendSpans(spans);
+      return recorded.map((span) => span?.sequenceId ?? null);
+    });
     const count = sequenceIds.filter((sequenceId) => sequenceId !== null).length;
-    metrics.spansRecorded(count, { format: 'json', bytes });
+    metrics.spansRecorded(count, { format: 'json', bytes: await bodyBytes(context) });
     return answerJson(context, { sequence_ids: sequenceIds }, 201);
   });
 
