@@ -1,29 +1,11 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Migration } from './migration.ts';
-import { firstSchema } from './migrations/0001-first-schema.ts';
-import { timeAndRetention } from './migrations/0002-time-and-retention.ts';
-import { longLists } from './migrations/0003-long-lists.ts';
-import { accessKeys } from './migrations/0004-access-keys.ts';
-import { moreOrders } from './migrations/0005-more-orders.ts';
-import { resourcesOfAStatus } from './migrations/0006-resources-of-a-status.ts';
-import { piecesAndFields } from './migrations/0007-pieces-and-fields.ts';
-import { spanMarks } from './migrations/0008-span-marks.ts';
-import { idsOfTheirOwn } from './migrations/0009-ids-of-their-own.ts';
+import { initialSchema } from './migrations/initial-schema.ts';
 import { readInteger, readText } from './row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [
-  firstSchema,
-  timeAndRetention,
-  longLists,
-  accessKeys,
-  moreOrders,
-  resourcesOfAStatus,
-  piecesAndFields,
-  spanMarks,
-  idsOfTheirOwn,
-];
+export const migrations: readonly Migration[] = [initialSchema];
 
 /** What a migration needs to know besides the driver. */
 export interface MigrateOptions {

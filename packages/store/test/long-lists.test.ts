@@ -1,10 +1,6 @@
-import { join } from 'node:path';
 import type { RolloutQuery, RolloutStatus } from '@agentlightning/core';
 import { expect, test } from 'vitest';
-import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { openStore } from '../src/index.ts';
-import { migrate, migrations } from '../src/migrate.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 const statuses: readonly RolloutStatus[] = ['queuing', 'succeeded', 'failed', 'cancelled'];
 const sortFields = ['startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', undefined] as const;
@@ -51,30 +47,6 @@ test.each<RolloutQuery>([
   async function total(): Promise<number> {
     return (await open.store.queryRollouts({ ...query, limit: 1 })).total;
   }
-});
-
-test('a store from before rollouts were counted counts those that it has', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'agl.db');
-  const driver = await SqliteDriver.open({
-    path,
-    durability: 'process',
-    busyTimeoutMs: 1000,
-    outsidePollMs: 1000,
-    maxSizeBytes: null,
-  });
-  await migrate(driver, { nowMs: 0, migrations: migrations.slice(0, 2) });
-  await driver.write((db) =>
-    db.run(
-      `INSERT INTO rollouts (rollout_id, status, max_attempts, retry_condition, start_time_ms, input)
-       VALUES ('a', 'failed', 1, '[]', 0, '1'), ('b', 'queuing', 1, '[]', 0, '2')`,
-    ),
-  );
-  await driver.close();
-  const store = await openStore(path);
-  expect((await store.queryRollouts()).total).toBe(2);
-  expect((await store.queryRollouts({ statusIn: ['failed'] })).total).toBe(1);
-  await store.close();
 });
 
 /** A store with rollouts of every status, of two modes and of none, in a run and in none. */

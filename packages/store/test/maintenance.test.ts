@@ -115,7 +115,7 @@ test('tells which migrations are due, and applies them once', async () => {
   const due = await migrateStore(file, { isDryRun: true });
   expect(due).toMatchObject({
     fromVersion: 0,
-    migrations: expect.arrayContaining([{ version: 1, name: 'first schema' }]),
+    migrations: expect.arrayContaining([{ version: 1, name: 'initial schema' }]),
   });
   expect(await migrateStore(file, { isDryRun: true })).toEqual(due);
   expect(await migrateStore(file)).toEqual(due);

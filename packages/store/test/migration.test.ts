@@ -81,26 +81,25 @@ test('applies what is new in order, and nothing of it when one part fails', asyn
   await driver.close();
 });
 
-test('brings a store of the first version up to date with everything that is in it', async () => {
+test('upgrades a store of schema 1 and keeps its contents', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
-  const driver = await SqliteDriver.open({ ...driverOptions, path: file });
-  await migrate(driver, { nowMs: 0, migrations: migrations.slice(0, 1) });
-  await driver.close();
-  const statuses = ['queuing', 'cancelled'];
-  for (const [index, status] of statuses.entries()) {
-    execute(
-      file,
-      `INSERT INTO rollouts (rollout_id, status, max_attempts, retry_condition, start_time_ms, end_time_ms, input)
-       VALUES ('ro-${index}', '${status}', 1, '[]', 1, ${status === 'cancelled' ? 2 : 'NULL'}, '1')`,
-    );
-  }
-  execute(file, "INSERT INTO queue (rollout_id) VALUES ('ro-0')");
   const store = await openStore(file);
-  expect(await store.queryRollouts({ statusIn: ['queuing', 'cancelled'], limit: 1 })).toMatchObject({ total: 2 });
-  expect(await store.claimRollouts()).toMatchObject([{ rolloutId: 'ro-0' }]);
-  expect(await store.applyRetention({ olderThanMs: 0 })).toMatchObject({ rollouts: 1 });
+  const [rollout] = await store.enqueueRollouts([{ input: 'kept' }]);
   await store.close();
+  const driver = await SqliteDriver.open({ ...driverOptions, path: file });
+  const next = {
+    version: 2,
+    name: 'next schema',
+    statements: () => ["ALTER TABLE rollouts ADD COLUMN label TEXT NOT NULL DEFAULT 'none'"],
+  };
+  await migrate(driver, { nowMs: 7, migrations: [...migrations, next] });
+  const rows = await driver.read((db) => db.all('SELECT rollout_id, input, label FROM rollouts'));
+  expect(rows).toEqual([expect.objectContaining({ rollout_id: rollout?.rolloutId, input: '"kept"', label: 'none' })]);
+  const versions = await driver.read((db) => db.all('SELECT version, name, time_ms FROM schema_migrations'));
+  expect(versions.at(-1)).toMatchObject({ version: 2, name: 'next schema', time_ms: 7 });
+  await driver.close();
+  await expect(openStore(file)).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
 });
 
 function execute(file: string, sql: string): void {

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Span, SpanSearch, Store } from '@agentlightning/core';
 import { aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { migrateStore, openStore } from '../src/index.ts';
+import { openStore } from '../src/index.ts';
 import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -72,6 +72,15 @@ test('a search by name or for what failed finds rare spans among many rollouts i
   expect(count(path, 'SELECT count(*) AS count FROM span_marks')).toBe(many.rollouts - finished.length);
 });
 
+test('a name with a character 0 is not found by its start', async () => {
+  const store = await openStore(':memory:');
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId, name: 'a\0b' })]);
+  expect((await store.searchSpans({ name: 'a\0b' })).items).toHaveLength(1);
+  expect((await store.searchSpans({ name: 'a' })).items).toEqual([]);
+  await store.close();
+});
+
 test('a rollout whose spans come one by one is found by every name, and when one fails, also after others like it', async () => {
   const store = await openStore(':memory:');
   const { rolloutId, attempt } = await store.startRollout({ input: 1 });
@@ -107,72 +116,11 @@ test('a rollout whose spans come one by one is found by every name, and when one
   await store.close();
 });
 
-test('spans from before there were marks are found at once, and quickly when they are marked', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'agl.db');
-  const store = await openStore(path, { watchdogIntervalMs: 1e9 });
-  await fill(store, many);
-  const database = new DatabaseSync(path);
-  database.exec(`DELETE FROM span_marks; INSERT INTO rollouts_to_mark SELECT position FROM rollouts`);
-  database.close();
-  // Not all in one call: every rollout may have what is looked for.
-  const found: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await store.searchSpans({ name: longName, ...(cursor === '' ? {} : { cursor }) });
-    found.push(...page.items.map(({ rolloutId }) => rolloutId));
-    cursor = page.nextCursor;
-  }
-  expect(found).toEqual(['ro-0700', 'ro-1299']);
-  await migrateStore(path);
-  expect(count(path, 'SELECT count(*) AS count FROM rollouts_to_mark')).toBe(0);
-  await assertFound(store, many);
-  await store.close();
-});
-
-test('marks left over from rollouts that are gone hide nothing', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'agl.db');
-  const store = await openStore(path, { watchdogIntervalMs: 1e9 });
-  await fill(store, many);
-  const database = new DatabaseSync(path);
-  // Before all others, more than one call looks at, as by rollouts that a program of before the marks deleted.
-  database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
-    INSERT INTO span_marks (mark, position) SELECT 'nstep', -i FROM n`);
-  database.close();
-  let found = 0;
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await store.searchSpans({ name: 'step', limit: 1000, ...(cursor === '' ? {} : { cursor }) });
-    found += page.items.length;
-    cursor = page.nextCursor;
-  }
-  expect(found).toBe(many.rollouts - 4);
-  await store.close();
-});
-
-test('names with a character 0 are marked as they are', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'agl.db');
-  const store = await openStore(path, { watchdogIntervalMs: 1e9 });
-  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
-  await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId, name: 'a\0b' })]);
-  const database = new DatabaseSync(path);
-  database.exec('DELETE FROM span_marks; INSERT INTO rollouts_to_mark SELECT position FROM rollouts');
-  database.close();
-  await migrateStore(path);
-  expect((await store.searchSpans({ name: 'a\0b' })).items).toHaveLength(1);
-  expect((await store.searchSpans({ name: 'a' })).items).toEqual([]);
-  await store.close();
-});
-
 describePostgres('PostgreSQL', () => {
   test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
     await using database = await createTestDatabase();
     const store = await openStore(database.url);
     await fill(store, few);
-    await assertFound(store, few);
-    await database.execute('INSERT INTO rollouts_to_mark SELECT position FROM rollouts');
-    await database.execute('DELETE FROM span_marks');
-    await migrateStore(database.url);
     await assertFound(store, few);
     await store.updateRollout('ro-0007', { status: 'cancelled' });
     await store.deleteRollouts(['ro-0007']);

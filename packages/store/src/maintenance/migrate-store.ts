@@ -17,8 +17,8 @@ export interface StoreMigration {
 }
 
 /**
- * Brings a store's schema up to date, as opening it does, with all that an open store would do for it in the background;
- * or tells what that would do.
+ * Brings a store's schema and its full-text indexes up to date, or reports what that would do. An open store updates the
+ * indexes in the background.
  *
  * @throws NotFoundError when there is no such store
  * @throws AgentLightningError STORE_SCHEMA when a newer version wrote it, or when it is no store
@@ -27,8 +27,8 @@ export async function migrateStore(
   location: string,
   options: {
     readonly isDryRun?: boolean;
-    /** Told how many places of rollouts in new indices are done so far, two for each rollout at most. @default nobody */
-    readonly onIndexed?: (places: number) => void;
+    /** Receives the number of rollouts that were added to the full-text indexes so far. @default no callback */
+    readonly onIndexed?: (rollouts: number) => void;
   } = {},
 ): Promise<StoreMigration> {
   if (!isPostgres(location)) existingStoreFile(location, 'A store in memory is always up to date.');

@@ -95,7 +95,7 @@ async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<Rol
   const next = scan.mark === null ? unmarkedCandidates(scan, beyond) : markedCandidates(scan, { beyond, to: null });
   const rows = await scan.context.db.all(
     `SELECT n.position, coalesce(c.last_sequence_id, 0) AS spans FROM (${next.sql}) AS n
-     LEFT JOIN rollouts AS r ON r.position = n.position LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id
+     JOIN rollouts AS r ON r.position = n.position LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id
      ORDER BY n.position ${scan.direction.word} LIMIT ?`,
     [...next.parameters, rolloutsPerCall],
   );
@@ -132,10 +132,7 @@ function unmarkedCandidates(scan: Scan, beyond: number | null): SqlCondition {
   return { sql: `SELECT r.position FROM rollouts AS r WHERE ${where.sql} ${order}`, parameters: where.parameters };
 }
 
-/**
- * The positions of the next rollouts that have the mark, or may have it; as many as one call looks at, or up to a position.
- * Marks may be left over from rollouts that are gone: their positions count like others, or a search would end too early.
- */
+/** The positions of the next rollouts that have the mark: as many as one call looks at, or up to a position. */
 function markedCandidates(
   { mark, direction }: Scan,
   { beyond, to }: { readonly beyond: number | null; readonly to: number | null },
@@ -146,9 +143,8 @@ function markedCandidates(
   ]);
   const next = `WHERE ${range.sql} ORDER BY position ${direction.word} LIMIT ${rolloutsPerCall}`;
   return {
-    sql: `SELECT position FROM (SELECT position FROM (SELECT position FROM span_marks WHERE mark = ?) AS m ${next}) AS marked
-      UNION SELECT position FROM (SELECT position FROM rollouts_to_mark ${next}) AS unmarked`,
-    parameters: [mark, ...range.parameters, ...range.parameters],
+    sql: `SELECT position FROM (SELECT position FROM span_marks WHERE mark = ?) AS m ${next}`,
+    parameters: [mark, ...range.parameters],
   };
 }
 

@@ -16,9 +16,6 @@ const markTable = {
   columns: { mark: 'text', position: 'integer' },
   unlessKnown: ['mark', 'position'],
 } as const;
-/** How many rollouts, and about how many spans, one transaction marks that came before there were marks. */
-const rolloutsPerBatch = 200;
-const spansPerBatch = 2000;
 
 /** The mark of those rollouts that a search may find something in; null when it may be any. */
 export function markOf({ name, statusIn, runId, rolloutIdIn }: SpanSearch): string | null {
@@ -110,42 +107,4 @@ export async function unmarkRollouts({ db, dialect }: OperationContext, rolloutI
   const positions = `SELECT r.position FROM rollouts AS r WHERE ${those.sql}`;
   await db.run(`DELETE FROM span_marks WHERE (mark, position) IN (${marked})`, those.parameters);
   await db.run(`DELETE FROM span_marks WHERE mark = '${failedMark}' AND position IN (${positions})`, those.parameters);
-  await db.run(`DELETE FROM rollouts_to_mark WHERE position IN (${positions})`, those.parameters);
-}
-
-/** Marks some of the rollouts that came before there were marks; says how many. */
-export async function markEarlierRollouts({ db }: OperationContext): Promise<number> {
-  const rows = await db.all(
-    `SELECT n.position, coalesce(c.last_sequence_id, 0) AS spans FROM rollouts_to_mark AS n
-     LEFT JOIN rollouts AS r ON r.position = n.position LEFT JOIN span_counters AS c ON c.rollout_id = r.rollout_id
-     ORDER BY n.position LIMIT ?`,
-    [rolloutsPerBatch],
-  );
-  let taken = 0;
-  let to = 0;
-  for (let spans = 0; taken < rows.length && spans < spansPerBatch; taken += 1) {
-    const row = rows[taken] ?? {};
-    spans += readInteger(row, 'spans');
-    to = readInteger(row, 'position');
-  }
-  if (taken === 0) return 0;
-  await insertMarks(db, await marksUpTo(db, to));
-  await db.run('DELETE FROM rollouts_to_mark WHERE position <= ?', [to]);
-  return taken;
-}
-
-/** The marks of the rollouts up to a position that have none yet. */
-async function marksUpTo(db: OperationContext['db'], to: number): Promise<readonly SqlValue[][]> {
-  // `CROSS JOIN` says in SQLite: in this order.
-  const theirSpans = `rollouts_to_mark AS n CROSS JOIN rollouts AS r CROSS JOIN spans AS s
-    WHERE n.position <= ? AND r.position = n.position AND s.rollout_id = r.rollout_id`;
-  // Names are cut here and not by SQL, in which some end at a character 0.
-  const named = await db.all(`SELECT DISTINCT s.name, r.position FROM ${theirSpans}`, [to]);
-  const failed = await db.all(`SELECT DISTINCT r.position FROM ${theirSpans} AND s.body LIKE '%${failedText}%'`, [to]);
-  const marks = [
-    ...named.map((row) => [nameMark(readText(row, 'name')), readInteger(row, 'position')] as const),
-    ...failed.map((row) => [failedMark, readInteger(row, 'position')] as const),
-  ];
-  // Two names may have one mark.
-  return [...new Map(marks.map((mark) => [JSON.stringify(mark), [...mark]])).values()];
 }

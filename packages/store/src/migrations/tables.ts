@@ -1,10 +1,9 @@
-import type { Migration } from '../migration.ts';
+import type { SqlDialect } from '../sql-dialect.ts';
 
-/** Everything the store holds. Times are Unix milliseconds; JSON is text. */
-export const firstSchema: Migration = {
-  version: 1,
-  name: 'first schema',
-  statements: ({ columnTypes: { position, integer, real, text } }) => [
+/** The tables of the store and the indexes that belong to one of them alone. Times are Unix milliseconds; JSON is text. */
+export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
+  const { position, integer, real, text } = columnTypes;
+  return [
     `CREATE TABLE runs (
       position ${position},
       run_id ${text} NOT NULL UNIQUE,
@@ -47,9 +46,7 @@ export const firstSchema: Migration = {
       metadata ${text},
       input ${text} NOT NULL
     )`,
-    'CREATE INDEX rollouts_by_run ON rollouts (run_id, position)',
-    'CREATE INDEX rollouts_by_status ON rollouts (status, position)',
-    // A table of its own keeps the cost of a claim independent of how many rollouts there have been.
+    // A separate table keeps the cost of a claim independent of the number of rollouts.
     `CREATE TABLE queue (
       position ${position},
       rollout_id ${text} NOT NULL UNIQUE REFERENCES rollouts (rollout_id),
@@ -73,7 +70,7 @@ export const firstSchema: Migration = {
       UNIQUE (rollout_id, sequence_id)
     )`,
     "CREATE INDEX open_attempts ON attempts (worker_id) WHERE status IN ('preparing', 'running')",
-    // Apart from the rollouts, so that giving out a number does not rewrite a rollout's whole input.
+    // A separate table: assigning a sequence id does not rewrite the rollout with its input.
     `CREATE TABLE span_counters (
       rollout_id ${text} PRIMARY KEY REFERENCES rollouts (rollout_id),
       last_sequence_id ${integer} NOT NULL
@@ -111,5 +108,26 @@ export const firstSchema: Migration = {
       create_time_ms ${real} NOT NULL
     )`,
     'CREATE INDEX idempotent_answers_by_time ON idempotent_answers (create_time_ms)',
-  ],
-};
+    `CREATE TABLE store_time (
+      subject ${text} PRIMARY KEY,
+      seen_ms ${real} NOT NULL,
+      resumed_ms ${real}
+    )`,
+    // Digests of access keys, never the keys.
+    `CREATE TABLE access_keys (
+      key_id ${text} PRIMARY KEY,
+      name ${text} NOT NULL,
+      scope ${text} NOT NULL,
+      key_digest ${text} NOT NULL,
+      create_time_ms ${real} NOT NULL,
+      expire_time_ms ${real},
+      revoke_time_ms ${real}
+    )`,
+    // The rollouts (by position) that have a span of a name, or a failed span: a search for rare spans skips all others.
+    `CREATE TABLE span_marks (
+      mark ${text} NOT NULL,
+      position ${integer} NOT NULL,
+      PRIMARY KEY (mark, position)
+    )${name === 'sqlite' ? ' WITHOUT ROWID' : ''}`,
+  ];
+}

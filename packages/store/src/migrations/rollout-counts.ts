@@ -1,0 +1,22 @@
+import type { SqlDialect } from '../sql-dialect.ts';
+
+/** Triggers that count rollouts by run, mode and status. The empty text stands for null, which a key cannot hold. */
+export function rolloutCounts({ columnTypes: { integer, text } }: SqlDialect): readonly string[] {
+  const keyOf = (row: 'new' | 'old'): string => `coalesce(${row}.run_id, ''), coalesce(${row}.mode, ''), ${row}.status`;
+  const add = (row: 'new' | 'old', sign: 1 | -1): string =>
+    `INSERT INTO rollout_counts (run_id, mode, status, rollouts) VALUES (${keyOf(row)}, ${sign})
+       ON CONFLICT (run_id, mode, status) DO UPDATE SET rollouts = rollouts + excluded.rollouts;`;
+  return [
+    `CREATE TABLE rollout_counts (
+      run_id ${text} NOT NULL,
+      mode ${text} NOT NULL,
+      status ${text} NOT NULL,
+      rollouts ${integer} NOT NULL,
+      PRIMARY KEY (run_id, mode, status)
+    )`,
+    `CREATE TRIGGER count_new_rollout AFTER INSERT ON rollouts BEGIN ${add('new', 1)} END`,
+    `CREATE TRIGGER count_deleted_rollout AFTER DELETE ON rollouts BEGIN ${add('old', -1)} END`,
+    `CREATE TRIGGER count_changed_rollout AFTER UPDATE OF run_id, mode, status ON rollouts
+     BEGIN ${add('old', -1)} ${add('new', 1)} END`,
+  ];
+}
