@@ -18,6 +18,8 @@ export interface Upstream {
   readonly agents?: readonly string[];
   /** Sent as `Authorization: Bearer`; never recorded. @default null none */
   readonly apiKey?: string | null;
+  /** Whether keys may be sent over plain `http:` to another machine, on a network that you trust. @default false */
+  readonly allowInsecureKey?: boolean;
   /** Sent with every call; never recorded. @default none */
   readonly headers?: Readonly<Record<string, string>>;
   /**

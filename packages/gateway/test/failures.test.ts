@@ -331,6 +331,8 @@ describe('a gateway that cannot start', () => {
     [{ upstream: { baseUrl: 'http://x/v1' }, apiKey: '' }, /apiKey` is empty/],
     [{ upstream: { baseUrl: 'http://x/v1', maxConcurrent: 0 } }, /maxConcurrent of/],
     [{ upstream: { baseUrl: 'http://x/v1', apiKey: 'a\r\nb' } }, /characters that a header cannot/],
+    [{ upstream: { baseUrl: 'http://x/v1', apiKey: 'sk-1' } }, /Upstream key refused for http:\/\/x\/v1/],
+    [{ upstream: { baseUrl: 'http://x/v1', headers: { 'x-api-key': 'sk-1' } } }, /Upstream key refused/],
     [{ upstream: { baseUrl: 'http://x/v1?key=1' } }, /a query or a fragment/],
   ])('names what is wrong with %j', async (options, message) => {
     await using fixture = await startGateway();

@@ -1,5 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { type ServeGatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
+import { areInsecureKeysAllowed } from '../config/environment.ts';
 import { loadUpstreams } from '../config/load-upstreams.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
@@ -82,14 +83,18 @@ function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'up
 async function upstreamsOf(flags: GatewayFlags): Promise<readonly Upstream[]> {
   const { upstream = [], upstreams, model, text, maxConcurrent, aglServer } = flags;
   const listed = upstreams === undefined ? [] : await loadUpstreams(upstreams, process.env);
+  const allowInsecureKey = areInsecureKeysAllowed();
   const named = upstream.map((baseUrl) => ({
     baseUrl,
     model: model ?? null,
     apiKey: process.env['AGL_UPSTREAM_KEY'] || null,
+    allowInsecureKey,
     capture: text ? ('text' as const) : ('tokens' as const),
     maxConcurrent: maxConcurrent ?? null,
   }));
-  if (listed.length + named.length > 0 || aglServer) return [...named, ...listed];
+  if (listed.length + named.length > 0 || aglServer) {
+    return [...named, ...listed.map((each) => ({ allowInsecureKey, ...each }))];
+  }
   throw new AgentLightningError({
     code: 'CONFIG',
     message: 'agl gateway was given no model server',

@@ -13,6 +13,7 @@ const entrySchema = z.strictObject({
   agents: z.array(z.string()).exactOptional(),
   id: z.string().exactOptional(),
   apiKeyEnv: variableName.exactOptional(),
+  allowInsecureKey: z.boolean().exactOptional(),
   headersEnv: z.record(z.string(), variableName).exactOptional(),
   capture: z.enum(['tokens', 'text']).exactOptional(),
   apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),

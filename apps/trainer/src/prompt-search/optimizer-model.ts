@@ -5,7 +5,9 @@ import {
   type OptimizerMessage,
   withoutPasswords,
 } from '@agentlightning/core';
+import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
 import { z } from 'zod';
+import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
 
 /** What the optimiser model is asked with, beside its settings. */
@@ -32,6 +34,10 @@ export class OptimizerModel {
   #free: number;
 
   constructor(settings: ResolvedOptimizer, services: OptimizerServices) {
+    if (settings.apiKey !== null && !areInsecureKeysAllowed()) {
+      const option = 'AGL_ALLOW_INSECURE_KEYS=1';
+      assertKeyIsEncrypted({ receiver: 'Optimizer', url: settings.baseUrl, option });
+    }
     this.#settings = settings;
     this.#services = services;
     this.#free = settings.maxConcurrent;

@@ -1,5 +1,6 @@
 import { addressText, type InferenceEndpoint, type Store } from '@agentlightning/core';
 import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
+import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
 import type { OpenRuntime } from './open-runtime.ts';
@@ -48,7 +49,9 @@ export async function openGateway(options: {
 
 /** Starts a gateway in this process. */
 export async function ownGateway(options: GatewayOptions): Promise<OpenGateway> {
-  const gateway = await serveGateway(options);
+  const allowInsecureKey = areInsecureKeysAllowed();
+  const upstream = [options.upstream].flat().map((each) => ({ ...each, allowInsecureKey }));
+  const gateway = await serveGateway({ ...options, upstream });
   return { baseUrl: `${gateway.url}/v1`, check: async () => undefined, close: () => gateway.close() };
 }
 

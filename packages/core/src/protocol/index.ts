@@ -1,5 +1,6 @@
 export { type ClosingServer, closeServer } from '../server/close-server.ts';
 export { foreignRequest, type RequestProvenance } from '../server/foreign-request.ts';
+export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 export { isLoopback } from '../server/is-loopback.ts';
 export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';

@@ -6,6 +6,8 @@ export interface StoreClientOptions {
   readonly baseUrl: string;
   /** The server's key, if it asks for one. @default none */
   readonly apiKey?: string;
+  /** Whether `apiKey` may be sent over plain `http:` to another machine, on a network that you trust. @default false */
+  readonly allowInsecureKey?: boolean;
   /** @default the platform's */
   readonly fetch?: typeof globalThis.fetch;
   /** Where time comes from. @default the clock on the wall */

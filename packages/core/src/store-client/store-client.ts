@@ -33,6 +33,7 @@ import { wireWorkerSchema, workerFromWire } from '../protocol/wire-worker.ts';
 import type { NamedResources, ResourcesSnapshot } from '../resource.ts';
 import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from '../rollout.ts';
 import type { MetricPoint, Run } from '../run.ts';
+import { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 import type { Span, SpanInput } from '../span.ts';
 import type {
   AttemptPatch,
@@ -75,8 +76,14 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   readonly #spans: SpanWriting;
   readonly #closing = new AbortController();
 
-  /** @throws AgentLightningError CONFIG for an address with a user or a password in it: the key is `apiKey` */
+  /**
+   * @throws AgentLightningError CONFIG for an address with a user or a password in it, whose place is `apiKey`, and for a
+   *   key that would be sent unencrypted to another machine
+   */
   constructor(options: StoreClientOptions) {
+    if (options.apiKey !== undefined && options.allowInsecureKey !== true) {
+      assertKeyIsEncrypted({ receiver: 'Store', url: options.baseUrl, option: 'allowInsecureKey' });
+    }
     const transport = new StoreTransport({
       baseUrl: options.baseUrl,
       apiKey: options.apiKey ?? null,

@@ -9,6 +9,7 @@ export const wireUpstreamSchema: z.ZodType<WireUpstream> = z.strictObject({
   names: z.array(z.string()).exactOptional(),
   agents: z.array(z.string()).exactOptional(),
   api_key: z.string().nullable().default(null),
+  allow_insecure_key: z.boolean().exactOptional(),
   headers: z.record(z.string(), z.string()).default({}),
   capture: z.enum(['tokens', 'text']).default('tokens'),
   apis: z.array(z.enum(['responses', 'messages'])).exactOptional(),
@@ -25,6 +26,7 @@ export interface WireUpstream {
   readonly names?: readonly string[];
   readonly agents?: readonly string[];
   readonly api_key: string | null;
+  readonly allow_insecure_key?: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly capture: 'tokens' | 'text';
   readonly apis?: readonly ('responses' | 'messages')[];
@@ -58,6 +60,7 @@ export function upstreamFromWire(wire: WireUpstream): Upstream {
     headers: wire.headers,
     capture: wire.capture,
     maxConcurrent: wire.max_concurrent,
+    ...(wire.allow_insecure_key === undefined ? {} : { allowInsecureKey: wire.allow_insecure_key }),
     ...(id === undefined ? {} : { id }),
     ...(names === undefined ? {} : { names }),
     ...(agents === undefined ? {} : { agents }),

@@ -1,4 +1,5 @@
 import { AgentLightningError, addressText, isAgentAmong, type ModelCall } from '@agentlightning/core';
+import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
 import type { Upstream, UpstreamState } from '../gateway-options.ts';
 import { RegisteredUpstream } from './registered-upstream.ts';
@@ -6,6 +7,9 @@ import { rankFor } from './rendezvous.ts';
 
 /** Who makes a call, as far as it is known. */
 export type CallingAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
+
+/** Names of headers that carry keys. */
+const secretHeader = /authorization|key|token|secret|cookie/i;
 
 const nobody: CallingAgent = { agentName: null, agentPath: null };
 
@@ -152,6 +156,12 @@ function checked(upstream: Upstream): Upstream {
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       throw badUpstream(`a key or header of ${baseUrl} has characters that a header cannot`, 'Remove line breaks.');
     }
+  }
+  if (
+    upstream.allowInsecureKey !== true &&
+    (apiKey || Object.keys(headers ?? {}).some((name) => secretHeader.test(name)))
+  ) {
+    assertKeyIsEncrypted({ receiver: 'Upstream', url: baseUrl, option: 'allowInsecureKey' });
   }
   return { ...upstream, baseUrl };
 }
