@@ -16,7 +16,7 @@ export { isTerminalAttemptStatus, terminalAttemptStatuses } from './attempt.ts';
 export type { AttemptSpansOptions } from './attempt-spans.ts';
 export { AttemptSpans } from './attempt-spans.ts';
 export { toAttributeValue } from './attribute-value.ts';
-export type { CapturedUsage, MoreTokens } from './chat-completion/captured-answer.ts';
+export type { CapturedUsage } from './chat-completion/captured-answer.ts';
 export { CapturedAnswer } from './chat-completion/captured-answer.ts';
 export { StreamedMessage } from './chat-completion/streamed-message.ts';
 export { untrainableReason } from './chat-completion/untrainable-reason.ts';

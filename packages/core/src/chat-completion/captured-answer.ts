@@ -8,11 +8,9 @@ export interface CapturedUsage {
   readonly outputTokens: number;
 }
 
-/** Tokens that go on where those of a choice ended. */
-export interface MoreTokens {
-  readonly tokenIds: readonly number[];
+/** The log-probability and the text of each response token. */
+interface TokenLogprobs {
   readonly logprobs: readonly number[];
-  /** The text of each. */
   readonly tokens: readonly string[];
 }
 
@@ -47,15 +45,6 @@ export class CapturedAnswer {
     this.#addPromptTokenIds(numbersOf(body.prompt_token_ids));
     this.#addUsage(body);
     for (const choice of objectsOf(body.choices)) this.#addChoice(choice);
-  }
-
-  /** Takes no more than tokens of a choice: what a chunk says that is otherwise like one before. */
-  addTokens(index: number, { tokenIds, logprobs, tokens }: MoreTokens): void {
-    this.#told = null;
-    const known = this.#choiceAt(index);
-    known.tokenIds = joined(known.tokenIds, tokenIds);
-    known.logprobs = joined(known.logprobs, logprobs);
-    known.tokens = joined(known.tokens, tokens);
   }
 
   /** Takes the policy version as the answer's header, or a part of its body, names it. */
@@ -134,10 +123,12 @@ export class CapturedAnswer {
   }
 
   #addChoice(choice: JsonObject): void {
-    const index = numberOf(choice.index) ?? 0;
     this.#addPromptTokenIds(numbersOf(choice.prompt_token_ids));
-    this.addTokens(index, { tokenIds: numbersOf(choice.token_ids) ?? [], ...logprobsOf(choice.logprobs) });
-    const known = this.#choiceAt(index);
+    const known = this.#choiceAt(numberOf(choice.index) ?? 0);
+    const { logprobs, tokens } = logprobsOf(choice.logprobs);
+    known.tokenIds = joined(known.tokenIds, numbersOf(choice.token_ids) ?? []);
+    known.logprobs = joined(known.logprobs, logprobs);
+    known.tokens = joined(known.tokens, tokens);
     known.finishReason = textOf(choice.finish_reason) ?? known.finishReason;
   }
 
@@ -157,7 +148,7 @@ function joined<TItem>(known: TItem[], more: readonly TItem[]): TItem[] {
   return known;
 }
 
-function logprobsOf(value: JsonValue | undefined): Omit<MoreTokens, 'tokenIds'> {
+function logprobsOf(value: JsonValue | undefined): TokenLogprobs {
   if (!isObject(value)) return { logprobs: [], tokens: [] };
   const { tokens, token_logprobs: values } = value;
   if (Array.isArray(tokens) && Array.isArray(values)) {

@@ -24,18 +24,6 @@ export class StreamedMessage {
     for (const choice of objectsOf(choices)) this.#addChoice(choice);
   }
 
-  /**
-   * Takes no more than text: what a chunk says that is otherwise like one before.
-   *
-   * @param name - the field of the choice's delta that has it, such as `content`
-   */
-  addText(index: number, name: string, text: string): void {
-    const { message } = this.#choiceAt(index);
-    const before = message[name];
-    if (typeof before === 'string') message[name] = before + text;
-    else appendFields(message, { [name]: text }, []);
-  }
-
   /** The body so far. */
   toBody(): JsonObject {
     return {

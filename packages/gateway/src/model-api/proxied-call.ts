@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
-import { parseAnswer } from '../chat-completions/parse-answer.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
@@ -77,7 +76,7 @@ export class ProxiedCall {
     const { started, prepared, api, translated } = this.#options;
     const { status, headers } = result.response;
     if (started === null && translated === null) return { status, headers, body: text };
-    const body = prepared.added.logprobs ? parseAnswer(text) : parseJsonObject(text);
+    const body = parseJsonObject(text);
     if (body === null) throw notJson(result);
     if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string')) throw saidError(result);
     const visible = api.visible(body, prepared.added);
