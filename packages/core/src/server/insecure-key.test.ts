@@ -6,7 +6,7 @@ const apiKey = 'aglk_1';
 test.each(['http://store.example:4747', 'http://10.0.0.7:4747', 'http://127.0.0.1.example.com'])(
   'a key for %s is refused before anything is sent, unless that is allowed by name',
   (baseUrl) => {
-    expect(() => new StoreClient({ baseUrl, apiKey })).toThrow(/Store key refused for http.*allowInsecureKey/s);
+    expect(() => new StoreClient({ baseUrl, apiKey })).toThrow(/Store key refused for http/);
     expect(() => new StoreClient({ baseUrl, apiKey, allowInsecureKey: true })).not.toThrow();
     expect(() => new StoreClient({ baseUrl })).not.toThrow();
   },
