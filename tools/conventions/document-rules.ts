@@ -89,5 +89,24 @@ const errorsAreListed: Convention = {
   },
 };
 
+const decisions = /^docs\/decisions\/(\d{4})-[\w-]+\.md$/;
+
+const decisionsAreNumbered: Convention = {
+  name: 'decisions have unique numbers and are listed in docs/decisions/README.md',
+  findProblems: () => {
+    const files = listFiles((path) => decisions.test(path));
+    const index = readText('docs/decisions/README.md');
+    return files.flatMap((path) => {
+      const number = decisions.exec(path)?.[1];
+      const sharesNumber = files.some((other) => other !== path && decisions.exec(other)?.[1] === number);
+      const isListed = index.includes(`(${path.replace('docs/decisions/', '')})`);
+      return [
+        ...(sharesNumber ? [`${path}: number ${number} is taken; use the next free one`] : []),
+        ...(isListed ? [] : [`${path}: missing in docs/decisions/README.md`]),
+      ];
+    });
+  },
+};
+
 /** Rules about the documents. */
-export const documentRules: readonly Convention[] = [linksLead, pathsExist, errorsAreListed];
+export const documentRules: readonly Convention[] = [linksLead, pathsExist, errorsAreListed, decisionsAreNumbered];
