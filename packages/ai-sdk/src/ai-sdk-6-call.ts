@@ -35,7 +35,8 @@ export class AiSdk6Call {
     this.#operation.beginStep();
     const request = requestOf(event);
     const call = this.#operation.beginModelCall({ request, maxRetries: this.#maxRetries });
-    this.#options.operations.unplaced.add(call);
+    const { steps, unplaced } = this.#options.operations;
+    unplaced.add(call, steps.rolloutOf(this.#operation.id));
   }
 
   startTool(event: SdkToolEvent): void {

@@ -77,7 +77,8 @@ function addIntegration(holder: typeof globalThis & TelemetryHolder, integration
   const own = holder.AI_SDK_TELEMETRY_INTEGRATIONS === undefined;
   const list = holder.AI_SDK_TELEMETRY_INTEGRATIONS ?? [];
   holder.AI_SDK_TELEMETRY_INTEGRATIONS = list;
-  list.push(integration);
+  // The first: version 6 awaits the one before, and what is entered after an await has no effect on the operation.
+  list.unshift(integration);
   return () => {
     const index = list.indexOf(integration);
     if (index >= 0) list.splice(index, 1);

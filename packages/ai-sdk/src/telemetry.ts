@@ -102,7 +102,9 @@ export class AiSdkTelemetry {
   /** `generateObject` and `streamObject`: one step, and nobody tells when the request is made. */
   onObjectStepStart(event: SdkStepStart): void {
     const operation = this.#operations.get(event.callId);
-    if (operation !== undefined) this.#operations.unplaced.add(operation.beginModelCall(startOf(event)));
+    if (operation === undefined) return;
+    const { steps, unplaced } = this.#operations;
+    unplaced.add(operation.beginModelCall(startOf(event)), steps.rolloutOf(operation.id));
   }
 
   onObjectStepEnd(event: SdkAnswerEvent): void {
