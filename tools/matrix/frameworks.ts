@@ -28,7 +28,7 @@ const ai6 = {
   leftOut: [
     {
       on: 'deno',
-      scene: 'a stream that is aborted stops the model',
+      scene: 'stops the model, and is recorded as far as it came',
       reason: 'on Deno, version 6 itself now and then leaves the connection of an aborted stream open',
     },
   ],

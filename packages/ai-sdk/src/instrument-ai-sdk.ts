@@ -68,9 +68,10 @@ const instrument = sharedInstrumentation<InstrumentAiSdkOptions>('ai-sdk', (opti
   const { agentName = ({ functionId }) => functionId, redirect = true, shouldRedirect, stringModels } = options;
   const recording = { operations, naming: agentName, isRedirecting: redirect };
   undos.push(addIntegration(globalThis, new AiSdkTelemetry(recording)), followChannel(recording), letModelsRecord());
-  if (!redirect) return;
-  undos.push(redirectGlobalFetch({ shouldRedirect, place: () => operations.unplaced.place() }));
-  if (stringModels !== undefined) undos.push(provideStringModels(stringModels));
+  // Without redirection, too: abort signals are known by the requests that have them.
+  const isRedirected = redirect ? shouldRedirect : () => false;
+  undos.push(redirectGlobalFetch({ shouldRedirect: isRedirected, place: () => operations.unplaced.place() }));
+  if (redirect && stringModels !== undefined) undos.push(provideStringModels(stringModels));
 });
 
 function addIntegration(holder: typeof globalThis & TelemetryHolder, integration: object): () => void {

@@ -247,3 +247,25 @@ describe('operations of version 7 alone', () => {
     expect(words, 'nobody told how the answer ended').not.toContain('undefined');
   });
 });
+
+test.for([
+  ['no reason', undefined],
+  ['an error as the reason', new TypeError('enough')],
+  ['a text as the reason', 'enough'],
+] as const)('an agent of version 7 that is aborted with %s did not fail', async ([, reason]) => {
+  await using server = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+  const controller = new AbortController();
+  const { spans } = await traced(server, async () => {
+    const abortSignal = controller.signal;
+    const running = ai7.generateText({ model: tiny, instructions: 'poet', prompt: 'hi', abortSignal, maxRetries: 0 });
+    const settled = Promise.resolve(running).catch(() => null);
+    while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort(reason);
+    await settled;
+  });
+  expect(spans.map(({ name, status }) => [name, status.code])).toEqual([
+    ['invoke_agent poet', 'UNSET'],
+    ['step 1', 'UNSET'],
+    ['chat tiny', 'UNSET'],
+  ]);
+});

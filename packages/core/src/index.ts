@@ -18,6 +18,7 @@ export { AttemptSpans } from './attempt-spans.ts';
 export { toAttributeValue } from './attribute-value.ts';
 export type { CapturedUsage } from './chat-completion/captured-answer.ts';
 export { CapturedAnswer } from './chat-completion/captured-answer.ts';
+export { errorMessageOf, httpErrorMessage } from './chat-completion/error-message.ts';
 export { StreamedMessage } from './chat-completion/streamed-message.ts';
 export { untrainableReason } from './chat-completion/untrainable-reason.ts';
 export type { Clock } from './clock.ts';

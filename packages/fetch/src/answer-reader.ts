@@ -1,5 +1,5 @@
-import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
-import { type ModelApi, textOf } from '@agentlightning/core/adapter';
+import { CapturedAnswer, errorMessageOf, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { ModelApi } from '@agentlightning/core/adapter';
 import { createParser } from 'eventsource-parser';
 import { type StreamedAnswer, streamedAnswer } from './streamed-answer.ts';
 
@@ -62,7 +62,7 @@ export class AnswerReader {
     const body = parseJsonObject(this.#text);
     if (body === null) return null;
     this.captured.add(body);
-    this.#failure ??= failureOf(body);
+    this.#failure ??= errorMessageOf(body);
     return body;
   }
 
@@ -73,18 +73,11 @@ export class AnswerReader {
     }
     const event = parseJsonObject(data);
     if (event === null) return;
-    const failure = failureOf(event);
+    const failure = errorMessageOf(event);
     this.#failure ??= failure;
     // Some say what went wrong in the place of an answer, others in the last state of it.
     if (failure !== null && !isJsonObject(event.response)) return;
     this.captured.add(event);
     this.#streamed?.add(event);
   }
-}
-
-/** What a body, or an event of a stream, of any of the APIs says went wrong; null when it says nothing. */
-function failureOf({ error, type, object, message, detail, response }: JsonObject): string | null {
-  if (isJsonObject(error)) return textOf(error.message) ?? 'an error without a message';
-  if (type === 'error' || object === 'error') return textOf(message);
-  return textOf(error) ?? textOf(detail) ?? (isJsonObject(response) ? failureOf(response) : null);
 }

@@ -1,5 +1,13 @@
 import { currentRollout } from '@agentlightning/core';
-import { fieldsOf, hasMethod, iterateWithin, type Method, patchMethod } from '@agentlightning/core/adapter';
+import {
+  fieldsOf,
+  hasFields,
+  hasMethod,
+  iterateWithin,
+  type Method,
+  noteSignal,
+  patchMethod,
+} from '@agentlightning/core/adapter';
 import type { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { handlerName } from './callback-handler.ts';
 import type { LangChainRuns, ModelCallScope } from './langchain-runs.ts';
@@ -66,7 +74,9 @@ function managerOf(callbacks: unknown): CallbackManagerLike {
 function inRun(original: Method, { runs }: LangChainPatch): Method {
   return function (this: unknown, ...args): unknown {
     const [config, callback, ...rest] = args;
-    const { callbacks } = fieldsOf(config);
+    const { callbacks, signal } = fieldsOf(config);
+    const context = currentRollout();
+    if (context !== null) noteSignal(context, signal);
     const runId = hasMethod(callbacks, 'getParentRunId') ? callbacks.getParentRunId() : undefined;
     if (typeof runId !== 'string' || typeof callback !== 'function') return original.apply(this, args);
     return original.call(this, config, () => runs.within(runId, () => callback()), ...rest);
@@ -79,8 +89,29 @@ function inModelCall(original: Method, { runs }: LangChainPatch): Method {
     const started = args[3];
     const runId = Array.isArray(started) ? fieldsOf(started[0]).runId : null;
     const scope: ModelCallScope = { runId: typeof runId === 'string' ? runId : null };
-    return runs.withinModelCall(scope, () => original.apply(this, args));
+    const isBatch = Array.isArray(args[0]) && args[0].length > 1;
+    const model = isBatch ? placingEachPrompt(this, runs) : this;
+    return runs.withinModelCall(scope, () => original.apply(model, args));
   };
+}
+
+/** The same model for a call with several prompts: each of them is a run, and a request, of its own. */
+function placingEachPrompt(model: unknown, runs: LangChainRuns): unknown {
+  if (!hasFields(model) || !hasMethod(model, '_generate')) return model;
+  const { _generate: generate } = model;
+  const placed = (...args: unknown[]): unknown => {
+    const { runId } = fieldsOf(args[2]);
+    const scope: ModelCallScope = { runId: typeof runId === 'string' ? runId : null };
+    return runs.withinModelCall(scope, () => generate.apply(model, args));
+  };
+  return new Proxy(model, {
+    get: (target, name) => {
+      if (name === '_generate') return placed;
+      const value: unknown = Reflect.get(target, name, target);
+      // Bound, as the methods of a class may use its private fields.
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 function inStream(original: Method, { runs }: LangChainPatch): Method {

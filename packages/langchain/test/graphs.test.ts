@@ -214,14 +214,18 @@ describe('graphs', () => {
     expect(call.attributes['agentlightning.stream']).toBe(true);
   });
 
-  test('an agent that is aborted did not fail', async () => {
+  test.for([
+    ['no reason', undefined],
+    ['an error as the reason', new TypeError('enough')],
+    ['a text as the reason', 'enough'],
+  ] as const)('an agent that is aborted with %s did not fail', async ([, reason]) => {
     await using model = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
     const controller = new AbortController();
     const graph = thinker(modelOf(model), 'slow');
     const { tree } = await traced(async () => {
       const running = graph.invoke(question, { signal: controller.signal });
       while (model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      controller.abort();
+      controller.abort(reason);
       await expect(running).rejects.toThrow();
       await model.waitForDisconnects(1);
     });

@@ -3,7 +3,7 @@ import { InMemoryCache } from '@langchain/core/caches';
 import { Document } from '@langchain/core/documents';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { BaseLLM } from '@langchain/core/language_models/llms';
-import { AIMessageChunk, type AIMessageChunkFields } from '@langchain/core/messages';
+import { AIMessageChunk, type AIMessageChunkFields, HumanMessage } from '@langchain/core/messages';
 import { StringOutputParser } from '@langchain/core/output_parsers';
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import { ChatPromptTemplate } from '@langchain/core/prompts';
@@ -236,4 +236,17 @@ describe('the names of agents', () => {
       'boss',
     ]);
   });
+});
+
+test('requests of a call with several prompts are placed in the run of each', async () => {
+  await using model = await ScriptedModel.start(({ messages }) => answer(`to ${messages[0]?.content}`));
+  const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
+  const prompts = ['a', 'b', 'c'].map((content) => [new HumanMessage(content)]);
+  const { spans } = await traced(() => modelOf(model).generate(prompts), { endpoint });
+  const inputs = new Map(spans.map(({ spanId, attributes }) => [spanId, attributes['gen_ai.input.messages']]));
+  const placed = model.requests.map(({ headers, messages }) => {
+    const input = String(inputs.get(String(headers['x-agl-parent-span-id'])));
+    return input.includes(`"content":"${messages[0]?.content}"`);
+  });
+  expect(placed).toEqual([true, true, true]);
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core';
+import { errorMessageOf, type JsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core';
 import { objectsOf, StreamedResponse } from '@agentlightning/core/adapter';
 
 /** More bytes than this of an answer are handed on to the agent, but not kept. */
@@ -71,7 +71,7 @@ export class HttpExchange {
     const text = this.#text ?? this.#chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('');
     if (text === '') return null;
     const plain = parseJsonObject(text);
-    if (plain !== null) return { body: plain, isWhole: this.#isEnded, failure: null };
+    if (plain !== null) return { body: plain, isWhole: this.#isEnded, failure: errorMessageOf(plain) };
     return readEvents(text);
   }
 }
@@ -79,21 +79,15 @@ export class HttpExchange {
 function readEvents(text: string): ReadAnswer | null {
   const data = text.split(/\r?\n\r?\n/).flatMap(dataOf);
   const events = data.map(parseJsonObject).filter((event) => event !== null);
-  const failure = events.map(failureOf).find((message) => message !== null) ?? null;
+  const failure = events.map(errorMessageOf).find((message) => message !== null) ?? null;
   const isResponses = events.some(({ type }) => typeof type === 'string' && type.startsWith('response.'));
   const parts = isResponses ? events : events.filter(({ choices }) => Array.isArray(choices));
-  if (parts.length === 0) return null;
+  if (parts.length === 0) return failure === null ? null : { body: {}, isWhole: false, failure };
   const answer = isResponses ? new StreamedResponse() : new StreamedMessage();
   for (const part of parts) answer.add(part);
   const isWhole =
     answer instanceof StreamedResponse ? answer.isWhole : data.includes('[DONE]') || parts.some(hasFinished);
   return { body: answer.toBody(), isWhole, failure };
-}
-
-/** An error is an event of its own, with the message in it or in a field of its own. */
-function failureOf({ type, error, message }: JsonObject): string | null {
-  const text = isJsonObject(error) ? error.message : type === 'error' ? message : null;
-  return typeof text === 'string' ? text : null;
 }
 
 function hasFinished({ choices }: JsonObject): boolean {

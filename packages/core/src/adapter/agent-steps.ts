@@ -12,6 +12,7 @@ import {
   pythonReaderAttributes,
 } from '../span-attributes.ts';
 import type { ActiveSpan } from '../tracer.ts';
+import { isAbortReason } from './abort-reasons.ts';
 import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 
 /** A step that is under way. */
@@ -93,7 +94,7 @@ export class AgentSteps {
     const step = this.#open.get(id);
     if (step === undefined) return;
     step.span.setAttributes(attributes);
-    if (isAborted) {
+    if (isAborted || (error !== undefined && isAbortReason(step.inside, error))) {
       step.span.setAttribute(modelCallAttributes.isPartial, true);
       if (error !== undefined) step.span.addEvent('exception', exceptionAttributes(error));
       step.span.setStatus({ code: 'UNSET', message: null });

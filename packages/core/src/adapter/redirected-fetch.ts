@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts';
 import { failureOriginOf, isInfrastructureStatus } from '../errors/failure-origin.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../rollout-context.ts';
+import { noteSignal } from './abort-reasons.ts';
 import type { CallPlace } from './agent-step.ts';
 import { bareFetch, liesBeneath, markLayer, placeOfLayers } from './fetch-layer.ts';
 import {
@@ -64,6 +65,7 @@ export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fe
   const redirected: typeof fetch = async (input, init) => {
     const next = nextFetch(redirected, options.fetch);
     const context = currentRollout();
+    if (context !== null) noteSignal(context, ownSignal(input, init));
     if (context === null || context.endpoint === null || isRedirected(input, init)) return next(input, init);
     const read = readFetch(input, init);
     const { request, init: readInit } = read instanceof Promise ? await read : read;
@@ -114,8 +116,12 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
 
 /** The rollout's end is the call's end too: an agent that hangs in a call must not keep the model busy. */
 export function signalOf({ context, input, init }: Pick<GatewayCall, 'context' | 'input' | 'init'>): AbortSignal {
-  const own = init?.signal ?? (isRequest(input) ? input.signal : null);
+  const own = ownSignal(input, init);
   return own === null ? context.signal : AbortSignal.any([own, context.signal]);
+}
+
+function ownSignal(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): AbortSignal | null {
+  return init?.signal ?? (isRequest(input) ? input.signal : null);
 }
 
 /** The headers that a `fetch` was called with. */

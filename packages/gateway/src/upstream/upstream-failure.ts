@@ -1,5 +1,5 @@
+import { httpErrorMessage } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
-import { errorWords } from './error-words.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamResponse } from './upstream-client.ts';
 
@@ -48,7 +48,7 @@ export function upstreamsBusy(what: string): GatewayError {
 /** What the upstream itself says was wrong; without the secrets, which it may repeat. */
 export function wordsOf({ upstream, text }: ReadResponse): string {
   // Once before words are cut, and once after they are read: JSON may write a secret in another way.
-  const words = upstream.withoutSecrets(errorWords(upstream.withoutSecrets(text ?? '')));
+  const words = upstream.withoutSecrets(httpErrorMessage(upstream.withoutSecrets(text ?? '')));
   return words === '' ? '' : `: ${words}`;
 }
 

@@ -74,26 +74,37 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
     await stage.model.idle();
   });
 
-  test('a stream that is aborted stops the model, and is recorded as far as it came', async (context) => {
-    context.skip(adapter.cannot['stream-aborted'] !== undefined, adapter.cannot['stream-aborted']);
-    const never = new Promise(() => {});
-    await using stage = await SceneStage.open(adapter, [
-      answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: never }),
-    ]);
-    const controller = new AbortController();
-    const rollout = stage.rollout();
-    const onText = (): boolean => {
-      controller.abort();
-      return true;
-    };
-    const { signal } = controller;
-    // Frameworks differ in whether an abort is an error to the agent; it is none of the model call.
-    await rollout
-      .run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true, onText, signal }))
-      .catch(() => {});
-    await stage.model.waitForDisconnects(1);
-    expectUnfinished(adapter, rollout.end());
-  });
+  test.for(['without a reason', 'for a reason of its user'])(
+    'a stream that is aborted %s stops the model, and is recorded as far as it came',
+    async (how, context) => {
+      context.skip(adapter.cannot['stream-aborted'] !== undefined, adapter.cannot['stream-aborted']);
+      const never = new Promise(() => {});
+      await using stage = await SceneStage.open(adapter, [
+        answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: never }),
+      ]);
+      const controller = new AbortController();
+      const rollout = stage.rollout();
+      const onText = (): boolean => {
+        if (how === 'without a reason') controller.abort();
+        else controller.abort(new Error('the user has read enough'));
+        return true;
+      };
+      const { signal } = controller;
+      // Frameworks differ in whether an abort is an error to the agent; it is none of the model call.
+      await rollout
+        .run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true, onText, signal }))
+        .catch(() => {});
+      await stage.model.waitForDisconnects(1);
+      const trace = rollout.end();
+      expectUnfinished(adapter, trace);
+      if (adapter.modelCallsBy === 'gateway') return;
+      // Where the framework reports no end at all, the attempt's end closes the span.
+      const failed = trace.spans.filter(({ status, attributes }) => {
+        return status.code === 'ERROR' && attributes[agentLightningAttributes.abandoned] !== true;
+      });
+      expect(failed, `failures in\n${trace}`).toEqual([]);
+    },
+  );
 }
 
 function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
