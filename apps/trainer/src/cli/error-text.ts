@@ -1,7 +1,15 @@
 import { AgentLightningError } from '@agentlightning/core';
 
-/** An error as the command line tells it: what happened and what to do; the stack only of what nobody foresaw. */
+/** An error as text for the terminal: what failed and what to do. Unexpected errors have their stack. */
 export function errorText(error: unknown): string {
-  if (AgentLightningError.isInstance(error)) return `error: ${error.message}\n  → ${error.remedy}`;
+  if (AgentLightningError.isInstance(error)) {
+    const { issues } = error.details;
+    const message = Array.isArray(issues) && issues.length > 1 ? listText(error.code, issues) : error.message;
+    return `error: ${message}\n  → ${error.remedy}`;
+  }
   return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
+
+function listText(code: string, issues: readonly unknown[]): string {
+  return [`[${code}] ${issues.length} problems`, ...issues.map((issue) => `  - ${String(issue)}`)].join('\n');
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { findOrBeginRun } from '../loop/find-or-begin-run.ts';
 import { findOrBeginSearch } from '../prompt-search/find-or-begin-search.ts';
 import { resolveConfig } from './resolve-config.ts';
-import { resolvePromptSearch } from './resolve-prompt-search.ts';
+import { isPromptSearch, resolveRun } from './resolve-run.ts';
 
 test('no password of an address gets into the record of a run', async () => {
   const store = await openStore('sqlite::memory:');
@@ -13,7 +13,7 @@ test('no password of an address gets into the record of a run', async () => {
     gatewayUrl: 'http://agl:hunter2@gateway/v1',
   };
   const tasks = { train: [{ a: 1 }], validation: [{ a: 2 }] };
-  const search = resolvePromptSearch(
+  const search = resolveRun(
     {
       ...shared,
       tasks,
@@ -23,8 +23,8 @@ test('no password of an address gets into the record of a run', async () => {
       runtime: { type: 'endpoint', baseUrl: 'http://agl:hunter2@endpoint/v1', model: 'm' },
     },
     '/',
-    {},
   );
+  if (!isPromptSearch(search)) throw new TypeError('it is a training');
   const training = resolveConfig({ ...shared, tasks: { train: tasks.train, test: tasks.validation } }, '/');
   const choice = { runId: null, resume: null };
   const runs = [

@@ -23,7 +23,7 @@ test('policies take what they do not say from the rest, and one that is not trai
 });
 
 test.each([
-  [{}, /there is none/],
+  [{}, /is empty/],
   [{ judge: { train: false } }, /none of them is trained/],
   [{ 'a b': {} }, /"a b" cannot be the name of a policy/],
   [{ reference: {} }, /"reference" cannot be/],

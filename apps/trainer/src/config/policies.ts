@@ -1,6 +1,7 @@
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import { z } from 'zod';
+import { ConfigProblems } from './config-problems.ts';
 import type { PolicyConfig } from './train-config.ts';
 
 /** One of the models of a run, with every default filled in. */
@@ -36,7 +37,7 @@ export const onlyPolicy = 'policy';
  *
  * @param policies - by name, in order; undefined for a run with one model
  * @param algorithm - for policies without one of their own
- * @throws AgentLightningError CONFIG when they contradict each other
+ * @throws AgentLightningError CONFIG with every contradiction between them
  */
 export function resolvePolicies(
   policies: Readonly<Record<string, PolicyConfig>> | undefined,
@@ -44,17 +45,21 @@ export function resolvePolicies(
 ): readonly ResolvedPolicy[] {
   if (policies === undefined) return [{ name: null, agents: [], algorithm, baseModel: null }];
   const named = Object.entries(policies);
-  assertNames(named.map(([name]) => name));
-  assertNoAgentTwice(named);
-  if (!named.some(([, { train = true }]) => train)) {
-    throw policyError('policies: none of them is trained', 'Leave `train: false` away for at least one.');
-  }
-  return named.map(([name, { agents = [], model = null, train = true, ...own }]) => ({
+  const problems = new ConfigProblems();
+  checkNames(
+    named.map(([name]) => name),
+    problems,
+  );
+  problems.check(() => assertNoAgentTwice(named));
+  problems.check(() => assertAnyTrained(named));
+  const resolved = named.map(([name, { agents = [], model = null, train = true, ...own }]) => ({
     name,
     agents,
-    algorithm: train ? algorithmOf(name, own.algorithm ?? algorithm) : null,
+    algorithm: train ? (problems.check(() => algorithmOf(name, own.algorithm ?? algorithm)) ?? algorithm) : null,
     baseModel: model,
   }));
+  problems.throwIfAny();
+  return resolved;
 }
 
 /** Checks how a policy learns; what is wrong with it is said of the policy. */
@@ -74,18 +79,28 @@ export function policyKey({ name }: Pick<ResolvedPolicy, 'name'>): string {
   return name ?? onlyPolicy;
 }
 
-function assertNames(names: readonly string[]): void {
-  if (names.length === 0) throw policyError('policies: there is none', 'Name at least one, or leave `policies` away.');
-  for (const name of names) {
-    if (/^[A-Za-z0-9_-]{1,64}$/.test(name) && !name.endsWith('reference')) continue;
-    throw policyError(
-      `policies: "${name}" cannot be the name of a policy`,
-      'Use 1 to 64 letters, digits, hyphens and underscores that do not end with "reference".',
-    );
-  }
+function checkNames(names: readonly string[], problems: ConfigProblems): void {
+  for (const name of names) problems.check(() => assertName(name));
 }
 
-function assertNoAgentTwice(named: readonly (readonly [string, PolicyConfig])[]): void {
+function assertName(name: string): void {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(name) && !name.endsWith('reference')) return;
+  throw policyError(
+    `policies: "${name}" cannot be the name of a policy`,
+    'Use 1 to 64 letters, digits, hyphens and underscores that do not end with "reference".',
+  );
+}
+
+/** The name and configuration of a policy. */
+type NamedPolicy = readonly [string, PolicyConfig];
+
+function assertAnyTrained(named: readonly NamedPolicy[]): void {
+  if (named.length === 0) throw policyError('policies: is empty', 'Add a policy, or remove `policies`.');
+  if (named.some(([, { train = true }]) => train)) return;
+  throw policyError('policies: none of them is trained', 'Remove `train: false` from at least one.');
+}
+
+function assertNoAgentTwice(named: readonly NamedPolicy[]): void {
   const owners = new Map<string, string>();
   for (const [name, { agents = [] }] of named) {
     for (const agent of agents) {

@@ -1,6 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { expect, test } from 'vitest';
 import { resolveConfig } from './resolve-config.ts';
+import { resolveRun } from './resolve-run.ts';
 
 const minimal = { agent: () => 1, tasks: { train: 'train.jsonl', test: [{ question: '1' }] } };
 
@@ -66,6 +67,40 @@ test.each([
 test('names an unknown key of the algorithm', () => {
   const config = { ...minimal, algorithm: { type: 'grpo', learningrate: 1 } };
   expect(messageOf(() => resolveConfig(config, '/'))).toMatch(/learningrate.*learningRate/);
+});
+
+test('reports every problem of every part at once', () => {
+  const message = messageOf(() =>
+    resolveRun(
+      {
+        agent: 'agent.ts',
+        tasks: minimal.tasks,
+        stepz: 3,
+        tasksPerStep: 0,
+        tokenSecret: 'short',
+        algorithm: { type: 'grpo', learningrate: 1 },
+        runtime: { type: 'endpoint', baseUrl: 'http://localhost:1/v1', model: 'm' },
+        policies: {
+          'a reference': { agents: ['one'] },
+          second: { agents: ['one'], algorithm: { type: 'gpro' } },
+        },
+      },
+      '/',
+    ),
+  );
+  for (const problem of [
+    'agent: must be a function',
+    'no option "stepz"',
+    'tasksPerStep: must be at least 1',
+    'secret',
+    'learningrate',
+    'an endpoint cannot be trained',
+    '"a reference" cannot be the name',
+    'the agent "one" is in',
+    'policies.second: ',
+  ]) {
+    expect(message).toContain(problem);
+  }
 });
 
 test('refuses values out of range and says which', () => {

@@ -1,9 +1,10 @@
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
+import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
 import { samplingSchema, trainingSamplingSchema } from './sampling-schema.ts';
-import { type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
+import { checkTokenSecret, type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
 
@@ -87,11 +88,13 @@ const evaluationSchema = z.strictObject({
   sampling: samplingSchema.optional(),
 });
 
+const policiesSchema = z.record(z.string(), policySchema).optional();
+
 const configSchema = z.strictObject({
   ...sharedShape,
   tasks: z.strictObject({ train: taskSourceSchema, test: taskSourceSchema }),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
-  policies: z.record(z.string(), policySchema).optional(),
+  policies: policiesSchema,
   runtime: runtimeSchema.optional(),
   steps: z.int().min(0).default(30),
   tasksPerStep: count.default(16),
@@ -109,18 +112,23 @@ const configSchema = z.strictObject({
  *
  * @param value - what the configuration file exports
  * @param folder - the folder that relative paths start from
- * @throws AgentLightningError CONFIG that says what is wrong with every option, and of an unknown one, which was meant
+ * @param problems - what earlier checks found
+ * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
-export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
-  const given = parseSettings(configSchema, value, { hintOf: searchHint });
-  const { tasks, runtime, sampling, evaluation, algorithm, policies, stopAtReward } = given;
+export function resolveConfig(value: unknown, folder: string, problems = new ConfigProblems()): ResolvedConfig {
+  const given = problems.check(() => parseSettings(configSchema, value, { hintOf: searchHint }));
+  const raw: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
+  const howToLearn = checkedAlgorithm(raw['algorithm'], problems);
+  const resolvedPolicies = checkedPolicies(raw['policies'], howToLearn, problems);
+  checkTokenSecret(raw['tokenSecret'], problems);
+  if (given === undefined || !problems.isEmpty) throw problems.error();
+  const { tasks, runtime, sampling, evaluation, stopAtReward } = given;
   const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, maxLogprobGap } = given;
-  const howToLearn = parseAlgorithmOptions(algorithm ?? { type: 'grpo' });
   return {
     ...sharedSettings(given, folder),
     tasks: { train: absoluteSource(tasks.train, folder), test: absoluteSource(tasks.test, folder) },
     algorithm: howToLearn,
-    policies: resolvePolicies(policies as TrainConfig['policies'], howToLearn),
+    policies: resolvedPolicies,
     runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
     steps,
     tasksPerStep,
@@ -132,6 +140,24 @@ export function resolveConfig(value: unknown, folder: string): ResolvedConfig {
     stopAtReward: stopAtReward ?? null,
     maxLogprobGap,
   };
+}
+
+/** The algorithm's options, checked also where another key is wrong; GRPO where they are wrong themselves. */
+function checkedAlgorithm(given: unknown, problems: ConfigProblems): AlgorithmOptions {
+  const fallback: AlgorithmOptions = { type: 'grpo' };
+  if (typeof given !== 'object' || given === null) return fallback;
+  return problems.check(() => parseAlgorithmOptions(given)) ?? fallback;
+}
+
+/** The policies, checked also where another key is wrong; none where their own shape is. */
+function checkedPolicies(
+  given: unknown,
+  algorithm: AlgorithmOptions,
+  problems: ConfigProblems,
+): readonly ResolvedPolicy[] {
+  const parsed = policiesSchema.safeParse(given);
+  if (!parsed.success) return [];
+  return problems.check(() => resolvePolicies(parsed.data as TrainConfig['policies'], algorithm)) ?? [];
 }
 
 /** Keys that only a search for prompts has. */

@@ -1,14 +1,14 @@
 import path from 'node:path';
-import { createRecipe, type PromptSearchOptions } from '@agentlightning/algorithms';
-import { AgentLightningError, type JsonObject, type PromptSearch, type PromptSet } from '@agentlightning/core';
+import type { JsonObject, PromptSearch, PromptSet } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
+import type { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './prompt-search-config.ts';
 import { type ResolvedEvaluation, runtimeSchema } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
 import { samplingSchema } from './sampling-schema.ts';
 import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
-import { type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
+import { checkTokenSecret, type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
 
@@ -85,6 +85,10 @@ const endpointSchema = z.strictObject({
   maxConcurrent: count.optional(),
 });
 
+const promptsSchema = z.union([z.array(promptSchema), z.record(z.string(), promptSchema)], {
+  error: 'must be a list of what `definePrompt` makes, or { <name>: { template, variables } }',
+});
+
 const searchSchema = z.strictObject({
   ...sharedShape,
   algorithm: z.unknown(),
@@ -93,9 +97,7 @@ const searchSchema = z.strictObject({
     validation: taskSourceSchema,
     test: taskSourceSchema.optional(),
   }),
-  prompts: z.union([z.array(promptSchema), z.record(z.string(), promptSchema)], {
-    error: 'must be a list of what `definePrompt` makes, or { <name>: { template, variables } }',
-  }),
+  prompts: promptsSchema,
   optimizer: optimizerSchema,
   runtime: z.discriminatedUnion('type', [endpointSchema, runtimeSchema]).optional(),
   sampling: samplingSchema.default({}),
@@ -105,24 +107,38 @@ const searchSchema = z.strictObject({
   promptsFile: z.string().min(1).optional(),
 });
 
+/** What a search for prompts is resolved with. */
+export interface PromptSearchContext {
+  /** The search that `algorithm` names; undefined when it is wrong, which `problems` has. */
+  readonly search: PromptSearch | undefined;
+  /** The folder that relative paths start from. */
+  readonly folder: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** What earlier checks found. */
+  readonly problems: ConfigProblems;
+}
+
 /**
  * Checks the configuration of a search for prompts and fills in its defaults.
  *
  * @param value - what the configuration file exports
- * @param folder - the folder that relative paths start from
- * @throws AgentLightningError CONFIG that says what is wrong with every option, and of an unknown one, which was meant
+ * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
 export function resolvePromptSearch(
   value: Readonly<Record<string, unknown>>,
-  folder: string,
-  environment: NodeJS.ProcessEnv,
+  context: PromptSearchContext,
 ): ResolvedPromptSearch {
+  const { search, folder, problems } = context;
   // An option that is undefined is one that is not given.
-  const entries = Object.entries(value).filter(([, given]) => given !== undefined);
-  const given = parseSettings(searchSchema, Object.fromEntries(entries), { hintOf: trainingHint });
-  const { tasks, prompts, optimizer, runtime, sampling, evaluation, promptsFile } = given;
-  const search = searchOf(value['algorithm']);
-  const { apiKeyEnv, ...asked } = optimizer;
+  const raw = Object.fromEntries(Object.entries(value).filter(([, given]) => given !== undefined));
+  const given = problems.check(() => parseSettings(searchSchema, raw, { hintOf: trainingHint }));
+  const prompts = checkedPrompts(raw['prompts'], problems);
+  const optimizerKey = checkedKey(raw['optimizer'], 'optimizer', context);
+  const runtimeKey = checkedKey(raw['runtime'], 'runtime', context);
+  checkTokenSecret(raw['tokenSecret'], problems);
+  if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
+  const { tasks, optimizer, runtime, sampling, evaluation, promptsFile } = given;
+  const { apiKeyEnv: _apiKeyEnv, ...asked } = optimizer;
   return {
     kind: 'prompt-search',
     shared: sharedSettings(given, folder),
@@ -133,9 +149,9 @@ export function resolvePromptSearch(
       validation: absoluteSource(tasks.validation, folder),
       test: tasks.test === undefined ? null : absoluteSource(tasks.test, folder),
     },
-    prompts: resolvePrompts(prompts),
-    optimizer: { ...asked, apiKey: keyOf(apiKeyEnv, 'optimizer', environment) },
-    runtime: runtimeOf(runtime, environment),
+    prompts,
+    optimizer: { ...asked, apiKey: optimizerKey },
+    runtime: runtimeOf(runtime, runtimeKey),
     sampling,
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
     failedReward: given.failedReward,
@@ -144,11 +160,22 @@ export function resolvePromptSearch(
   };
 }
 
-function searchOf(algorithm: unknown): PromptSearch {
-  // The search has checked its options when it was made.
-  const search = createRecipe(algorithm as PromptSearchOptions);
-  if (search.kind === 'prompt-search') return search;
-  throw new AgentLightningError({ code: 'INTERNAL', message: `${search.name} is no search for prompts` });
+/** The prompts, checked also where another key is wrong; none where their own shape is. */
+function checkedPrompts(given: unknown, problems: ConfigProblems): PromptSet {
+  const parsed = promptsSchema.safeParse(given);
+  if (!parsed.success) return {};
+  return problems.check(() => resolvePrompts(parsed.data)) ?? {};
+}
+
+/** The secret that the settings of a model name, checked also where another key is wrong; null where they name none. */
+function checkedKey(
+  given: unknown,
+  of: string,
+  { environment, problems }: Pick<PromptSearchContext, 'environment' | 'problems'>,
+): string | null {
+  const named = typeof given === 'object' && given !== null && 'apiKeyEnv' in given ? given.apiKeyEnv : undefined;
+  const name = variableName.safeParse(named);
+  return name.success ? (problems.check(() => keyOf(name.data, of, environment)) ?? null) : null;
 }
 
 /** Of a search of one's own only the name is known. */
@@ -159,17 +186,15 @@ function algorithmRecord(algorithm: unknown, search: PromptSearch): JsonObject {
 
 function runtimeOf(
   runtime: z.output<typeof searchSchema>['runtime'],
-  environment: NodeJS.ProcessEnv,
+  apiKey: string | null,
 ): ResolvedEndpoint | RuntimeConfig {
   if (runtime === undefined) return { type: 'embedded' };
   if (runtime.type !== 'endpoint') return runtime as RuntimeConfig;
-  const { type, baseUrl, model, apiKeyEnv, maxConcurrent } = runtime;
-  const apiKey = keyOf(apiKeyEnv, 'runtime', environment);
+  const { type, baseUrl, model, maxConcurrent } = runtime;
   return { type, baseUrl, model, maxConcurrent: maxConcurrent ?? null, apiKey };
 }
 
-function keyOf(name: string | undefined, of: string, environment: NodeJS.ProcessEnv): string | null {
-  if (name === undefined) return null;
+function keyOf(name: string, of: string, environment: NodeJS.ProcessEnv): string {
   const request = { name, namedBy: `the settings of ${of}`, example: `${name}=… agl train …` };
   return secretFromEnvironment(environment, request);
 }

@@ -6,33 +6,44 @@ import {
   strayBrace,
 } from '@agentlightning/core';
 import { didYouMean } from '@agentlightning/core/settings';
+import { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './prompt-search-config.ts';
 
 /**
  * The prompts that a search begins with, each checked.
  *
- * @throws AgentLightningError CONFIG that names prompt, variable or place
+ * @throws AgentLightningError CONFIG that names prompt, variable or position of every problem
  */
 export function resolvePrompts(prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>): PromptSet {
+  const problems = new ConfigProblems();
   const named = isList(prompts)
-    ? prompts.map((prompt, index) => [nameOf(prompt, index), prompt] as const)
+    ? prompts.flatMap((prompt, index) => {
+        const name = problems.check(() => nameOf(prompt, index));
+        return name === undefined ? [] : [[name, prompt] as const];
+      })
     : Object.entries(prompts);
   const seen = new Set<string>();
-  for (const [name, prompt] of named) {
-    if (seen.has(name)) throw promptError(`there are two prompts "${name}"`, 'Give each its own name.');
+  const resolved = named.map(([name, prompt]) => {
+    problems.check(() => assertName(name, prompt, seen));
     seen.add(name);
-    if (!/^[\w-]+$/.test(name)) {
-      throw promptError(`"${name}" cannot be the name of a prompt`, 'Use letters, digits, "_" and "-".');
-    }
-    if (prompt.name !== undefined && prompt.name !== name) {
-      const remedy = `Write it as \`prompts: { '${prompt.name}': … }\`, or as \`prompts: [ … ]\`.`;
-      throw promptError(`prompts.${name} is defined with the name "${prompt.name}", by which the agent asks`, remedy);
-    }
+    return [name, problems.check(() => templateOf(name, prompt))] as const;
+  });
+  problems.throwIfAny();
+  if (resolved.length === 0) {
+    throw promptError('prompts: there are none', 'Add the prompts of the agent: `prompts: [definePrompt(…)]`.');
   }
-  if (named.length === 0) {
-    throw promptError('prompts: there are none', 'Give the prompts of the agent: `prompts: [definePrompt(…)]`.');
+  return Object.fromEntries(resolved.flatMap(([name, template]) => (template === undefined ? [] : [[name, template]])));
+}
+
+function assertName(name: string, prompt: PromptConfig, seen: ReadonlySet<string>): void {
+  if (seen.has(name)) throw promptError(`there are two prompts "${name}"`, 'Give each its own name.');
+  if (!/^[\w-]+$/.test(name)) {
+    throw promptError(`"${name}" cannot be the name of a prompt`, 'Use letters, digits, "_" and "-".');
   }
-  return Object.fromEntries(named.map(([name, prompt]) => [name, templateOf(name, prompt)]));
+  if (prompt.name !== undefined && prompt.name !== name) {
+    const remedy = `Write it as \`prompts: { '${prompt.name}': … }\`, or as \`prompts: [ … ]\`.`;
+    throw promptError(`prompts.${name} is defined with the name "${prompt.name}", by which the agent asks`, remedy);
+  }
 }
 
 function isList(prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>): prompts is PromptConfig[] {

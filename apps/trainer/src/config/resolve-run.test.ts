@@ -99,6 +99,29 @@ describe('what is wrong is said with what would be right', () => {
   });
 });
 
+test('every problem of every part of a search is reported at once', () => {
+  const changes = {
+    algorithm: { type: 'apo', rouns: 2 },
+    optimiser: {},
+    concurrency: 0,
+    optimizer: { ...endpoint, apiKeyEnv: 'NO_SUCH' },
+    runtime: { type: 'endpoint', ...endpoint, apiKeyEnv: 'NOR_THIS' },
+    prompts: [definePrompt('a', 'x'), definePrompt('a', 'y'), { template: 'x {' }, { name: 'c', template: 'x {' }],
+  };
+  for (const problem of [
+    /no option "rouns"/,
+    /no option "optimiser"/,
+    /concurrency: /,
+    /NO_SUCH/,
+    /NOR_THIS/,
+    /two prompts "a"/,
+    /prompts\.2 has no name/,
+    /prompts\.c: there is a single brace/,
+  ]) {
+    expect(refusal(changes)).toThrow(problem);
+  }
+});
+
 const training = { agent: async () => 1, tasks: { train: [{}], test: [{}] } };
 
 test('a training is told what only a search has, and that an endpoint cannot be trained', () => {

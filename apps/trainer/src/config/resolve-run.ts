@@ -1,5 +1,6 @@
 import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
+import { ConfigProblems } from './config-problems.ts';
 import { environmentVariables } from './environment.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { type ResolvedPromptSearch, resolvePromptSearch } from './resolve-prompt-search.ts';
@@ -17,25 +18,38 @@ export function isPromptSearch(run: ResolvedRun): run is ResolvedPromptSearch {
  *
  * @param value - what the configuration file exports
  * @param folder - the folder that relative paths start from
- * @throws AgentLightningError CONFIG that names every wrong key, and the nearest right one
+ * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
 export function resolveRun(value: unknown, folder: string): ResolvedRun {
   const given: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
   const algorithm = withType(given['algorithm']);
-  if (algorithm !== undefined && createRecipe(algorithm as RecipeOptions).kind === 'prompt-search') {
-    return resolvePromptSearch(given, folder, environmentVariables());
+  const problems = new ConfigProblems();
+  const recipe = algorithm === undefined ? null : problems.check(() => createRecipe(algorithm as RecipeOptions));
+  const isSearch = recipe === undefined ? searchKeys.some((key) => key in given) : recipe?.kind === 'prompt-search';
+  if (isSearch) {
+    const search = recipe?.kind === 'prompt-search' ? recipe : undefined;
+    return resolvePromptSearch(given, { search, folder, problems, environment: environmentVariables() });
   }
-  assertTrainable(given['runtime']);
-  return resolveConfig(typeof value === 'object' ? { ...value, algorithm } : value, folder);
+  const isTrainable = problems.check(() => assertTrainable(given['runtime'])) ?? false;
+  // What is reported already is left out.
+  const rest = {
+    algorithm: recipe === undefined ? undefined : algorithm,
+    ...(isTrainable ? {} : { runtime: undefined }),
+  };
+  return resolveConfig(typeof value === 'object' ? { ...value, ...rest } : value, folder, problems);
 }
+
+/** Keys that tell a search from a training where its algorithm is wrong. */
+const searchKeys = ['optimizer', 'prompts'] as const;
 
 /** A name alone takes the defaults. */
 function withType(algorithm: unknown): unknown {
   return typeof algorithm === 'string' ? { type: algorithm } : algorithm;
 }
 
-function assertTrainable(runtime: unknown): void {
-  if (typeof runtime !== 'object' || runtime === null || !('type' in runtime) || runtime.type !== 'endpoint') return;
+function assertTrainable(runtime: unknown): true {
+  if (typeof runtime !== 'object' || runtime === null || !('type' in runtime) || runtime.type !== 'endpoint')
+    return true;
   throw new AgentLightningError({
     code: 'CONFIG',
     message: 'runtime: the model behind an endpoint cannot be trained',

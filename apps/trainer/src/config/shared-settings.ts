@@ -3,6 +3,7 @@ import type { AttemptTokens } from '@agentlightning/core/protocol';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
+import type { ConfigProblems } from './config-problems.ts';
 
 /** What trainings and searches for prompts are told alike, with every default filled in and every path absolute. */
 export interface SharedSettings {
@@ -79,6 +80,11 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     dataDir,
     seed,
   };
+}
+
+/** Checks the secret also where another key is wrong. */
+export function checkTokenSecret(given: unknown, problems: ConfigProblems): void {
+  if (typeof given === 'string') problems.check(() => attemptTokensOf(given));
 }
 
 function storeAddress(url: string, folder: string): string {
