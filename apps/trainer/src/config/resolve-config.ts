@@ -115,7 +115,11 @@ const configSchema = z.strictObject({
  * @param problems - what earlier checks found
  * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
-export function resolveConfig(value: unknown, folder: string, problems = new ConfigProblems()): ResolvedConfig {
+export function resolveConfig(
+  value: unknown,
+  folder: string,
+  problems: ConfigProblems = new ConfigProblems(),
+): ResolvedConfig {
   const given = problems.check(() => parseSettings(configSchema, value, { hintOf: searchHint }));
   const raw: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
   const howToLearn = checkedAlgorithm(raw['algorithm'], problems);
