@@ -1,4 +1,6 @@
 import type { RolloutContext } from './rollout-context.ts';
+import type { AttributeValue } from './span.ts';
+import { agentLightningAttributes, genAiAttributes, pythonReaderAttributes } from './span-attributes.ts';
 
 /** The names of the agents at work, the outermost first; empty outside of a rollout and of any agent. */
 export function agentPathOf(context: RolloutContext | null): readonly string[] {
@@ -14,6 +16,17 @@ export function withinAgent(context: RolloutContext, agentName: string): Rollout
 /** A path as one text, the way attributes have it: `boss>expert`. A `>` or `%` within a name is percent-encoded. */
 export function agentPathText(path: readonly string[]): string {
   return path.map((name) => name.replaceAll('%', '%25').replaceAll('>', '%3E')).join('>');
+}
+
+/** The attributes of a span that an agent produced: its name and path; empty outside of any agent. */
+export function agentAttributes(path: readonly string[]): Record<string, AttributeValue> {
+  const agentName = path.at(-1);
+  if (agentName === undefined) return {};
+  return {
+    [genAiAttributes.agentName]: agentName,
+    [pythonReaderAttributes.agentName]: agentName,
+    [agentLightningAttributes.agentPath]: agentPathText(path),
+  };
 }
 
 /** The path that {@link agentPathText} wrote. */

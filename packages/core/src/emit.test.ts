@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { emitAnnotation, emitException, emitMessage, emitObject } from './emit.ts';
 import { emitReward } from './emit-reward.ts';
+import { operation } from './operation.ts';
 import { findFinalReward, findRewards, rewardFromSpan } from './reward-spans.ts';
 import { withRollout } from './rollout-context.ts';
 import { findLinkedSpans, linksFromSpan, tagsFromSpan } from './span-links.ts';
 import { aRolloutContext } from './testing/a-rollout.ts';
 import { aRewardSpan, aSpan } from './testing/a-span.ts';
 import { MemorySpanSink } from './testing/memory-span-sink.ts';
+import { withAgent } from './with-agent.ts';
 
 function recorded(run: () => void): MemorySpanSink {
   const sink = new MemorySpanSink();
@@ -211,4 +213,32 @@ test('linked spans must match all links; no links match nothing', () => {
   expect(found({ 'gen_ai.response.id': 'r1', kind: 'y' })).toEqual(['b']);
   expect(found({ span_id: 'a', trace_id: spans[0]?.traceId ?? '' })).toEqual(['a']);
   expect(found({})).toEqual([]);
+});
+
+test('spans that an agent emits carry its name and path', () => {
+  const { spans } = recorded(() => {
+    emitMessage('outside of any agent');
+    withAgent('writer', () =>
+      withAgent('critic', () => {
+        emitMessage('too long');
+        emitReward(1);
+        operation(() => 'done', { name: 'cut' })();
+      }),
+    );
+  });
+  const agents = spans.map(({ name, attributes }) => [
+    name,
+    attributes['gen_ai.agent.name'],
+    attributes['agent.name'],
+    attributes['agentlightning.agent.path'],
+  ]);
+  const critic = ['critic', 'critic', 'writer>critic'];
+  expect(agents).toEqual([
+    ['agentlightning.message', undefined, undefined, undefined],
+    ['agentlightning.message', ...critic],
+    ['agentlightning.annotation', ...critic],
+    ['agentlightning.operation', ...critic],
+    ['invoke_agent critic', ...critic],
+    ['invoke_agent writer', 'writer', 'writer', 'writer'],
+  ]);
 });

@@ -1,3 +1,4 @@
+import { agentAttributes, agentPathOf } from './agent-path.ts';
 import { toAttributeValue } from './attribute-value.ts';
 import type { Clock } from './clock.ts';
 import { exceptionAttributes, messageOf } from './exception-attributes.ts';
@@ -37,6 +38,7 @@ export class RecordedSpan implements ActiveSpan {
     this.#parentId = options.parentSpanId === undefined ? origin.context.parentSpanId : options.parentSpanId;
     this.#startTimeMs = options.startTimeMs ?? origin.clock.now();
     this.#beforeEnd = options.beforeEnd;
+    if (origin.context.agentName !== null) this.setAttributes(agentAttributes(agentPathOf(origin.context)));
     this.setAttributes(options.attributes ?? {});
   }
 

@@ -1,7 +1,7 @@
-import { agentPathOf, agentPathText, withinAgent } from './agent-path.ts';
+import { agentAttributes, agentPathOf, withinAgent } from './agent-path.ts';
 import { currentRollout, withRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
-import { agentLightningAttributes, genAiAttributes, pythonReaderAttributes } from './span-attributes.ts';
+import { agentLightningAttributes, genAiAttributes } from './span-attributes.ts';
 
 /**
  * Runs one agent of several: everything it does becomes a child of a span with its name, and its model
@@ -24,9 +24,7 @@ export function withAgent<TResult>(agentName: string, run: () => TResult): TResu
       attributes: {
         [agentLightningAttributes.stepKind]: 'agent',
         [genAiAttributes.operationName]: 'invoke_agent',
-        [genAiAttributes.agentName]: agentName,
-        [pythonReaderAttributes.agentName]: agentName,
-        [agentLightningAttributes.agentPath]: agentPathText([...agentPathOf(currentRollout()), agentName]),
+        ...agentAttributes([...agentPathOf(currentRollout()), agentName]),
       },
     },
   );

@@ -1,16 +1,11 @@
-import { agentPathOf, agentPathText, withinAgent } from '../agent-path.ts';
+import { agentAttributes, agentPathOf, withinAgent } from '../agent-path.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
 import { beginSpan, silentSpan, type TracerOptions } from '../rollout-tracer.ts';
 import type { Attributes, AttributeValue } from '../span.ts';
-import {
-  agentLightningAttributes,
-  genAiAttributes,
-  modelCallAttributes,
-  pythonReaderAttributes,
-} from '../span-attributes.ts';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../span-attributes.ts';
 import type { ActiveSpan } from '../tracer.ts';
 import { isAbortReason } from './abort-reasons.ts';
 import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
@@ -208,13 +203,7 @@ function stepAttributes(
   const known: Record<string, AttributeValue> = { [agentLightningAttributes.stepKind]: kind };
   const operation = operations[kind];
   if (operation !== null) known[genAiAttributes.operationName] = operation;
-  const path = agentPathOf(inAgent);
-  const agentName = path.at(-1);
-  if (agentName !== undefined) {
-    known[genAiAttributes.agentName] = agentName;
-    known[pythonReaderAttributes.agentName] = agentName;
-    known[agentLightningAttributes.agentPath] = agentPathText(path);
-  }
+  Object.assign(known, agentAttributes(agentPathOf(inAgent)));
   if (kind === 'tool-call') known[genAiAttributes.toolName] = name;
   if (kind === 'model-call' || kind === 'embedding') known[genAiAttributes.requestModel] = name;
   return Object.assign(known, attributes);
