@@ -48,10 +48,10 @@ interface TelemetryHolder {
  *
  * Outside of rollouts nothing changes. In one, its operations are recorded as agents, steps, model calls and tool calls,
  * and its model calls go to the rollout's endpoint, where it has one. Doing it twice is doing it once: the options of the first
- * count, and the last undo undoes it.
+ * count, and the last undo undoes it. When the installed version is not supported, the process emits one warning with the
+ * remedy, and agents run untraced.
  *
  * @returns undoes it, exactly; safe more than once
- * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the installed AI SDK is too old, or not known
  *
  * @example
  * ```ts

@@ -44,10 +44,11 @@ let sharedHandler: AgentLightningCallbackHandler | null = null;
  *
  * Within a rollout, graphs, nodes, tools, retrievers and model calls become spans, and model calls go to the
  * attempt's own address at the gateway, also those of models that were made before. Outside of rollouts nothing
- * changes. Instrumenting twice is like once: the options of the first count, and the last undo undoes it.
+ * changes. Instrumenting twice is like once: the options of the first count, and the last undo undoes it. When the
+ * installed version, or a module that is passed, is not supported, the process emits one warning with the remedy, and
+ * agents run untraced.
  *
  * @returns undoes it; safe more than once
- * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when a module is passed that is none of LangChain's
  *
  * @example
  * ```ts

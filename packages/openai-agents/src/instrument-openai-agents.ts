@@ -59,11 +59,10 @@ export interface InstrumentOpenAIAgentsOptions {
  * Within a rollout, agents, turns, model calls, tools, hand-offs and guardrails become spans, and model calls go to the
  * attempt's own address at the gateway, whichever client makes them and whenever it was made. Outside of rollouts nothing
  * changes. It can be called before or after the framework is imported. Instrumenting twice is like once: the options of
- * the first count, and the last undo undoes it.
+ * the first count, and the last undo undoes it. When the installed version, or a module that is passed, is not supported,
+ * the process emits one warning with the remedy, and agents run untraced.
  *
  * @returns undoes it; safe more than once
- * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the installed version, or a module that is passed, is not
- * supported
  *
  * @example
  * ```ts

@@ -1,8 +1,5 @@
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { fieldsOf } from '@agentlightning/core/adapter';
-
-type Require = ReturnType<typeof createRequire>;
+import { fieldsOf, loadModule, type ModuleRequire, moduleRequires, resolveModule } from '@agentlightning/core/adapter';
 
 /** The part of the framework that talks to OpenAI. Loading the whole would set its trace processors anew. */
 const openAiPart = '@openai/agents-openai';
@@ -18,7 +15,7 @@ const openAiPart = '@openai/agents-openai';
 export function loadedCopies(isAtWork: boolean): readonly unknown[] {
   const commonJs = commonJsCopies();
   if (!isAtWork && commonJs.length > 0) return commonJs;
-  const places = requires();
+  const places = moduleRequires(import.meta.url);
   const parts = places.flatMap(frameworkParts);
   return [
     ...parts.flatMap((part) => esModule(createRequire(part), part)),
@@ -29,8 +26,8 @@ export function loadedCopies(isAtWork: boolean): readonly unknown[] {
 
 /** The version of the framework that is installed for the program, or else for this package; null when neither is known. */
 export function installedVersion(): string | null {
-  for (const place of requires().toReversed()) {
-    const main = resolved(place, '@openai/agents');
+  for (const place of moduleRequires(import.meta.url).toReversed()) {
+    const main = resolveModule(place, '@openai/agents');
     if (main === null) continue;
     // By its path, as the package does not let it be imported.
     const { version } = fieldsOf(createRequire(main)('../package.json'));
@@ -39,40 +36,21 @@ export function installedVersion(): string | null {
   return null;
 }
 
-function requires(): readonly Require[] {
-  return [createRequire(import.meta.url), createRequire(join(process.cwd(), 'main.js'))];
-}
-
 /** The paths of the framework's part in CommonJS. */
-function frameworkParts(place: Require): readonly string[] {
-  const main = resolved(place, '@openai/agents');
-  const part = main === null ? resolved(place, openAiPart) : resolved(createRequire(main), openAiPart);
+function frameworkParts(place: ModuleRequire): readonly string[] {
+  const main = resolveModule(place, '@openai/agents');
+  const part = main === null ? resolveModule(place, openAiPart) : resolveModule(createRequire(main), openAiPart);
   return part === null ? [] : [part];
 }
 
 /** The form of a package as an ES module, which lies beside the one in CommonJS. */
-function esModule(place: Require, name: string): readonly unknown[] {
-  const commonJs = resolved(place, name);
-  if (commonJs === null) return [];
-  try {
-    return [place(commonJs.replace(/\.js$/, '.mjs'))];
-  } catch {
-    // A copy that cannot be loaded is used by nobody.
-    return [];
-  }
+function esModule(place: ModuleRequire, name: string): readonly unknown[] {
+  const commonJs = resolveModule(place, name);
+  return commonJs === null ? [] : loadModule(place, commonJs.replace(/\.js$/, '.mjs'));
 }
 
 function commonJsCopies(): readonly unknown[] {
-  const { cache = {} } = createRequire(import.meta.url);
+  const cache = moduleRequires(import.meta.url)[0]?.cache ?? {};
   const path = /[\\/](@openai[\\/]agents-openai[\\/]dist|openai)[\\/]index\.js$/;
   return Object.entries(cache).flatMap(([file, module]) => (path.test(file) ? [module?.exports] : []));
-}
-
-function resolved(place: Require, name: string): string | null {
-  try {
-    return place.resolve(name);
-  } catch {
-    // Not installed where this looks.
-    return null;
-  }
 }

@@ -29,6 +29,8 @@ export {
 } from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
 export { isRequest, readFetch } from './model-request.ts';
+export type { ModuleRequire } from './module-requires.ts';
+export { loadModule, moduleRequires, resolveModule } from './module-requires.ts';
 export type { OpenAiPrototype } from './openai-client.ts';
 export { layOverOpenAi, openAiPrototype } from './openai-client.ts';
 export type { Method } from './patch-method.ts';
@@ -45,7 +47,7 @@ export {
   signalOf,
   throughGateway,
 } from './redirected-fetch.ts';
-export { sharedInstrumentation } from './shared-instrumentation.ts';
+export { sharedInstrumentation, tryInstrument } from './shared-instrumentation.ts';
 export { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
 export { StreamedResponse } from './streamed-response.ts';
 export { quietly, warnOnce } from './warn-once.ts';

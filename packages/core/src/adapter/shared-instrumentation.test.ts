@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { unsupportedFramework } from './framework-version.ts';
 import { sharedInstrumentation } from './shared-instrumentation.ts';
 
 describe('an instrumentation that several ask for', () => {
@@ -33,15 +34,25 @@ describe('an instrumentation that several ask for', () => {
     expect(done).toEqual(['do one', 'undo one']);
   });
 
-  test('that fails half-way leaves nothing behind, and can be tried again', () => {
+  test('that fails half-way leaves nothing behind, warns once with the remedy, and can be tried again', async () => {
     const done: string[] = [];
     const instrument = sharedInstrumentation<boolean>('second', (fails, undos) => {
       undos.push(() => done.push('undone'));
-      if (fails) throw new RangeError('half-way');
+      if (fails) throw unsupportedFramework('Half-way.', 'Install version 2.');
     });
-    expect(() => instrument(true)).toThrow('half-way');
+    const warnings: string[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(`${warning.name}: ${warning.message}`);
+    process.on('warning', onWarning);
+    instrument(true)();
     expect(done).toEqual(['undone']);
+    instrument(true)();
+    await new Promise(setImmediate);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([
+      'AgentLightningWarning: @agentlightning/second is not in force, and agents run without it. ' +
+        '[UNSUPPORTED_FRAMEWORK] Half-way: Install version 2.',
+    ]);
     instrument(false)();
-    expect(done).toEqual(['undone', 'undone']);
+    expect(done).toEqual(['undone', 'undone', 'undone']);
   });
 });

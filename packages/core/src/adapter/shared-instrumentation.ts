@@ -1,19 +1,24 @@
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { warnOnce } from './warn-once.ts';
+
 /** What is in force, and how many asked for it. */
 interface Instrumentation {
   users: number;
   readonly undos: readonly (() => void)[];
 }
 
-/** What instruments a framework: adds what undoes each of its parts to `undos`. */
+/** Instruments a framework: adds what undoes each of its parts to `undos`. */
 export type Instrument<TOptions> = (options: TOptions, undos: (() => void)[]) => void;
 
 /**
- * Makes what instruments a framework once in a process for all who ask for it, even when two copies of the adapter are
- * loaded: the options of the first count, and the last undo undoes it.
+ * Instruments a framework at most once in a process, even when two copies of the adapter are loaded: the options of the
+ * first call count, and the last undo takes effect.
+ *
+ * Tracing never takes down an application: where `instrument` throws, its parts so far are undone, the process emits one
+ * warning with the remedy, and agents run on without being traced.
  *
  * @param name - the adapter's: `langchain`
- * @param instrument - does it; where it throws, its parts so far are undone
- * @returns does it, where it is not in force, and gives what undoes it, which is safe more than once
+ * @returns instruments, unless that is done, and returns the undo, which is safe to call more than once
  *
  * @example
  * ```ts
@@ -29,7 +34,9 @@ export function sharedInstrumentation<TOptions>(
   const key = Symbol.for(`agentlightning.instrumentation.${name}`);
   const holder = globalThis as { [key]?: Instrumentation };
   return (options) => {
-    holder[key] ??= { users: 0, undos: done(options, instrument) };
+    const undos = holder[key]?.undos ?? tryInstrument(name, () => done(options, instrument));
+    if (undos === null) return () => {};
+    holder[key] ??= { users: 0, undos };
     const instrumentation = holder[key];
     instrumentation.users += 1;
     let isUser = true;
@@ -42,6 +49,22 @@ export function sharedInstrumentation<TOptions>(
       undoAll(instrumentation.undos);
     };
   };
+}
+
+/**
+ * Runs what instruments a framework.
+ *
+ * @returns its result; null where it threw, which is emitted as one warning with the remedy
+ */
+export function tryInstrument<TResult>(name: string, instrument: () => TResult): TResult | null {
+  try {
+    return instrument();
+  } catch (error) {
+    const remedy = AgentLightningError.isInstance(error) ? error.remedy : 'Report this with the versions in use.';
+    const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+    warnOnce(`@agentlightning/${name} is not in force, and agents run without it. ${message}`, remedy);
+    return null;
+  }
 }
 
 function done<TOptions>(options: TOptions, instrument: Instrument<TOptions>): readonly (() => void)[] {

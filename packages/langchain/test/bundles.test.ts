@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+
+test.for([
+  ['cjs', 'bundled-agent.cjs'],
+  ['esm', 'bundled-agent.mjs'],
+] as const)('an agent in a bundle of the format %s is traced and redirected', async ([format, file]) => {
+  await using own = await ScriptedModel.start([answer('own')]);
+  await using gateway = await ScriptedModel.start([answer('trained')]);
+  // Outside of the workspace, so that no package is found beside the bundle.
+  const folder = await mkdtemp(join(tmpdir(), 'langchain-bundle-'));
+  try {
+    const outfile = join(folder, file);
+    await build({
+      entryPoints: [fileURLToPath(new URL('fixtures/bundled-agent.mjs', import.meta.url))],
+      outfile,
+      format,
+      bundle: true,
+      platform: 'node',
+      conditions: ['@agentlightning/source'],
+      // What the dependencies have in CommonJS requires modules of Node.
+      ...(format === 'esm' ? { banner: { js: requireInEsModules } } : {}),
+      logLevel: 'silent',
+    });
+    const args = [outfile, own.baseUrl, gateway.baseUrl];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder });
+    expect(stderr).not.toContain('AgentLightningWarning');
+    expect(JSON.parse(stdout)).toEqual({
+      spans: ['chat tiny', 'think', 'invoke_agent helper'],
+      answers: ['trained', 'own'],
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+const requireInEsModules = `import { createRequire as createRequireOfBundle } from 'node:module';
+const require = createRequireOfBundle(import.meta.url);`;
