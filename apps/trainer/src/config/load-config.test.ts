@@ -23,6 +23,27 @@ test('a folder in the place of the file is told with the file that is meant', as
   });
 });
 
+test('an error in a module that the file imports is reported with its line', async () => {
+  const file = fileWith({ type: 'embedded' });
+  const imported = path.join(path.dirname(file), 'agent.ts');
+  writeFileSync(imported, 'enum Mode { Strict }\n\nexport const mode: Mode = Mode.Missing.length;\n');
+  writeFileSync(file, "import './agent.ts';\n");
+  await expect(loadConfig(file)).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining('cannot be loaded: Cannot read properties of undefined'),
+    remedy: expect.stringMatching(/^Correct \S*agent\.ts:3:\d+\.$/),
+  });
+});
+
+test('a missing import is reported without a line of agl', async () => {
+  const file = fileWith({ type: 'embedded' });
+  writeFileSync(file, "import './missing';\n");
+  await expect(loadConfig(file)).rejects.toMatchObject({
+    message: expect.stringContaining('Cannot find module'),
+    remedy: expect.stringMatching(/^Correct (?:the file|\S*agl\.config\.mjs:1:1)\.$/),
+  });
+});
+
 test('a runtime elsewhere trains the model that the file says, with the LoRA that the file says', async () => {
   const file = fileWith({ type: 'grpc', address: 'here:1', model: 'small', lora: { rank: 8 }, apiKey: 'own' });
   const config = await loadConfig(file, { runtime: { type: 'grpc', address: 'there:2', apiKey: undefined } });

@@ -1,16 +1,14 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
+import { importUserModule } from '../user-modules/import-user-module.ts';
 import { type ResolvedRun, resolveRun } from './resolve-run.ts';
 
 /** Values from the command line that replace those of the file. */
 export type ConfigOverrides = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a configuration file: a module whose default export is what `defineConfig` returns.
- *
- * TypeScript is read as it is; Node strips the types.
+ * Loads a configuration file: a module whose default export is the result of `defineConfig`.
  *
  * @throws AgentLightningError CONFIG when the file is missing, fails to load, or has a wrong key
  */
@@ -31,7 +29,7 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
     });
   }
   const exported = await importModule(full);
-  const config = exported['default'];
+  const config = defaultExport(exported);
   if (typeof config !== 'object' || config === null) {
     throw new AgentLightningError({
       code: 'CONFIG',
@@ -62,15 +60,36 @@ function isGrpc(runtime: unknown): runtime is { readonly type: 'grpc'; readonly 
   return typeof runtime === 'object' && runtime !== null && 'type' in runtime && runtime.type === 'grpc';
 }
 
-async function importModule(file: string): Promise<Record<string, unknown>> {
+/** The default export, also of CommonJS that was compiled from ES modules. */
+function defaultExport({ default: exported }: Readonly<Record<string, unknown>>): unknown {
+  const isCompiled = typeof exported === 'object' && exported !== null && '__esModule' in exported;
+  return isCompiled && 'default' in exported ? exported.default : exported;
+}
+
+async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    return await importUserModule(file);
   } catch (cause) {
+    const place = cause instanceof Error ? placeOf(cause) : null;
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${file} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
-      remedy: 'Correct the file; `node <file>` shows the same error with its place.',
+      message: `${file} cannot be loaded: ${errorText(cause)}${place === null ? '' : ` (at ${place})`}`,
+      remedy: place === null ? 'Correct the file.' : `Correct ${place}.`,
       cause,
     });
   }
+}
+
+function errorText(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+const ownFolder = new URL('..', import.meta.url).pathname;
+
+/** The first line of user code in the stack of an error, as `file:line:column`. */
+function placeOf({ stack = '' }: Error): string | null {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  const places = frames.map((line) => /(?:\(|at (?:async )?)((?:file:\/\/)?\/.*:\d+:\d+)\)?$/.exec(line)?.[1]);
+  const isOwn = (place: string): boolean => place.includes(ownFolder) || place.includes('/node_modules/');
+  return places.find((place) => place !== undefined && !isOwn(place)) ?? null;
 }

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import type { RegisterHooksOptions } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+/** User files that are loaded as ES modules although their package says, or defaults to, CommonJS. */
+const forcedModules = new Map<string, string>();
+
+/** Loads user files that use `import` or `export` as ES modules, with the globals of CommonJS where they use those. */
+export const userModuleHooks: RegisterHooksOptions = {
+  resolve: (specifier, context, nextResolve) => {
+    const resolved = nextResolve(specifier, context);
+    if (!context.conditions.includes('import') || !isAmbiguous(resolved.url, resolved.format)) return resolved;
+    const source = readFileSync(fileURLToPath(resolved.url), 'utf8');
+    if (!hasModuleSyntax(source)) return resolved;
+    forcedModules.set(resolved.url, source);
+    return { ...resolved, format: 'module' };
+  },
+  load: (url, context, nextLoad) => {
+    const loaded = nextLoad(url, context);
+    const source = forcedModules.get(url);
+    const globals = source === undefined ? [] : undeclaredGlobals(source);
+    if (globals.length === 0) return loaded;
+    const code =
+      typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
+    // Appended, because imports are hoisted and lines and columns stay those of the source map.
+    return {
+      ...loaded,
+      source: `${code}\nimport { ${globals.join(', ')} } from ${JSON.stringify(globalsModule(url))};\n`,
+    };
+  },
+};
+
+/** Whether a file is user code whose extension leaves open if it is an ES module. */
+function isAmbiguous(url: string, format: string | null | undefined): boolean {
+  const isCommonJs = format?.startsWith('commonjs') ?? false;
+  return isCommonJs && /^file:.*\.[jt]sx?$/.test(url) && !url.includes('/node_modules/');
+}
+
+function hasModuleSyntax(source: string): boolean {
+  return /^\s*(?:import|export)\b/m.test(source) && !/^\s*(?:module\.)?exports\b/m.test(source);
+}
+
+const commonJsGlobals = ['require', '__filename', '__dirname'] as const;
+
+function undeclaredGlobals(source: string): readonly string[] {
+  return commonJsGlobals.filter(
+    (name) =>
+      new RegExp(`\\b${name}\\b`).test(source) &&
+      !new RegExp(`\\b(?:const|let|var|function)\\s+${name}\\b`).test(source),
+  );
+}
+
+/** A module that exports the globals of CommonJS for a file. */
+function globalsModule(url: string): string {
+  const file = fileURLToPath(url);
+  const code = [
+    'import { createRequire } from "node:module";',
+    `export const require = createRequire(${JSON.stringify(pathToFileURL(file).href)});`,
+    `export const __filename = ${JSON.stringify(file)};`,
+    `export const __dirname = ${JSON.stringify(path.dirname(file))};`,
+  ];
+  return `data:text/javascript,${encodeURIComponent(code.join('\n'))}`;
+}
