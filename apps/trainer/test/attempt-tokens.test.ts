@@ -1,38 +1,58 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
+import { requiredAttemptTokens } from '../src/runtime/attempt-secret.ts';
 import { ask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 /** It starts a process of its own, on a machine that may be busy. */
 const timeoutMs = 120_000;
 
-test('with a secret each agent has a key of its own, and only with that it calls models', {
-  timeout: timeoutMs,
-}, async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'agl-tokens-'));
-  const tokenSecret = 'a secret of thirty-two bytes or more';
-  const seen = new Map<string, string | null>();
-  const refused: number[] = [];
-  const trainer = smallTrainer(folder, {
-    tokenSecret,
-    agent: async (task, { attemptId, attemptToken, endpoint }) => {
-      seen.set(attemptId, attemptToken);
-      refused.push((await fetch(`${endpoint?.baseUrl}/models`)).status);
-      return (await ask(task)).length;
-    },
-  });
-  const { error } = await trainSmall(trainer);
-  expect(error).toBeNull();
-  expect(seen.size).toBeGreaterThan(8);
-  expect([...seen.values()].every((token) => token?.startsWith('aglat.'))).toBe(true);
-  expect(new Set(seen.values()).size).toBe(seen.size);
-  expect(new Set(refused)).toEqual(new Set([401]));
-  const store = await openStore(path.join(folder, 'agl.db'));
-  expect(JSON.stringify((await store.queryRuns()).items)).not.toContain(tokenSecret);
-  await store.close();
-  rmSync(folder, { recursive: true, force: true });
+test.each([
+  ['with a secret', 'a secret of thirty-two bytes or more'],
+  ['without a configured secret', undefined],
+])(
+  '%s each agent has a key of its own, and only with that it calls models',
+  {
+    timeout: timeoutMs,
+  },
+  async (_, tokenSecret) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'agl-tokens-'));
+    const seen = new Map<string, string | null>();
+    const refused: number[] = [];
+    const trainer = smallTrainer(folder, {
+      ...(tokenSecret === undefined ? {} : { tokenSecret }),
+      agent: async (task, { attemptId, attemptToken, endpoint }) => {
+        seen.set(attemptId, attemptToken);
+        refused.push((await fetch(`${endpoint?.baseUrl}/models`)).status);
+        return (await ask(task)).length;
+      },
+    });
+    const { error } = await trainSmall(trainer);
+    expect(error).toBeNull();
+    expect(seen.size).toBeGreaterThan(8);
+    expect([...seen.values()].every((token) => token?.startsWith('aglat.'))).toBe(true);
+    expect(new Set(seen.values()).size).toBe(seen.size);
+    expect(new Set(refused)).toEqual(new Set([401]));
+    const store = await openStore(path.join(folder, 'agl.db'));
+    const secret = tokenSecret ?? readFileSync(path.join(folder, 'attempt-secret'), 'utf8');
+    expect(JSON.stringify((await store.queryRuns()).items)).not.toContain(secret);
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  },
+);
+
+test('the secret of a data directory is random, for its owner alone, and the same after a restart', async () => {
+  const folders = [mkdtempSync(path.join(tmpdir(), 'agl-tokens-')), mkdtempSync(path.join(tmpdir(), 'agl-tokens-'))];
+  const tokensOf = (dataDir = ''): ReturnType<typeof requiredAttemptTokens> =>
+    requiredAttemptTokens({ attemptTokens: null, gatewayUrl: null, dataDir });
+  const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };
+  const token = (await (await tokensOf(folders[0]))?.create(attempt)) ?? '';
+  expect(await (await tokensOf(folders[0]))?.verify(token)).toMatchObject(attempt);
+  await expect((await tokensOf(folders[1]))?.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  expect(statSync(path.join(folders[0] ?? '', 'attempt-secret')).mode & 0o777).toBe(0o600);
+  for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
 test('a secret that is too short is a mistake in the configuration', () => {

@@ -124,7 +124,8 @@ export interface TrainConfig<TTask = unknown> {
   readonly store?: StoreConfig;
   /**
    * Signs the keys of agents, with which each speaks for its own attempt alone; a gateway that runs elsewhere has the
-   * same. Several, with commas in between, while one takes the place of another. @default agents have no such keys
+   * same. Several, with commas in between, while one takes the place of another. @default a random one in `dataDir`, for
+   * a gateway in this process; none for one that runs elsewhere
    */
   readonly tokenSecret?: string;
   /** The base URL of a gateway that runs elsewhere. @default one in this process */

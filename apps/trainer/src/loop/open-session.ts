@@ -3,6 +3,7 @@ import { loadTasks } from '../config/load-tasks.ts';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
+import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
@@ -65,7 +66,8 @@ export async function findInStore<TState>(
 
 /** Opens runtime, model, gateway and runner for a run, in this order. */
 export async function openSession(opened: OpenRun, options: SessionOptions): Promise<TrainingSession> {
-  const { config, emit, signal, onOpen } = options;
+  const { emit, signal, onOpen } = options;
+  const config = { ...options.config, attemptTokens: await requiredAttemptTokens(options.config) };
   const { store, run, state, lease } = opened;
   const failures = new AbortController();
   const onFailure = (error: AgentLightningError): void => failures.abort(error);

@@ -5,6 +5,7 @@ import { dropUnfinished } from '../loop/collect-rollouts.ts';
 import { findInStore, type SessionOptions } from '../loop/open-session.ts';
 import { leaseIntervalMs } from '../loop/run-lease.ts';
 import { startRunner } from '../loop/start-runner.ts';
+import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { type FoundSearch, findOrBeginSearch } from './find-or-begin-search.ts';
@@ -39,7 +40,9 @@ export async function openSearch(options: SearchOptions): Promise<OpenSearch> {
 
 /** Opens model, gateway, runner and optimiser for a search. */
 export async function openSearchSession(opened: OpenSearch, options: SearchOptions): Promise<SearchSession> {
-  const { config, emit, signal, onOpen } = options;
+  const { emit, signal, onOpen } = options;
+  const attemptTokens = await requiredAttemptTokens(options.config.shared);
+  const config = { ...options.config, shared: { ...options.config.shared, attemptTokens } };
   const { store, run, state, lease, tasks } = opened;
   warnOfSharedTasks(tasks, emit);
   const failures = new AbortController();
