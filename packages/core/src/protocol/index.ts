@@ -34,25 +34,11 @@ export {
   wireChangeSchema,
   wireWatchQuerySchema,
 } from './wire-change.ts';
-export type {
-  WireRetentionPolicy,
-  WireRetentionPreview,
-  WireRolloutDeletion,
-  WireRunDeletion,
-} from './wire-deletion.ts';
-export {
-  retentionPolicyFromWire,
-  retentionPolicyToWire,
-  retentionPreviewFromWire,
-  retentionPreviewToWire,
-  wireDeletionCountsSchema,
-  wireRetentionPolicySchema,
-  wireRetentionPreviewSchema,
-  wireRolloutDeletionSchema,
-  wireRunDeletionSchema,
-} from './wire-deletion.ts';
+export type { RunDeletion } from './wire-deletion.ts';
+export { deletionCountsSchema, rolloutDeletionCodec, runDeletionCodec } from './wire-deletion.ts';
 export type { WireErrorBody } from './wire-error.ts';
 export { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
+export { metricPointCodec } from './wire-metric-point.ts';
 export type { WirePage, WirePageOptions } from './wire-page.ts';
 export {
   pageFromWire,
@@ -86,15 +72,8 @@ export {
   workerQueryFromWire,
   workerQueryToWire,
 } from './wire-query.ts';
-export type { WireLlm, WireNamedResources, WirePromptTemplate, WireResourcesSnapshot } from './wire-resources.ts';
-export {
-  namedResourcesFromWire,
-  namedResourcesToWire,
-  resourcesSnapshotFromWire,
-  resourcesSnapshotToWire,
-  wireNamedResourcesSchema,
-  wireResourcesSnapshotSchema,
-} from './wire-resources.ts';
+export { namedResourcesCodec, resourcesSnapshotCodec } from './wire-resources.ts';
+export { retentionPolicyCodec, retentionPreviewCodec } from './wire-retention.ts';
 export type { WireAttemptedRollout, WireRollout, WireRolloutConfig } from './wire-rollout.ts';
 export {
   attemptedRolloutFromWire,
@@ -118,19 +97,9 @@ export {
   wireRolloutPatchSchema,
   wireRolloutRequestSchema,
 } from './wire-rollout-request.ts';
-export type { WireMetricPoint, WireRun, WireRunPatch, WireRunRequest } from './wire-run.ts';
-export {
-  metricPointFromWire,
-  metricPointToWire,
-  runFromWire,
-  runToWire,
-  wireMetricPointSchema,
-  wireRunPatchSchema,
-  wireRunRequestSchema,
-  wireRunSchema,
-} from './wire-run.ts';
-export type { WireRunStatistics } from './wire-run-statistics.ts';
-export { runStatisticsFromWire, runStatisticsToWire, wireRunStatisticsSchema } from './wire-run-statistics.ts';
+export type { RunRequest, RunUpdate } from './wire-run.ts';
+export { runCodec, runRequestCodec, runUpdateCodec } from './wire-run.ts';
+export { runStatisticsCodec } from './wire-run-statistics.ts';
 export type { WireSpan, WireSpanContext } from './wire-span.ts';
 export {
   spanFromWire,
@@ -149,8 +118,7 @@ export {
   wireSpanSearchPageSchema,
   wireSpanSearchSchema,
 } from './wire-span-search.ts';
-export type { WireStatistics } from './wire-statistics.ts';
-export { statisticsFromWire, statisticsToWire, wireStatisticsSchema } from './wire-statistics.ts';
+export { statisticsCodec } from './wire-statistics.ts';
 export { msFromSeconds, msFromSecondsOrNull, secondsFromMs, secondsFromMsOrNull } from './wire-time.ts';
 export type { WireClaimRequest, WireSequenceIdRequest, WireWaitRequest } from './wire-wait.ts';
 export {
@@ -159,11 +127,4 @@ export {
   wireSequenceIdRequestSchema,
   wireWaitRequestSchema,
 } from './wire-wait.ts';
-export type { WireWorker } from './wire-worker.ts';
-export {
-  wireWorkerHeartbeatSchema,
-  wireWorkerSchema,
-  wireWorkerStatusSchema,
-  workerFromWire,
-  workerToWire,
-} from './wire-worker.ts';
+export { wireWorkerHeartbeatSchema, wireWorkerStatusSchema, workerCodec } from './wire-worker.ts';

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
-import { runFromWire, wireRunSchema } from '../protocol/wire-run.ts';
+import { runCodec } from '../protocol/wire-run.ts';
 import { addressText } from '../redaction/address-text.ts';
 import type { Run } from '../run.ts';
 import type { StoreClientOptions } from './options.ts';
@@ -45,7 +45,7 @@ export async function importOverHttp(options: StoreClientOptions, archive: Async
   };
   const response = await send(options, '/archives/runs', init);
   if (!response.ok) throw await errorOf(response);
-  return runFromWire(parse(wireRunSchema, await response.json(), 'Answer of the store to /archives/runs'));
+  return parse(runCodec, await response.json(), 'Answer of the store to /archives/runs');
 }
 
 async function send(options: StoreClientOptions, path: string, init: RequestInit): Promise<Response> {

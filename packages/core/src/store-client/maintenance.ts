@@ -1,14 +1,8 @@
 import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
 import { type WireAttemptTokenRequest, wireAttemptTokenSchema } from '../protocol/wire-attempt-token.ts';
-import {
-  retentionPolicyToWire,
-  retentionPreviewFromWire,
-  type WireRolloutDeletion,
-  type WireRunDeletion,
-  wireDeletionCountsSchema,
-  wireRetentionPreviewSchema,
-} from '../protocol/wire-deletion.ts';
-import { runStatisticsFromWire, wireRunStatisticsSchema } from '../protocol/wire-run-statistics.ts';
+import { deletionCountsSchema, rolloutDeletionCodec, runDeletionCodec } from '../protocol/wire-deletion.ts';
+import { retentionPolicyCodec, retentionPreviewCodec } from '../protocol/wire-retention.ts';
+import { runStatisticsCodec } from '../protocol/wire-run-statistics.ts';
 import { spanSearchPageFromWire, spanSearchToWire, wireSpanSearchPageSchema } from '../protocol/wire-span-search.ts';
 import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../retention.ts';
 import type { Run } from '../run.ts';
@@ -39,34 +33,31 @@ export class StoreMaintenanceClient {
     );
   }
 
-  async runStatistics(runId: string): Promise<RunStatistics> {
+  runStatistics(runId: string): Promise<RunStatistics> {
     const path = `/runs/${encodeURIComponent(runId)}/statistics`;
-    return runStatisticsFromWire(await this.#transport.send({ method: 'GET', path, answer: wireRunStatisticsSchema }));
+    return this.#transport.send({ method: 'GET', path, answer: runStatisticsCodec });
   }
 
   deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
-    const body: WireRolloutDeletion = { rollout_ids: rolloutIds };
-    return this.#delete('/deletions/rollouts', body);
+    return this.#delete('/deletions/rollouts', rolloutDeletionCodec.encode(rolloutIds));
   }
 
   deleteRun(runId: string, options: { readonly force?: boolean } = {}): Promise<DeletionCounts> {
-    const body: WireRunDeletion = { run_id: runId, force: options.force };
-    return this.#delete('/deletions/runs', body);
+    return this.#delete('/deletions/runs', runDeletionCodec.encode({ runId, force: options.force ?? false }));
   }
 
   applyRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
-    return this.#delete('/deletions/retention', retentionPolicyToWire(policy));
+    return this.#delete('/deletions/retention', retentionPolicyCodec.encode(policy));
   }
 
-  async previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
-    const preview = await this.#transport.send({
+  previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
+    return this.#transport.send({
       method: 'POST',
       path: '/deletions/retention/preview',
-      body: retentionPolicyToWire(policy),
-      answer: wireRetentionPreviewSchema,
+      body: retentionPolicyCodec.encode(policy),
+      answer: retentionPreviewCodec,
       waitMs: deletionWaitMs,
     });
-    return retentionPreviewFromWire(preview);
   }
 
   exportRun(runId: string): AsyncIterable<Uint8Array> {
@@ -99,7 +90,7 @@ export class StoreMaintenanceClient {
       method: 'POST',
       path,
       body,
-      answer: wireDeletionCountsSchema,
+      answer: deletionCountsSchema,
       idempotencyKey: crypto.randomUUID(),
       waitMs: deletionWaitMs,
     });

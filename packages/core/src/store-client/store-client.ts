@@ -6,13 +6,10 @@ import { NotFoundError } from '../errors/not-found-error.ts';
 import { newId } from '../id.ts';
 import type { JsonObject } from '../json.ts';
 import { attemptFromWire, attemptPatchToWire, wireAttemptSchema } from '../protocol/wire-attempt.ts';
+import { metricPointCodec } from '../protocol/wire-metric-point.ts';
 import { pageFromWire, wirePageSchema } from '../protocol/wire-page.ts';
 import * as queries from '../protocol/wire-query.ts';
-import {
-  namedResourcesToWire,
-  resourcesSnapshotFromWire,
-  wireResourcesSnapshotSchema,
-} from '../protocol/wire-resources.ts';
+import { namedResourcesCodec, resourcesSnapshotCodec } from '../protocol/wire-resources.ts';
 import {
   attemptedRolloutFromWire,
   rolloutFromWire,
@@ -20,16 +17,10 @@ import {
   wireRolloutSchema,
 } from '../protocol/wire-rollout.ts';
 import { rolloutPatchToWire, rolloutRequestToWire } from '../protocol/wire-rollout-request.ts';
-import {
-  metricPointFromWire,
-  metricPointToWire,
-  runFromWire,
-  wireMetricPointSchema,
-  wireRunSchema,
-} from '../protocol/wire-run.ts';
+import { type RunRequest, runCodec, runRequestCodec, runUpdateCodec } from '../protocol/wire-run.ts';
 import { spanFromWire, wireSpanSchema } from '../protocol/wire-span.ts';
-import { statisticsFromWire, wireStatisticsSchema } from '../protocol/wire-statistics.ts';
-import { wireWorkerSchema, workerFromWire } from '../protocol/wire-worker.ts';
+import { statisticsCodec } from '../protocol/wire-statistics.ts';
+import { workerCodec } from '../protocol/wire-worker.ts';
 import type { NamedResources, ResourcesSnapshot } from '../resource.ts';
 import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from '../rollout.ts';
 import type { MetricPoint, Run } from '../run.ts';
@@ -186,75 +177,69 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async addResources(resources: NamedResources): Promise<ResourcesSnapshot> {
-    const body = namedResourcesToWire(resources);
-    return resourcesSnapshotFromWire(await this.#postOnce('/resources', body, wireResourcesSnapshotSchema));
+    return await this.#postOnce('/resources', namedResourcesCodec.encode(resources), resourcesSnapshotCodec);
   }
 
   async updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot> {
     const path = `/resources/${encodeURIComponent(resourcesId)}`;
-    const body = namedResourcesToWire(resources);
-    return resourcesSnapshotFromWire(await this.#postOnce(path, body, wireResourcesSnapshotSchema));
+    return await this.#postOnce(path, namedResourcesCodec.encode(resources), resourcesSnapshotCodec);
   }
 
   async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
     const path = `/resources/${encodeURIComponent(resourcesId)}`;
-    const wire = await this.#get(path, wireResourcesSnapshotSchema.nullable());
-    if (wire === null) throw new NotFoundError('Resources', resourcesId);
-    return resourcesSnapshotFromWire(wire);
+    const snapshot = await this.#get(path, resourcesSnapshotCodec.nullable());
+    if (snapshot === null) throw new NotFoundError('Resources', resourcesId);
+    return snapshot;
   }
 
-  async getLatestResources(): Promise<ResourcesSnapshot | null> {
-    const wire = await this.#get('/resources/latest', wireResourcesSnapshotSchema.nullable());
-    return wire === null ? null : resourcesSnapshotFromWire(wire);
+  getLatestResources(): Promise<ResourcesSnapshot | null> {
+    return this.#get('/resources/latest', resourcesSnapshotCodec.nullable());
   }
 
   async queryResources(query: ResourcesQuery = {}): Promise<Page<ResourcesSnapshot>> {
     const body = queries.resourcesQueryToWire(query);
-    const wire = await this.#get(`/resources?${parameters(body)}`, wirePageSchema(wireResourcesSnapshotSchema));
-    return pageFromWire(wire, resourcesSnapshotFromWire);
+    return await this.#get(`/resources?${parameters(body)}`, wirePageSchema(resourcesSnapshotCodec));
   }
 
   async updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker> {
     const path = `/workers/${encodeURIComponent(workerId)}`;
-    return workerFromWire(await this.#post(path, { heartbeat_stats: heartbeatStats }, wireWorkerSchema));
+    return await this.#post(path, { heartbeat_stats: heartbeatStats }, workerCodec);
   }
 
-  async getWorker(workerId: string): Promise<Worker | null> {
-    const wire = await this.#get(`/workers/${encodeURIComponent(workerId)}`, wireWorkerSchema.nullable());
-    return wire === null ? null : workerFromWire(wire);
+  getWorker(workerId: string): Promise<Worker | null> {
+    return this.#get(`/workers/${encodeURIComponent(workerId)}`, workerCodec.nullable());
   }
 
   async queryWorkers(query: WorkerQuery = {}): Promise<Page<Worker>> {
     const body = queries.workerQueryToWire(query);
-    return pageFromWire(await this.#post('/workers/search', body, wirePageSchema(wireWorkerSchema)), workerFromWire);
+    return await this.#post('/workers/search', body, wirePageSchema(workerCodec));
   }
 
-  async createRun(run: { readonly runId: string; readonly name: string; readonly config: JsonObject }): Promise<Run> {
-    const body = { run_id: run.runId, name: run.name, config: run.config };
-    return runFromWire(await this.#postOnce('/runs', body, wireRunSchema));
+  async createRun(run: RunRequest): Promise<Run> {
+    return await this.#postOnce('/runs', runRequestCodec.encode(run), runCodec);
   }
 
-  async getRun(runId: string): Promise<Run> {
-    return runFromWire(await this.#get(`/runs/${encodeURIComponent(runId)}`, wireRunSchema));
+  getRun(runId: string): Promise<Run> {
+    return this.#get(`/runs/${encodeURIComponent(runId)}`, runCodec);
   }
 
-  async queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
-    return pageFromWire(await this.#get(`/runs?${parameters(options)}`, wirePageSchema(wireRunSchema)), runFromWire);
+  queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
+    return this.#get(`/runs?${parameters(options)}`, wirePageSchema(runCodec));
   }
 
   async updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {
-    const body = { ...patch, metrics: metrics.map(metricPointToWire) };
-    return runFromWire(await this.#post(`/runs/${encodeURIComponent(runId)}`, body, wireRunSchema));
+    const body = runUpdateCodec.encode({ patch, metrics });
+    return await this.#post(`/runs/${encodeURIComponent(runId)}`, body, runCodec);
   }
 
   async queryMetrics(runId: string): Promise<readonly MetricPoint[]> {
     const path = `/runs/${encodeURIComponent(runId)}/metrics`;
-    const { items } = await this.#get(path, z.object({ items: z.array(wireMetricPointSchema) }));
-    return items.map(metricPointFromWire);
+    const { items } = await this.#get(path, z.object({ items: z.array(metricPointCodec) }));
+    return items;
   }
 
   async statistics(): Promise<StoreStatistics> {
-    return { ...statisticsFromWire(await this.#get('/statistics', wireStatisticsSchema)), name: 'http' };
+    return { ...(await this.#get('/statistics', statisticsCodec)), name: 'http' };
   }
 
   async close(): Promise<void> {

@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import {
-  attemptToWire,
-  metricPointToWire,
-  resourcesSnapshotToWire,
-  rolloutToWire,
-  runToWire,
-  spanToWire,
-} from '@agentlightning/core/protocol';
+import { attemptToWire, rolloutToWire, spanToWire } from '@agentlightning/core/protocol';
 import type { OperationRunner } from '../operation-runner.ts';
 import {
   type ExportedRollout,
@@ -20,7 +13,7 @@ import {
 } from '../operations/read-archive-parts.ts';
 import { loadResources } from '../operations/read-resources.ts';
 import { loadRun, queryMetrics } from '../operations/read-runs.ts';
-import { type ArchiveRecord, archiveFormat, archiveVersion } from './run-archive-record.ts';
+import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
 
 /**
  * A run as an archive, read in small parts while it is taken: no transaction lasts longer than one part.
@@ -45,7 +38,7 @@ async function* linesOf(records: AsyncIterable<ArchiveRecord>): AsyncGenerator<s
   const hash = createHash('sha256');
   let lines = 0;
   for await (const record of records) {
-    const line = `${JSON.stringify(record)}\n`;
+    const line = `${JSON.stringify(archiveRecordSchema.encode(record))}\n`;
     hash.update(line);
     lines += 1;
     yield line;
@@ -60,8 +53,8 @@ async function* recordsOf(runner: OperationRunner, runId: string): AsyncGenerato
     metrics: await queryMetrics(context, runId),
   }));
   yield { kind: 'header', format: archiveFormat, version: archiveVersion, run_id: runId };
-  yield { kind: 'run', run: runToWire(run) };
-  for (const point of metrics) yield { kind: 'metrics', metrics: metricPointToWire(point) };
+  yield { kind: 'run', run };
+  for (const point of metrics) yield { kind: 'metrics', metrics: point };
   const writtenResources = new Set<string>();
   for await (const rolloutId of rolloutIdsOf(runner, runId)) {
     const exported = await runner.read((context) => readExportedRollout(context, rolloutId));
@@ -92,7 +85,7 @@ async function resourcesRecord(runner: OperationRunner, resourcesId: string): Pr
     'apiKey' in resource ? { ...resource, apiKey: null } : resource,
   ]);
   const resources = { ...snapshot, resources: Object.fromEntries(withoutKeys) };
-  return { kind: 'resources', resources: resourcesSnapshotToWire(resources) };
+  return { kind: 'resources', resources };
 }
 
 async function* rolloutRecords(runner: OperationRunner, exported: ExportedRollout): AsyncGenerator<ArchiveRecord> {

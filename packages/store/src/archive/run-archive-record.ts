@@ -1,15 +1,13 @@
+import type { MetricPoint, ResourcesSnapshot, Run } from '@agentlightning/core';
 import {
+  metricPointCodec,
+  resourcesSnapshotCodec,
+  runCodec,
   type WireAttempt,
-  type WireMetricPoint,
-  type WireResourcesSnapshot,
   type WireRollout,
-  type WireRun,
   type WireSpan,
   wireAttemptSchema,
-  wireMetricPointSchema,
-  wireResourcesSnapshotSchema,
   wireRolloutSchema,
-  wireRunSchema,
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
 import { z } from 'zod';
@@ -31,9 +29,9 @@ export type ArchiveRecord =
       readonly version: number;
       readonly run_id: string;
     }
-  | { readonly kind: 'run'; readonly run: WireRun }
-  | { readonly kind: 'metrics'; readonly metrics: WireMetricPoint }
-  | { readonly kind: 'resources'; readonly resources: WireResourcesSnapshot }
+  | { readonly kind: 'run'; readonly run: Run }
+  | { readonly kind: 'metrics'; readonly metrics: MetricPoint }
+  | { readonly kind: 'resources'; readonly resources: ResourcesSnapshot }
   /** `last_sequence_id`: the last number that was given to a span of it. */
   | { readonly kind: 'rollout'; readonly rollout: WireRollout; readonly last_sequence_id: number }
   /** `is_counted`: whether it uses up one of the rollout's attempts. */
@@ -50,9 +48,9 @@ export const archiveRecordSchema: z.ZodType<ArchiveRecord> = z.discriminatedUnio
     version: z.int().min(1),
     run_id: z.string(),
   }),
-  z.object({ kind: z.literal('run'), run: wireRunSchema }),
-  z.object({ kind: z.literal('metrics'), metrics: wireMetricPointSchema }),
-  z.object({ kind: z.literal('resources'), resources: wireResourcesSnapshotSchema }),
+  z.object({ kind: z.literal('run'), run: runCodec }),
+  z.object({ kind: z.literal('metrics'), metrics: metricPointCodec }),
+  z.object({ kind: z.literal('resources'), resources: resourcesSnapshotCodec }),
   z.object({ kind: z.literal('rollout'), rollout: wireRolloutSchema, last_sequence_id: z.int().min(0) }),
   z.object({ kind: z.literal('attempt'), attempt: wireAttemptSchema, is_counted: z.boolean() }),
   z.object({ kind: z.literal('span'), span: wireSpanSchema }),

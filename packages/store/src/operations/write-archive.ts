@@ -8,14 +8,7 @@ import {
   type Run,
   type Span,
 } from '@agentlightning/core';
-import {
-  attemptFromWire,
-  metricPointFromWire,
-  resourcesSnapshotFromWire,
-  rolloutFromWire,
-  runFromWire,
-  spanFromWire,
-} from '@agentlightning/core/protocol';
+import { attemptFromWire, rolloutFromWire, spanFromWire } from '@agentlightning/core/protocol';
 import { archiveError } from '../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../archive/run-archive-record.ts';
 import type { OperationContext } from '../operation.ts';
@@ -61,11 +54,11 @@ export class WriteArchive {
       case 'end':
         return;
       case 'run':
-        return this.#writeRun(runFromWire(record.run));
+        return this.#writeRun(record.run);
       case 'metrics':
-        return this.#writeMetrics(metricPointFromWire(record.metrics));
+        return this.#writeMetrics(record.metrics);
       case 'resources':
-        return this.#writeResources(resourcesSnapshotFromWire(record.resources));
+        return this.#writeResources(record.resources);
       case 'rollout':
         return this.#writeRollout(rolloutFromWire(record.rollout), record.last_sequence_id);
       case 'attempt':

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import type { AttemptedRollout, JsonObject } from '@agentlightning/core';
 import {
   attemptToWire,
-  resourcesSnapshotToWire,
+  resourcesSnapshotCodec,
   rolloutToWire,
   spanToWire,
-  workerToWire,
+  workerCodec,
 } from '@agentlightning/core/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../../src/index.ts';
@@ -337,7 +337,7 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
       const added = await client.call<Fields>('add_resources', { resources });
       const resourcesId = String(added.resources_id);
       expect(added).toMatchObject({ version: 1, resources });
-      expect(added).toEqual(resourcesSnapshotToWire(await store.getResources(resourcesId)));
+      expect(added).toEqual(resourcesSnapshotCodec.encode(await store.getResources(resourcesId)));
       expect(await client.call('get_resources_by_id', { resources_id: resourcesId })).toEqual(added);
       expect(await client.call('get_latest_resources')).toEqual(added);
       expect(await client.call('get_resources_by_id', { resources_id: 'rs-unknown' })).toBeNull();
@@ -371,7 +371,7 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
       expect(updated).toMatchObject({ status: 'unknown', heartbeat_stats, last_heartbeat_time: expect.any(Number) });
       const worker = await store.getWorker('worker-stats');
       expect(await client.call('get_worker_by_id', { worker_id: 'worker-stats' })).toEqual(
-        worker && workerToWire(worker),
+        worker && workerCodec.encode(worker),
       );
       expect(await client.call('update_worker', { worker_id: 'worker-stats' })).toMatchObject({ heartbeat_stats });
       expect(await client.call('get_worker_by_id', { worker_id: 'nobody' })).toBeNull();

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { runToWire } from '@agentlightning/core/protocol';
+import { runCodec } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { MalformedRequestError } from '../malformed-request-error.ts';
@@ -28,6 +28,10 @@ export function addArchiveRoutes(app: Hono, { store }: StoreRouteOptions): void 
     }
     const body = context.req.raw.body;
     const pieces = body === null ? [] : Readable.fromWeb(body as unknown as ReadableStream);
-    return answerJson(context, runToWire(await store.importRun(Readable.from(pieces, { objectMode: false }))), 201);
+    return answerJson(
+      context,
+      runCodec.encode(await store.importRun(Readable.from(pieces, { objectMode: false }))),
+      201,
+    );
   });
 }

@@ -1,9 +1,8 @@
 import {
-  namedResourcesFromWire,
-  pageToWire,
+  namedResourcesCodec,
   resourcesQueryFromWire,
-  resourcesSnapshotToWire,
-  wireNamedResourcesSchema,
+  resourcesSnapshotCodec,
+  wirePageSchema,
   wireResourcesQuerySchema,
 } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
@@ -14,22 +13,24 @@ import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
+const snapshotPage = wirePageSchema(resourcesSnapshotCodec);
+
 /** Resources: add, list, read, write the next version. */
 export function addResourceRoutes(app: Hono, { store }: StoreRouteOptions): void {
   app.get('/resources', async (context) => {
     const query = resourcesQueryFromWire(readParameters(context, wireResourcesQuerySchema));
-    return answerJson(context, pageToWire(await store.queryResources(query), resourcesSnapshotToWire));
+    return answerJson(context, snapshotPage.encode(await store.queryResources(query)));
   });
 
   app.post('/resources', async (context) => {
-    const resources = namedResourcesFromWire(await readBody(context, wireNamedResourcesSchema));
+    const resources = await readBody(context, namedResourcesCodec);
     const added = await doOnce(context, store, (transaction) => transaction.addResources(resources));
-    return answerJson(context, resourcesSnapshotToWire(added), 201);
+    return answerJson(context, resourcesSnapshotCodec.encode(added), 201);
   });
 
   app.get('/resources/latest', async (context) => {
     const latest = await store.getLatestResources();
-    return answerJson(context, latest === null ? null : resourcesSnapshotToWire(latest));
+    return answerJson(context, resourcesSnapshotCodec.nullable().encode(latest));
   });
 
   // As the protocol has it: what is not there is null.
@@ -38,13 +39,13 @@ export function addResourceRoutes(app: Hono, { store }: StoreRouteOptions): void
     await assertOwnResources(context, store, resourcesId);
     const query = { resourcesId, limit: 1 };
     const [snapshot] = (await store.queryResources(query)).items;
-    return answerJson(context, snapshot === undefined ? null : resourcesSnapshotToWire(snapshot));
+    return answerJson(context, resourcesSnapshotCodec.nullable().encode(snapshot ?? null));
   });
 
   app.post('/resources/:resourcesId', async (context) => {
-    const resources = namedResourcesFromWire(await readBody(context, wireNamedResourcesSchema));
+    const resources = await readBody(context, namedResourcesCodec);
     const resourcesId = context.req.param('resourcesId');
     const updated = await doOnce(context, store, (transaction) => transaction.updateResources(resourcesId, resources));
-    return answerJson(context, resourcesSnapshotToWire(updated));
+    return answerJson(context, resourcesSnapshotCodec.encode(updated));
   });
 }

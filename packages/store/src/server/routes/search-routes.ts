@@ -1,5 +1,5 @@
 import {
-  runStatisticsToWire,
+  runStatisticsCodec,
   spanSearchFromWire,
   spanSearchPageToWire,
   wireSpanSearchSchema,
@@ -17,6 +17,6 @@ export function addSearchRoutes(app: Hono, { store }: StoreRouteOptions): void {
   });
 
   app.get('/runs/:runId/statistics', async (context) =>
-    answerJson(context, runStatisticsToWire(await store.runStatistics(context.req.param('runId')))),
+    answerJson(context, runStatisticsCodec.encode(await store.runStatistics(context.req.param('runId')))),
   );
 }

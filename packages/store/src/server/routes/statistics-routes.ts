@@ -1,9 +1,9 @@
-import { statisticsToWire } from '@agentlightning/core/protocol';
+import { statisticsCodec } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** How many of everything there are. */
 export function addStatisticsRoutes(app: Hono, { store }: StoreRouteOptions): void {
-  app.get('/statistics', async (context) => answerJson(context, statisticsToWire(await store.statistics())));
+  app.get('/statistics', async (context) => answerJson(context, statisticsCodec.encode(await store.statistics())));
 }

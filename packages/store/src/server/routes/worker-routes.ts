@@ -1,10 +1,10 @@
 import {
-  pageToWire,
   type WireWorkerQuery,
+  wirePageSchema,
   wireWorkerHeartbeatSchema,
   wireWorkerQuerySchema,
+  workerCodec,
   workerQueryFromWire,
-  workerToWire,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
@@ -12,22 +12,24 @@ import { readBody, readOptionalPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
+const workerPage = wirePageSchema(workerCodec);
+
 /** Workers: list, read, heartbeat. */
 export function addWorkerRoutes(app: Hono, { store }: StoreRouteOptions): void {
   const list = async (context: Context, wire: WireWorkerQuery): Promise<Response> =>
-    answerJson(context, pageToWire(await store.queryWorkers(workerQueryFromWire(wire)), workerToWire));
+    answerJson(context, workerPage.encode(await store.queryWorkers(workerQueryFromWire(wire))));
 
   app.get('/workers', (context) => list(context, readParameters(context, wireWorkerQuerySchema)));
   app.post('/workers/search', async (context) => list(context, await readBody(context, wireWorkerQuerySchema)));
 
   app.get('/workers/:workerId', async (context) => {
     const worker = await store.getWorker(context.req.param('workerId'));
-    return answerJson(context, worker === null ? null : workerToWire(worker));
+    return answerJson(context, workerCodec.nullable().encode(worker));
   });
 
   app.post('/workers/:workerId', async (context) => {
     const { heartbeat_stats } = await readOptionalPatch(context, wireWorkerHeartbeatSchema, ['heartbeat_stats']);
     const worker = await store.updateWorker(context.req.param('workerId'), heartbeat_stats ?? null);
-    return answerJson(context, workerToWire(worker));
+    return answerJson(context, workerCodec.encode(worker));
   });
 }
