@@ -174,6 +174,7 @@ test('standard output of --json is JSON whatever the agent writes, and its carel
     message: expect.stringMatching(/dropped/),
   });
   expect(agl.stderr).toContain('{ this is no JSON');
+  expect(agl.stderr).toContain('{ neither is this');
 });
 
 test.each([

@@ -1,15 +1,15 @@
 import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
 import { type CommandPlace, callableText } from '../report/callable-text.ts';
 
-/** The last line for programs when a run broke off. */
-export function writeFailure(
+/** The last line of `--json` when a run failed. */
+export function failureLine(
   error: unknown,
   run: { readonly runId: string | null; readonly resume: string | null },
-): void {
+): string {
   const known = AgentLightningError.isInstance(error) ? error : null;
   const message = withoutPasswords(error instanceof Error ? error.message : String(error));
   const failure = { event: 'failed', code: known?.code ?? null, message, run: run.runId, resume: run.resume };
-  process.stdout.write(`${JSON.stringify(failure)}\n`);
+  return `${JSON.stringify(failure)}\n`;
 }
 
 /**

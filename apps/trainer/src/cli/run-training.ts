@@ -19,9 +19,10 @@ import { watchForEarlyExit } from './early-exit.ts';
 import { errorText } from './error-text.ts';
 import { exitCodes } from './exit-code.ts';
 import { explainedFileError } from './file-error.ts';
+import { type RedirectedStdout, redirectStdout } from './redirect-stdout.ts';
 import { moreStepsCommand, resumeCommand } from './resume-command.ts';
 import { roomHint } from './room-hint.ts';
-import { asksForAnotherRun, withResume, writeFailure } from './run-failure.ts';
+import { asksForAnotherRun, failureLine, withResume } from './run-failure.ts';
 
 /** The flags of `agl train`. */
 export interface TrainFlags {
@@ -55,7 +56,8 @@ export interface TrainingRequest {
  */
 export async function runTraining({ file, flags, args }: TrainingRequest): Promise<number> {
   const isJson = flags.json === true;
-  const report = chooseReport(isJson);
+  const stdout = isJson ? redirectStdout() : null;
+  const report = chooseReport(stdout);
   const releaseConsole = redirectConsole(report.print);
   const command = process.env['AGL_COMMAND'] ?? 'agl';
   let runId: string | null = null;
@@ -72,7 +74,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     const error = explainedFileError(thrown);
     const resumed = !hasBegun && asksForAnotherRun(error) ? null : runId;
     const resume = resumed === null ? null : resumeCommand(args, resumed, command);
-    if (isJson) writeFailure(error, { runId, resume });
+    if (stdout !== null) stdout.write(failureLine(error, { runId, resume }));
     return resume === null ? error : withResume(error, resume, place);
   };
   const unwatch = watchForEarlyExit((error) => {
@@ -106,6 +108,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     unwatch();
     stop.release();
     releaseConsole();
+    stdout?.release();
   }
 }
 
@@ -144,9 +147,9 @@ function fromHere(storeUrl: string): string {
   return storeUrl.startsWith('sqlite:') ? `sqlite:${path.resolve(storeUrl.slice('sqlite:'.length))}` : storeUrl;
 }
 
-function chooseReport(isJson: boolean): Report {
+function chooseReport(redirected: RedirectedStdout | null): Report {
+  if (redirected !== null) return jsonReport(redirected.write, (text) => void process.stderr.write(text));
   const write = (text: string): void => void process.stdout.write(text);
-  if (isJson) return jsonReport(write, (text) => void process.stderr.write(text));
   return process.stdout.isTTY ? terminalReport(process.stdout) : plainReport(write);
 }
 
