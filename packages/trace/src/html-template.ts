@@ -7,7 +7,7 @@ export class Html {
   }
 }
 
-/** What a template may hold: HTML is taken as it is, everything else is text and is escaped; null is nothing. */
+/** A value in a template: HTML is inserted unchanged, everything else is escaped as text; null is empty. */
 export type HtmlPart = Html | string | number | null | readonly HtmlPart[];
 
 /** A template for HTML in which everything that is filled in is escaped, so that no trace can put a script on the page. */

@@ -16,12 +16,12 @@ import type { TraceStep, TraceStepKind, TraceStepOutcome, TraceTokens } from './
 /** What a step is read from. */
 export interface StepSource {
   readonly span: Span;
-  /** The record of the same model call that has its tokens; null when there is none, or when it is `span`. */
+  /** The gateway's span of the same model call, with its tokens; null when it is missing or is `span` already. */
   readonly captured: Span | null;
   readonly children: readonly TraceStep[];
 }
 
-/** What a span says, for people. Where an adapter and the gateway both told of a call, what either knows is there. */
+/** Reads a step from a span. A model call that an adapter and the gateway both recorded has the attributes of both. */
 export function readStep({ span, captured, children }: StepSource): TraceStep {
   const attributes: Attributes = { ...captured?.attributes, ...span.attributes };
   const rewards = rewardFromSpan(span)?.rewards ?? [];
@@ -81,8 +81,8 @@ const kindsByName: Readonly<Record<string, TraceStepKind>> = {
 
 function kindOf({ name, attributes }: Span, hasRewards: boolean): TraceStepKind {
   if (hasRewards) return 'reward';
-  const told = attributes[agentLightningAttributes.stepKind];
-  if (typeof told === 'string' && isKind(told)) return told;
+  const recorded = attributes[agentLightningAttributes.stepKind];
+  if (typeof recorded === 'string' && isKind(recorded)) return recorded;
   const operation = kindsByOperation[String(attributes[genAiAttributes.operationName] ?? '')];
   return operation ?? kindsByName[name] ?? 'step';
 }

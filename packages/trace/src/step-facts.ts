@@ -1,25 +1,25 @@
 import { exceptionPlace } from './exception-place.ts';
 import type { TraceStep } from './trace-step.ts';
 
-/** Something short that is worth saying about a step. */
+/** A short fact about a step. */
 export interface StepFact {
   readonly kind: 'tokens' | 'policy' | 'warning' | 'error' | 'reward' | 'call' | 'duration' | 'text';
   readonly text: string;
 }
 
-/** What is worth saying about a step in a line, the most important first. */
+/** The facts of a step that are shown on one line, the most important first. */
 export function stepFacts(step: TraceStep): readonly StepFact[] {
   return [...callFacts(step), ...tokenFacts(step), ...rewardFacts(step), ...timeFacts(step), ...outcomeFacts(step)];
 }
 
 function callFacts({ kind, toolArguments, toolResult, outputMessages }: TraceStep): readonly StepFact[] {
   if (kind === 'tool-call' || kind === 'operation') {
-    const answer = toolResult === null ? '' : ` → ${shortened(toolResult)}`;
-    const text = `(${shortened(toolArguments ?? '')})${answer}`;
+    const result = toolResult === null ? '' : ` → ${shortened(toolResult)}`;
+    const text = `(${shortened(toolArguments ?? '')})${result}`;
     return toolArguments === null && toolResult === null ? [] : [{ kind: 'call', text }];
   }
-  const said = outputMessages.flatMap(({ parts }) => parts.filter(({ type }) => type !== 'reasoning'));
-  return said.length === 0 ? [] : [{ kind: 'text', text: `“${shortened(said.map(({ text }) => text).join(' '))}”` }];
+  const parts = outputMessages.flatMap((message) => message.parts.filter(({ type }) => type !== 'reasoning'));
+  return parts.length === 0 ? [] : [{ kind: 'text', text: `“${shortened(parts.map(({ text }) => text).join(' '))}”` }];
 }
 
 function tokenFacts({ tokens }: TraceStep): readonly StepFact[] {
@@ -30,7 +30,7 @@ function tokenFacts({ tokens }: TraceStep): readonly StepFact[] {
   }
   if (tokens.policyVersion !== null) facts.push({ kind: 'policy', text: `policy v${tokens.policyVersion}` });
   if (tokens.isTrainable === false) {
-    facts.push({ kind: 'warning', text: `not trained on: ${tokens.untrainableReason ?? 'no reason given'}` });
+    facts.push({ kind: 'warning', text: `not trained on: ${tokens.untrainableReason ?? 'unknown reason'}` });
   }
   return facts;
 }
@@ -40,7 +40,7 @@ function rewardFacts({ rewards }: TraceStep): readonly StepFact[] {
 }
 
 function timeFacts({ kind, startTimeMs, endTimeMs }: TraceStep): readonly StepFact[] {
-  // What is said of an attempt takes no time.
+  // These are points in time.
   if (startTimeMs === null || endTimeMs === null || momentary.has(kind)) return [];
   return [{ kind: 'duration', text: durationText(endTimeMs - startTimeMs) }];
 }
@@ -63,7 +63,7 @@ function outcomeFacts({ outcome, error, stackTrace }: TraceStep): readonly StepF
   }
 }
 
-/** A duration as people read it. */
+/** A duration with its unit. */
 export function durationText(timeMs: number): string {
   if (timeMs < 1000) return `${timeMs.toFixed(timeMs < 10 ? 1 : 0)} ms`;
   return timeMs < 60_000 ? `${(timeMs / 1000).toFixed(2)} s` : `${(timeMs / 60_000).toFixed(1)} min`;

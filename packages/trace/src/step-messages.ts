@@ -44,7 +44,7 @@ function jsonFrom(attribute: AttributeValue | undefined): JsonValue | undefined 
     const value: JsonValue = JSON.parse(attribute);
     return value;
   } catch {
-    // A text that is no JSON holds no messages; the attribute is still shown as it is.
+    // Not JSON: there are no messages to show. The attribute itself is still shown.
     return undefined;
   }
 }

@@ -1,8 +1,6 @@
 /**
- * A text that shows on a terminal as it is: characters that a terminal would obey instead, such as those that begin colours
- * or move the cursor, and those that turn the direction of what follows, become `\ufffd`. New lines and tabs stay.
- *
- * Whatever a model, a tool or a web page said may be in a trace.
+ * Replaces control characters and bidirectional controls with `\ufffd`, except new lines and tabs: traces contain output of models,
+ * tools and web pages, which must not control the terminal.
  *
  * @example
  * ```ts

@@ -49,7 +49,7 @@ function label(step: TraceStep): string {
   return [title, ...facts].map(escaped).join('<br/>');
 }
 
-/** Mermaid writes special characters as entities with a hash; a backslash is none of them. */
+/** Escapes special characters as Mermaid's entities (`#34;`); it has no backslash escapes. */
 function escaped(text: string): string {
   return text.replace(/[^\p{L}\p{N} .,:()_/+*=→“”…-]/gu, (character) => `#${character.codePointAt(0)};`);
 }

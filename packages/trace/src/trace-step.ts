@@ -1,16 +1,16 @@
 import type { Attributes, Reward } from '@agentlightning/core';
 import type { AgentStepKind } from '@agentlightning/core/adapter';
 
-/** What a step of a trace is, for people to tell apart. */
+/** The kind of a step. */
 export type TraceStepKind = 'rollout' | AgentStepKind | 'reward' | 'message' | 'annotation' | 'exception' | 'operation';
 
 /** How a step ended: `partial` was stopped from outside, `abandoned` was still open when its attempt ended. */
 export type TraceStepOutcome = 'ok' | 'error' | 'partial' | 'abandoned';
 
-/** Something that was said to a model, or by it. */
+/** A message of a request or a response. */
 export interface TraceMessage {
   readonly role: string;
-  /** Its parts, each as people read it: text, `→ tool(arguments)`, `← result`, `[image]`. */
+  /** Its parts as text: text, `tool(arguments)`, result, attachment. */
   readonly parts: readonly TraceMessagePart[];
 }
 
@@ -28,12 +28,12 @@ export interface TraceTokens {
   /** Of all choices together. */
   readonly response: number | null;
   readonly policyVersion: number | null;
-  /** Null when nobody captured the tokens, so that there is nothing to train on. */
+  /** Null when the tokens were not captured. */
   readonly isTrainable: boolean | null;
   readonly untrainableReason: string | null;
 }
 
-/** One step of a trace as people look at it, with the steps that are part of it in order. */
+/** One step of a trace, with its child steps in order. */
 export interface TraceStep {
   readonly spanId: string;
   /** The order among the rollout's spans. */
@@ -52,18 +52,18 @@ export interface TraceStep {
   readonly error: string | null;
   /** The stack trace of the exception that the span recorded; null when it recorded none. */
   readonly stackTrace: string | null;
-  /** What the model was asked; empty when the step is no model call. */
+  /** The messages of the request; empty unless the step is a model call. */
   readonly inputMessages: readonly TraceMessage[];
   readonly outputMessages: readonly TraceMessage[];
-  /** What a tool was called with, as JSON or text; null when the step is no tool call. */
+  /** The arguments of a tool call, as JSON or text; null for other steps. */
   readonly toolArguments: string | null;
   readonly toolResult: string | null;
   /** The id of the tool call in the model's response; null when it was not recorded. */
   readonly toolCallId: string | null;
   readonly tokens: TraceTokens | null;
-  /** What the step says about how good the attempt was. */
+  /** The rewards that the step records. */
   readonly rewards: readonly Reward[];
-  /** Everything that was recorded, for those who look closer. */
+  /** All recorded attributes. */
   readonly attributes: Attributes;
   readonly children: readonly TraceStep[];
 }

@@ -3,10 +3,10 @@ import { readStep } from './read-step.ts';
 import type { TraceStep } from './trace-step.ts';
 
 /**
- * The trace of an attempt as people look at it: a tree of steps, in the order they happened.
+ * The trace of an attempt as a tree of steps in the order they started.
  *
  * The gateway's and an adapter's record of the same model call become one step. A span whose parent is not among
- * the spans stands at the top, as do spans that name each other as their parents.
+ * the spans is a root; a cycle of parents is cut at one span.
  *
  * @param spans - of one attempt, in any order
  *
@@ -51,7 +51,7 @@ interface JoinedSpan {
   readonly captured: Span | null;
 }
 
-/** Every span once: a capture that belongs to an adapter's step is part of it, and is no step of its own. */
+/** Every span once: the gateway's span of a model call is merged into the adapter's span of the same call. */
 function joinedSpans(spans: readonly Span[]): readonly JoinedSpan[] {
   const capturedOf = new Map<string, Span>();
   for (const { captured, step } of joinModelCalls(spans)) {

@@ -235,7 +235,7 @@ describe('a trace as Mermaid', () => {
     expect(chart.split('\n')[1]).toBe('  s0["a#34;#93; --#62; b#91;#34; #37;#37; #59; end"]:::step');
   });
 
-  test('has a text in every node: one without is no Mermaid', () => {
+  test('has a text in every node, which Mermaid requires', () => {
     const chart = traceMermaid(traceSteps([aSpan({ name: ' ' })]));
     expect(chart.split('\n')[1]).toBe('  s0["step"]:::step');
   });
@@ -283,7 +283,7 @@ describe('a trace as a page', () => {
     expect(reads / steps.length).toBeLessThan(10);
   });
 
-  test('names agents as they are named, whatever is in their names', () => {
+  test('decodes the names in an agent path', () => {
     const attributes = { 'agentlightning.step.kind': 'step', 'agentlightning.agent.path': 'a %3E b>50%25' };
     const steps = traceSteps([aSpan({ attributes })]);
     expect(steps[0]?.agentPath).toEqual(['a > b', '50%']);
