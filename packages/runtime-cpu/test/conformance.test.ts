@@ -5,7 +5,6 @@ import { startProcess } from './cpu-runtime-process.ts';
 
 describeRuntimeConformance({
   name: 'the embedded runtime',
-  uploadThreadFromBytes: 0,
   start: async ({ directory, apiKey, resultTtlMs, sessionTtlMs, abandonedModelTtlMs }) => {
     const keyFile = path.join(directory, 'key');
     await writeFile(keyFile, apiKey);

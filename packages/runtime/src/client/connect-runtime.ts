@@ -8,15 +8,12 @@ import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts
 import { createServiceClient } from '../grpc/service-client.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxMessageBytes } from '../runtime-limits.ts';
-import { BatchUploads } from './batch-uploads.ts';
-import { BufferPool } from './buffer-pool.ts';
 import { CallPolicy } from './call-policy.ts';
 import { type ClientCertificate, channelTls } from './client-credentials.ts';
 import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
 import { type ChannelSettings, openChannel } from './open-channel.ts';
 import type { OperationStatus } from './operation-status.ts';
 import type { RuntimeLink } from './runtime-link.ts';
-import { UploadThread } from './upload-thread.ts';
 
 /** How to reach a training runtime. */
 export interface ConnectRuntimeOptions {
@@ -47,11 +44,6 @@ export interface ConnectRuntimeOptions {
    * wait or run: why, behind how many, how far. Must not throw. @default nobody is told
    */
   readonly onOperation?: (status: OperationStatus) => void;
-  /**
-   * From how many bytes on a batch is sent by a thread of its own, over a connection of its own, so that the event loop of
-   * this one is free meanwhile. Infinity: none is. @default 262144
-   */
-  readonly uploadThreadFromBytes?: number;
   /** @default systemClock */
   readonly clock?: Clock;
 }
@@ -103,21 +95,13 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
     const { sessionId } = await policy.run(() =>
       runtime.createSession({ clientSessionKey, clientVersion: 'agentlightning-ts' }, soon()),
     );
-    const training = createServiceClient(TrainingService, callers);
-    const buffers = new BufferPool();
     const link: RuntimeLink = {
       runtime,
-      training,
+      training: createServiceClient(TrainingService, callers),
       inference: createServiceClient(InferenceService, callers),
       sessionId,
       policy,
       clock,
-      buffers,
-      uploads: new BatchUploads({
-        here: { training, buffers },
-        thread: new UploadThread(channel),
-        threadFromBytes: options.uploadThreadFromBytes ?? 256 * 1024,
-      }),
       reorderWindow: capabilities.reorderWindow,
       onOperation: options.onOperation ?? (() => {}),
       signal: closing.signal,

@@ -96,7 +96,6 @@ export class GrpcRuntime implements RuntimeConnection {
     closing.abort(new RuntimeError({ reason: ErrorReason.CANCELLED, message }));
     await Promise.all(this.#running);
     client.close();
-    await this.#link.uploads.close();
   }
 
   async #findOrCreate(options: CreateModelOptions): Promise<GrpcModel> {

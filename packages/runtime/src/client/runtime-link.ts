@@ -4,8 +4,6 @@ import type { InferenceService } from '../gen/agentlightning/runtime/v1/inferenc
 import type { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import type { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import type { ServiceClient } from '../grpc/service-client.ts';
-import type { BatchUploads } from './batch-uploads.ts';
-import type { BufferPool } from './buffer-pool.ts';
 import type { CallPolicy } from './call-policy.ts';
 import type { OperationStatus } from './operation-status.ts';
 
@@ -17,10 +15,6 @@ export interface RuntimeLink {
   readonly sessionId: string;
   readonly policy: CallPolicy;
   readonly clock: Clock;
-  /** Memory for batches. */
-  readonly buffers: BufferPool;
-  /** Sends batches. */
-  readonly uploads: BatchUploads;
   /** How far ahead of the oldest unanswered operation the next may be sent. */
   readonly reorderWindow: number;
   /** Told of every operation that is new or has changed. */

@@ -1,17 +1,16 @@
-import {
-  type AdamParameters,
-  type BatchResult,
-  type Checkpoint,
-  type ForwardOptions,
-  type InferenceEndpoint,
-  type JsonObject,
-  type LossSpec,
-  type ModelState,
-  type PendingOperation,
-  type StepResult,
-  type TrainableModel,
-  type TrainingBatch,
-  ValidationError,
+import type {
+  AdamParameters,
+  BatchResult,
+  Checkpoint,
+  ForwardOptions,
+  InferenceEndpoint,
+  JsonObject,
+  LossSpec,
+  ModelState,
+  PendingOperation,
+  StepResult,
+  TrainableModel,
+  TrainingBatch,
 } from '@agentlightning/core';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
@@ -24,7 +23,7 @@ import { BatchOutputKind, type SubmitBatchResponse } from '../gen/agentlightning
 import { RuntimeError } from '../runtime-error.ts';
 import { maxClientStateBytes } from '../runtime-limits.ts';
 import type { ExportOptions, InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
-import { type EncodedBatch, encodeBatch, trainedTokenCount } from '../wire/batch.ts';
+import { encodeBatch, trainedTokenCount } from '../wire/batch.ts';
 import { decodeCheckpoint, encodeClientState } from '../wire/checkpoint.ts';
 import { type BatchContent, batchHeader } from './batch-header.ts';
 import { toBatchResult, toEndpoint, toInferenceState, toModelState } from './decode-answers.ts';
@@ -34,6 +33,7 @@ import { outcome } from './operation-outcome.ts';
 import type { OperationWatcher } from './operation-watcher.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 import { SendWindow } from './send-window.ts';
+import { uploadBatch } from './upload-batch.ts';
 
 /** A model in a runtime, with what the contract can do beyond {@link TrainableModel}. */
 export interface RuntimeModel extends TrainableModel {
@@ -95,7 +95,7 @@ export class GrpcModel implements RuntimeModel {
   }
 
   async forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>> {
-    const content = { batch: this.#encode(batch), loss, useReference: false };
+    const content = { batch: encodeBatch(batch), loss, useReference: false };
     this.#gradientSeqs.push(this.#nextSeq);
     return this.#submitBatch(content);
   }
@@ -213,33 +213,18 @@ export class GrpcModel implements RuntimeModel {
     batch: TrainingBatch,
     { useReference = false, kind }: ForwardOptions & { readonly kind: BatchOutputKind },
   ): Promise<readonly Float32Array[]> {
-    const content = { batch: this.#encode(batch), loss: null, useReference };
+    const content = { batch: encodeBatch(batch), loss: null, useReference };
     const pending = await this.#submitBatch(content);
     await pending.result;
     const place = { modelId: this.modelId, seq: pending.sequence, kind };
     return fetchOutput(this.#link, place, batch.data.map(trainedTokenCount));
   }
 
-  #encode(batch: TrainingBatch): EncodedBatch {
-    try {
-      return encodeBatch(batch, (byteLength) => this.#link.buffers.take(byteLength));
-    } catch (cause) {
-      if (cause instanceof ValidationError) throw cause;
-      const message = cause instanceof Error ? cause.message : String(cause);
-      throw new ValidationError('training batch', [{ path: 'data', message }], cause);
-    }
-  }
-
   async #submitBatch(content: BatchContent): Promise<PendingOperation<BatchResult>> {
     const { payload } = content.batch;
-    try {
-      const upload = (key: Key): Promise<SubmitBatchResponse> =>
-        this.#link.uploads.upload({ header: batchHeader(key, content), payload });
-      return await this.#submit(upload, toBatchResult);
-    } finally {
-      // It is accepted or refused, and will not be sent again.
-      this.#link.buffers.give(content.batch.memory);
-    }
+    const upload = (key: Key): Promise<SubmitBatchResponse> =>
+      uploadBatch(this.#link.training, { header: batchHeader(key, content), payload });
+    return await this.#submit(upload, toBatchResult);
   }
 
   /** Takes the next number at once, so that numbers follow the order of the calls, then sends. */

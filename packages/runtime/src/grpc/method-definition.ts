@@ -1,16 +1,16 @@
 import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import type { MethodDefinition } from '@grpc/grpc-js';
 
-/** A method of a protobuf-es service as grpc-js wants it. A request that is serialised already is sent as it is. */
+/** A method of a protobuf-es service as grpc-js wants it. */
 export function toMethodDefinition<TInput extends DescMessage, TOutput extends DescMessage>(
   method: DescMethod & { readonly input: TInput; readonly output: TOutput },
-): MethodDefinition<MessageShape<TInput> | Uint8Array, MessageShape<TOutput>> {
+): MethodDefinition<MessageShape<TInput>, MessageShape<TOutput>> {
   const { methodKind } = method;
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
     responseStream: methodKind === 'server_streaming' || methodKind === 'bidi_streaming',
-    requestSerialize: (message) => toBuffer(message instanceof Uint8Array ? message : toBinary(method.input, message)),
+    requestSerialize: (message) => toBuffer(toBinary(method.input, message)),
     requestDeserialize: (bytes) => fromBinary(method.input, bytes),
     responseSerialize: (message) => toBuffer(toBinary(method.output, message)),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),

@@ -19,8 +19,7 @@ import { toMethodDefinition } from './method-definition.ts';
 
 /** An upload: messages go into the stream, the answer comes when the server has decided. */
 export interface UploadCall<TInput, TOutput> {
-  /** Takes messages, and serialised ones as they are. */
-  readonly stream: ClientWritableStream<TInput | Uint8Array>;
+  readonly stream: ClientWritableStream<TInput>;
   /** Rejects with grpc-js's `ServiceError`. */
   readonly response: Promise<TOutput>;
 }
@@ -117,7 +116,7 @@ function callUnary<TInput, TOutput>(call: Call<TInput, TOutput>, request: TInput
   });
 }
 
-function callUpload<TInput, TOutput>(call: Call<TInput | Uint8Array, TOutput>): UploadCall<TInput, TOutput> {
+function callUpload<TInput, TOutput>(call: Call<TInput, TOutput>): UploadCall<TInput, TOutput> {
   let settle: UnaryCallback<TOutput> = () => {};
   const response = new Promise<TOutput>((resolve, reject) => {
     settle = (error, value) => (error === null && value !== undefined ? resolve(value) : reject(error));

@@ -71,9 +71,7 @@ export class Bench {
 
   /** A connection to the runtime, or to wherever the options say. */
   async connect(options: Partial<ConnectRuntimeOptions> = {}): Promise<RuntimeConnection> {
-    const { uploadThreadFromBytes } = this.#options;
-    const uploads = uploadThreadFromBytes === undefined ? {} : { uploadThreadFromBytes };
-    const runtime = await connectRuntime({ address: this.address, apiKey, ...uploads, ...options });
+    const runtime = await connectRuntime({ address: this.address, apiKey, ...options });
     onTestFinished(() => runtime.close());
     return runtime;
   }

@@ -66,6 +66,4 @@ export interface RuntimeConformanceOptions {
    * of memory here and in the runtime, and seconds; a runtime whose limit is lower is asked for its limit. @default 5 MiB
    */
   readonly largeBatchBytes?: number;
-  /** As of `connectRuntime`, for the suite's clients: 0 lets a thread send every batch. @default connectRuntime's */
-  readonly uploadThreadFromBytes?: number;
 }

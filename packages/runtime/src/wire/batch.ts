@@ -1,20 +1,13 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
-import { fromBinary } from '@bufbuild/protobuf';
-import { BatchSchema, type Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
-import { entryLength, layOut, writeEntry } from './datum-layout.ts';
-import { FieldWriter } from './field-writer.ts';
-import { spread } from './interval-column.ts';
-import { ColumnMemory, unpackFloat32, unpackInt32 } from './packed-array.ts';
-
-/** Gives memory of at least so many bytes. */
-type TakeMemory = (byteLength: number) => Uint8Array;
+import { type TrainingBatch, type TrainingDatum, ValidationError } from '@agentlightning/core';
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { gathered, spread } from './interval-column.ts';
+import { ColumnMemory, packArray, unpackFloat32, unpackInt32 } from './packed-array.ts';
 
 /** A batch ready to be uploaded. */
 export interface EncodedBatch {
   /** The serialised `Batch`. */
   readonly payload: Uint8Array;
-  /** What the payload lies in. */
-  readonly memory: Uint8Array;
   readonly datumCount: number;
   readonly tokenCount: number;
   /** How old the data may be, in policy versions. Undefined: as old as they are. */
@@ -24,25 +17,48 @@ export interface EncodedBatch {
 /**
  * Serialises a batch: packed little-endian arrays in a protobuf message.
  *
- * @param take - gives the memory for the payload. Defaults to fresh memory
- * @throws ValidationError when a number is not what the contract has in its place
+ * @throws ValidationError when a number is out of the range of its field
  * @example
  * ```ts
  * const { payload, tokenCount } = encodeBatch({ data: [datum] });
  * console.log(payload.byteLength / tokenCount, 'bytes a token');
  * ```
  */
-export function encodeBatch(batch: TrainingBatch, take: TakeMemory = Buffer.allocUnsafe): EncodedBatch {
-  const entries = batch.data.map(layOut);
-  const memory = take(entries.reduce((sum, entry) => sum + entryLength(entry), 0));
-  const writer = new FieldWriter(memory);
-  for (const entry of entries) writeEntry(entry, writer);
+export function encodeBatch(batch: TrainingBatch): EncodedBatch {
   return {
-    payload: memory.subarray(0, writer.byteLength),
-    memory,
+    payload: serialise(create(BatchSchema, { data: batch.data.map(datumMessage) })),
     datumCount: batch.data.length,
     tokenCount: batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0),
     maxVersionLag: batch.maxVersionLag,
+  };
+}
+
+function serialise(batch: Parameters<typeof toBinary<typeof BatchSchema>>[1]): Uint8Array {
+  try {
+    return toBinary(BatchSchema, batch);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new ValidationError('training batch', [{ path: 'data', message }], cause);
+  }
+}
+
+/** The fields of a datum; its arrays are views of the same memory. */
+function datumMessage(datum: TrainingDatum): MessageInitShape<typeof DatumSchema> {
+  const { referenceLogprobs, valueTargets, samplingValues } = datum;
+  return {
+    tokenIds: packArray(datum.tokenIds),
+    trained: datum.trained.map(({ start, end }) => ({ start, end })),
+    samplingLogprobs: packArray(datum.samplingLogprobs),
+    advantages: packArray(gathered(datum.advantages, datum)),
+    weights: packArray(gathered(datum.weights, datum)),
+    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: packArray(referenceLogprobs) }),
+    ...(valueTargets === undefined ? {} : { valueTargets: packArray(valueTargets) }),
+    ...(samplingValues === undefined ? {} : { samplingValues: packArray(samplingValues) }),
+    temperature: datum.temperature,
+    rolloutId: datum.rolloutId,
+    groupId: datum.groupId,
+    minPolicyVersion: datum.minPolicyVersion,
+    maxPolicyVersion: datum.maxPolicyVersion,
   };
 }
 
