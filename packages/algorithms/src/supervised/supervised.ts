@@ -20,7 +20,9 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
     groupSize: settings.groupSize ?? 8,
     planStep: (groups, context) => {
       const collected = collectStep(groups, settings);
-      const imitated = selectBest(collected.trajectories, settings).map(scoredAlike);
+      // A rollout without trained tokens must not be selected in place of one that can be imitated.
+      const trainable = collected.trajectories.filter(({ rows }) => rows.length > 0);
+      const imitated = selectBest(trainable, settings).map(scoredAlike);
       const optimizer = adamOf(settings, context);
       const { epochs = 1, minibatches: parts = 1 } = settings;
       const updates = minibatches(imitated, { epochs, minibatches: parts, seed: context.seed }).map(

@@ -24,6 +24,7 @@ export interface AlgorithmContractOptions {
 export function describeAlgorithmContract(options: AlgorithmContractOptions): void {
   describe(`the algorithm contract: ${options.name}`, () => {
     describePlans(options);
+    describeScoring(options);
     describeData(options);
     describeLeftOut(options);
   });
@@ -40,19 +41,6 @@ function describePlans({ create }: AlgorithmContractOptions): void {
   test('without rollouts there is nothing to learn', () => {
     expect(planOf(create(), [], context).updates).toEqual([]);
     expect(planOf(create(), [{ groupId: 'gr-1', rollouts: [] }], context).updates).toEqual([]);
-  });
-
-  test('what is to be scored has every sampled token, with its own log-probability', () => {
-    for (const { tokenIds, trained, samplingLogprobs } of create().scoring?.(groups, context)?.data ?? []) {
-      const sampled = trained.flatMap(({ start, end }) => [...tokenIds.subarray(start, end)]);
-      expect([...samplingLogprobs]).toEqual(sampled.map((tokenId) => Math.fround(logprobOf(tokenId))));
-    }
-  });
-
-  test('what is asked of a value head is asked only where there is one', () => {
-    const policies = create().scoring?.(groups, context)?.policies ?? [];
-    const hasValueHead = create().needsValueHead === true;
-    expect(policies.includes('critic') && !hasValueHead).toBe(false);
   });
 
   test('from rollouts of different reward there is something to learn', () => {
@@ -90,6 +78,25 @@ function describePlans({ create }: AlgorithmContractOptions): void {
       expect(data.length === 1 || tokens <= 12).toBe(true);
     }
     expect(dataOf(plan)).toHaveLength(dataOf(planOf(create(), groups, context)).length);
+  });
+}
+
+function describeScoring({ create }: AlgorithmContractOptions): void {
+  const { scoring, needsValueHead = false } = create();
+  if (scoring === undefined && !needsValueHead) return;
+
+  test('data to be scored have every sampled token with its own log-probability', () => {
+    const { data = [] } = create().scoring?.(groups, context) ?? {};
+    expect(data).not.toHaveLength(0);
+    for (const { tokenIds, trained, samplingLogprobs } of data) {
+      const sampled = trained.flatMap(({ start, end }) => [...tokenIds.subarray(start, end)]);
+      expect([...samplingLogprobs]).toEqual(sampled.map((tokenId) => Math.fround(logprobOf(tokenId))));
+    }
+  });
+
+  test('values are requested if and only if there is a value head', () => {
+    const { policies = [] } = create().scoring?.(groups, context) ?? {};
+    expect(policies.includes('critic')).toBe(needsValueHead);
   });
 }
 
@@ -139,6 +146,9 @@ function describeData({ create }: AlgorithmContractOptions): void {
   });
 }
 
+/** Above all others, so that an algorithm that selects by reward would select the rollout. */
+const highestReward = 2;
+
 function describeLeftOut({ create, needsReward = true }: AlgorithmContractOptions): void {
   const train = (rollout: CollectedGroup['rollouts'][number]): readonly string[] => {
     const group = { ...aCollectedGroup([0, 1, 0.5], 'gr-9') };
@@ -147,7 +157,8 @@ function describeLeftOut({ create, needsReward = true }: AlgorithmContractOption
   };
 
   test('a rollout that did not succeed is not trained on', () => {
-    expect(train(aCollectedRollout({ rolloutId: 'ro-failed', status: 'failed' }))).not.toContain('ro-failed');
+    const failed = aCollectedRollout({ rolloutId: 'ro-failed', status: 'failed', reward: highestReward });
+    expect(train(failed)).not.toContain('ro-failed');
   });
 
   test(`a rollout without a reward is ${needsReward ? 'not ' : ''}trained on`, () => {
@@ -155,13 +166,14 @@ function describeLeftOut({ create, needsReward = true }: AlgorithmContractOption
     expect(trained.includes('ro-none')).toBe(!needsReward);
   });
 
-  test('a rollout without a model call is not trained on', () => {
-    expect(train(aCollectedRollout({ rolloutId: 'ro-silent', calls: [] }))).not.toContain('ro-silent');
+  test('a rollout without a model call does not keep the others of its group from being trained on', () => {
+    expect(train(aCollectedRollout({ rolloutId: 'ro-silent', calls: [], reward: highestReward }))).not.toHaveLength(0);
   });
 
   test('a model call that must not be trained on is not', () => {
     const calls = [{ isTrainable: false, untrainableReason: 'partial' }];
-    expect(train(aCollectedRollout({ rolloutId: 'ro-partial', calls }))).not.toContain('ro-partial');
+    const partial = aCollectedRollout({ rolloutId: 'ro-partial', calls, reward: highestReward });
+    expect(train(partial)).not.toContain('ro-partial');
   });
 }
 
