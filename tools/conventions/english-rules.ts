@@ -30,7 +30,6 @@ const pending: readonly string[] = [
   'docs/decisions/0017-',
   'docs/decisions/0020-',
   'docs/decisions/0034-',
-  'docs/decisions/0035-',
   'docs/decisions/0039-',
   'docs/decisions/0041-',
   'docs/errors.md',
