@@ -49,9 +49,6 @@ const pending: readonly string[] = [
   'packages/store/',
   'tools/generate-platform-docs.ts',
   'tools/matrix/',
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  'README.md',
 ];
 
 const hasProse = (path: string): boolean =>
