@@ -125,7 +125,7 @@ function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<Open
       reason: whyNoStepIsLeft(state, config) ?? 'steps',
     }),
     summarise: ({ run, state }) => {
-      return summariseRun({ run, state, storeUrl: config.storeUrl, seconds: secondsOf(run) });
+      return summariseRun({ run, state, config, seconds: secondsOf(run) });
     },
   };
 }

@@ -2,14 +2,16 @@ import type { JsonObject, JudgedPrompts, PromptSearchBudget } from '@agentlightn
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
-  /** Mean reward; a rollout that failed or gave no reward counts as 0 here. */
+  /** Mean of the rewards that exist. A rollout whose agent failed counts as `evaluation.failedReward`, by default 0. */
   readonly reward: number;
   /** 95 % confidence interval of the mean. */
   readonly ci95: readonly [number, number];
   /** How many rollouts it is made of. */
   readonly rollouts: number;
-  /** How many of them failed. */
+  /** How many rollouts their agents failed. */
   readonly failed: number;
+  /** How many rollouts have no reward and are excluded, such as those that the infrastructure failed. */
+  readonly missing: number;
 }
 
 /** What a training step did. */
@@ -36,10 +38,12 @@ export interface TrainingSummary {
   readonly runId: string;
   readonly before: EvaluationSummary;
   readonly after: EvaluationSummary;
-  /** Whether the held-out reward rose: paired t-test, 5 % two-sided. */
-  readonly isImproved: boolean;
-  /** Probability of a change at least this large by chance. */
-  readonly pValue: number;
+  /** Whether the held-out reward rose: paired t-test, 5 % two-sided; null when too many rewards are missing to decide. */
+  readonly isImproved: boolean | null;
+  /** Probability of a change at least this large by chance; null when no task has a reward before and after. */
+  readonly pValue: number | null;
+  /** The share of held-out tasks without a reward before or after, from 0 to 1. */
+  readonly missingShare: number;
   /** Mean training reward of each step, in order; of a search, the best score after each version. */
   readonly rewardCurve: readonly number[];
   /** Wall time of this process, in seconds. */

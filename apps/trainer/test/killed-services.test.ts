@@ -1,10 +1,13 @@
 import path from 'node:path';
+import { attemptFailureOrigin } from '@agentlightning/core';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Trainer } from '../src/index.ts';
+import { type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
 import { AglProcess } from './agl-process.ts';
-import smallConfig from './fixtures/small.config.ts';
+import smallConfig, { type SmallTask } from './fixtures/small.config.ts';
 import { RunFolder, smallSteps } from './run-folder.ts';
+
+const impatientConfig = path.resolve(import.meta.dirname, 'fixtures/impatient.config.ts');
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -96,7 +99,8 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   const startGateway = (): AglProcess => folder.gateway(upstream, 'small-run');
   await using gateway = startGateway();
   const url = String((await gateway.event('ready'))['url']);
-  await using first = folder.train('--runtime', address, '--gateway', url, '--run', 'small-run');
+  const connection = ['--runtime', address, '--gateway', url, '--run', 'small-run'];
+  await using first = folder.trainFile(impatientConfig, ...connection);
   const runId = String((await first.event('started'))['run']);
   await first.event('step', (event) => event['step'] === 1);
   await gateway.kill();
@@ -107,6 +111,50 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   await using resumed = folder.train('--runtime', address, '--gateway', secondUrl, '--resume', runId);
   await resumed.event('done');
   await folder.expectWholeRun(runId);
+});
+
+test('a gateway that is away for a while ends no run, and is not measured as failures of the agent', async () => {
+  await using runtime = startRuntime('0');
+  const { address, inference } = await runtime.event('ready');
+  await using gateway = folder.gateway(String(inference), 'outage');
+  const url = String((await gateway.event('ready'))['url']);
+  const restarted: AglProcess[] = [];
+  const events: TrainingEvent[] = [];
+  let isKilled = false;
+  const config: TrainConfig<SmallTask> = {
+    ...smallConfig,
+    dataDir: folder.path,
+    steps: 1,
+    concurrency: 2,
+    runtime: { type: 'grpc', model: 'tiny-random', address: String(address) },
+    gatewayUrl: url,
+  };
+  await new Trainer(config).train({
+    runId: 'outage',
+    onEvent: (event) => {
+      events.push(event);
+      if (event.type === 'rollout-finished' && event.finished >= 2 && !isKilled) {
+        isKilled = true;
+        void gateway.kill();
+      }
+      // The outage lasts until the trainer has noticed it.
+      const isNoticed = event.type === 'warning' && event.message.includes('waiting for it to come back');
+      if (isNoticed && restarted.length === 0) {
+        restarted.push(folder.gateway(String(inference), 'outage', new URL(url).port));
+      }
+    },
+  });
+  await Promise.all(restarted.map((process) => process[Symbol.asyncDispose]()));
+  expect(restarted).toHaveLength(1);
+  const before = events.find(({ type }) => type === 'evaluated');
+  expect(before).toMatchObject({ phase: 'before', summary: { rollouts: 12, failed: 0, missing: 0 } });
+  const attempts = await folder.withStore(async (store) => {
+    const { items } = await store.queryRollouts({ runId: 'outage', metadata: { phase: 'before' } });
+    return await Promise.all(items.map(async ({ rolloutId }) => (await store.queryAttempts(rolloutId)).items));
+  });
+  const failures = attempts.flat().filter(({ status }) => status === 'failed');
+  expect(failures.length).toBeGreaterThan(0);
+  expect(new Set(failures.map(attemptFailureOrigin))).toEqual(new Set(['infrastructure']));
 });
 
 test('a run whose disk is full stops with a clear message and goes on when there is room', async () => {

@@ -1,8 +1,11 @@
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type AglEvent, AglProcess } from './agl-process.ts';
 import { RunFolder, smallSteps } from './run-folder.ts';
+import { withStore } from './with-store.ts';
 
 const sparseConfig = path.resolve(import.meta.dirname, 'fixtures/sparse.config.ts');
+const selfKillingConfig = path.resolve(import.meta.dirname, 'fixtures/self-killing.config.ts');
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -76,6 +79,27 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     });
   });
 
+  test('while rollouts run ends with the metrics of an uninterrupted run, bit for bit', async () => {
+    const marker = path.join(folder.path, 'killed');
+    const train = (name: string, ...flags: string[]): AglProcess => {
+      const dataDir = path.join(folder.path, name);
+      const args = ['train', selfKillingConfig, '--json', '--data-dir', dataDir, '--concurrency', '8', ...flags];
+      return new AglProcess(args, { env: { KILL_MARKER: marker } });
+    };
+    await using killed = train('killed-run', '--run', 'one');
+    expect(await killed.exitCode()).toBeNull();
+    const lost = await withStore(path.join(folder.path, 'killed-run'), async (store) => {
+      const { items } = await store.queryRollouts({ runId: 'one', metadata: { phase: 'step-2' } });
+      return items.map(({ status }) => status);
+    });
+    expect(new Set(lost)).toContain('running');
+    await using resumed = train('killed-run', '--resume', 'one');
+    await resumed.event('done');
+    await using whole = train('whole-run', '--run', 'other');
+    await whole.event('done');
+    expect([...measured(killed), ...measured(resumed)]).toEqual(measured(whole));
+  });
+
   test('leaves no process behind', async () => {
     await using first = folder.train();
     await first.event('started');
@@ -84,6 +108,16 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await vi.waitFor(() => expect(() => process.kill(runtime, 0)).toThrow(/ESRCH/), { timeout: 30_000 });
   });
 });
+
+/** What a process measured, without durations. */
+function measured({ events }: AglProcess): readonly unknown[] {
+  return events.flatMap((event): readonly unknown[] => {
+    if (event.event === 'evaluated') return [{ ...event }];
+    if (event.event !== 'step') return [];
+    const { step, reward, entropy, metrics } = event as AglEvent & { readonly metrics: object };
+    return [{ step, reward, entropy, metrics: Object.entries(metrics).filter(([name]) => !name.startsWith('time/')) }];
+  });
+}
 
 test('a run that is stopped by Ctrl+C says how to go on, and does', async () => {
   await using first = folder.train('--steps', String(smallSteps));

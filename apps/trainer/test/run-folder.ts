@@ -37,7 +37,7 @@ export class RunFolder implements Disposable {
   }
 
   /** `agl gateway` on the store, in front of a model of this name. */
-  gateway(upstream: string, model: string): AglProcess {
+  gateway(upstream: string, model: string, port = '0'): AglProcess {
     return new AglProcess([
       'gateway',
       '--store',
@@ -47,7 +47,7 @@ export class RunFolder implements Disposable {
       '--model',
       model,
       '--port',
-      '0',
+      port,
     ]);
   }
 

@@ -20,6 +20,7 @@ export class AttemptLife implements Disposable {
   readonly #beats: AbortController = new AbortController();
   readonly #aborted: Promise<never>;
   readonly #cancel: (() => void)[] = [];
+  #abortIfLate: () => void = () => {};
 
   constructor({ rollout, options, services, hardStop }: AttemptLifeOptions) {
     const { signal } = this.#work;
@@ -28,10 +29,15 @@ export class AttemptLife implements Disposable {
     });
     // Nobody may be waiting when it happens.
     this.#aborted.catch(() => {});
+    const { clock } = services;
     const timeoutMs = rollout.config.timeoutMs ?? options.timeoutMs ?? null;
     if (timeoutMs !== null) {
-      const timer = after(timeoutMs, services.clock, () => this.#work.abort(AttemptAborted.timeout(timeoutMs)));
-      this.#cancel.push(timer.cancel);
+      const onTimeout = (): void => this.#work.abort(AttemptAborted.timeout(timeoutMs));
+      this.#cancel.push(after(timeoutMs, clock, onTimeout).cancel);
+      const deadlineMs = clock.now() + timeoutMs;
+      this.#abortIfLate = () => {
+        if (clock.now() > deadlineMs) onTimeout();
+      };
     }
     const onHardStop = (): void => this.#work.abort(AttemptAborted.returned());
     hardStop.addEventListener('abort', onHardStop, { once: true });
@@ -53,9 +59,13 @@ export class AttemptLife implements Disposable {
     return this.#work.signal;
   }
 
-  /** The work's result, unless the attempt is ended first: then it throws why. The work itself goes on. */
-  orEnd<TResult>(work: Promise<TResult>): Promise<TResult> {
-    return Promise.race([this.#aborted, work]);
+  /** The work's result, unless the attempt is ended first: then it throws why. The work itself continues. */
+  async orEnd<TResult>(work: Promise<TResult>): Promise<TResult> {
+    const result = await Promise.race([this.#aborted, work]);
+    // An agent that blocks the event loop also blocks the timer of its time limit.
+    this.#abortIfLate();
+    this.signal.throwIfAborted();
+    return result;
   }
 
   /** Ends heartbeats and timers. */

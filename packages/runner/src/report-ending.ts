@@ -1,7 +1,7 @@
 import { type AgentLightningError, type AttemptStatus, failureMetadata } from '@agentlightning/core';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptRun } from './attempt-run.ts';
-import { patiently } from './store-patience.ts';
+import { isTransient, withRetry } from './retry.ts';
 
 /** Together with the waits in between, more than a minute of a store that cannot be reached. */
 const maxTries = 20;
@@ -29,12 +29,16 @@ export async function reportEnding<TTask>(
   const metadata = error === null ? null : failureMetadata(attempt, error);
   const patch = { ...(status === undefined ? {} : { status }), ...(metadata === null ? {} : { metadata }) };
   const onFailure = (failure: unknown): void => services.failed(doing, failure);
-  const patience = { clock: services.clock, maxTries, onFailure };
+  const retry = {
+    clock: services.clock,
+    mayRetry: (failure: unknown, failures: number) => isTransient(failure) && failures < maxTries,
+    onRetry: onFailure,
+  };
   try {
-    if (ending === 'returned') await patiently(() => giveBack(run), patience);
+    if (ending === 'returned') await withRetry(() => giveBack(run), retry);
     // A cancelled attempt was ended in the store already; nothing is to be added.
     else if (ending !== 'cancelled') {
-      await patiently(() => options.store.updateAttempt(rolloutId, attempt.attemptId, patch), patience);
+      await withRetry(() => options.store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);
     }
   } catch (failure) {
     services.failed(doing, failure);

@@ -16,8 +16,8 @@ import { type AttemptResources, loadResources, promptsAmong } from './attempt-re
 import { RewardWatch } from './attempt-rewards.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { reportEnding } from './report-ending.ts';
+import { isTransient, withRetry } from './retry.ts';
 import { runAgent } from './run-agent.ts';
-import { patiently } from './store-patience.ts';
 
 /**
  * Runs one claimed attempt from its start to its end in the store. Never throws: whatever goes wrong is the
@@ -108,20 +108,22 @@ async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): 
   const { rolloutId, attempt } = rollout;
   const { store, endpointResource, createAttemptToken } = options;
   const onFailure = (error: unknown): void => services.failed(`Starting attempt ${attempt.attemptId}`, error);
-  const patience = { clock: services.clock, maxTries: 5, onFailure };
+  const retry = {
+    clock: services.clock,
+    mayRetry: (error: unknown, failures: number) => isTransient(error) && failures < 5,
+    onRetry: onFailure,
+  };
   const patch = { status: 'running' as const, lastHeartbeatTimeMs: services.clock.now() };
   try {
-    await patiently(() => store.updateAttempt(rolloutId, attempt.attemptId, patch), patience);
+    await withRetry(() => store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);
   } catch (error) {
     const isOver = AgentLightningError.isInstance(error) && error.code === 'ILLEGAL_TRANSITION';
     throw isOver ? AttemptAborted.elsewhere(rollout, 'ended before it began') : error;
   }
   const attemptToken =
-    createAttemptToken === undefined
-      ? null
-      : await patiently(() => createAttemptToken(tokenRequestOf(rollout)), patience);
+    createAttemptToken === undefined ? null : await withRetry(() => createAttemptToken(tokenRequestOf(rollout)), retry);
   const choice = { endpointResource, attemptToken };
-  return { ...(await patiently(() => loadResources(store, rollout, choice), patience)), attemptToken };
+  return { ...(await withRetry(() => loadResources(store, rollout, choice), retry)), attemptToken };
 }
 
 /** How long after its attempt is over a token is still good, for what comes late, in milliseconds. */

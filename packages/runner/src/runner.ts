@@ -1,10 +1,11 @@
 import { type AttemptedRollout, newId, ValidationError } from '@agentlightning/core';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import { reportEnding } from './report-ending.ts';
+import { backoffMs, isTransient } from './retry.ts';
 import { runAttempt } from './run-attempt.ts';
 import type { RunnerOptions, RunnerSummary } from './runner-options.ts';
 import { RunnerServices } from './runner-services.ts';
-import { isPassing, patienceMs } from './store-patience.ts';
+
 import { after } from './time-limit.ts';
 
 /** A claim that comes back empty sooner than this did not wait: the store does not know how to. */
@@ -92,10 +93,10 @@ export class Runner<TTask = unknown> {
         if (rollout !== null) await this.#runOne(rollout);
         else if (this.#options.stopWhenIdle && this.#running === 0) return;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         failures += 1;
         this.#services.failed('Claiming a rollout', error);
-        await this.#pause(patienceMs(failures));
+        await this.#pause(backoffMs(failures));
       }
     }
   }

@@ -20,3 +20,10 @@ export function finiteNumber(text: string): number {
   if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError(`"${text}" is not a number.`);
   return value;
 }
+
+/** A parser for a flag that takes a share, from 0 to 1. */
+export function shareOf(text: string): number {
+  const value = finiteNumber(text);
+  if (value < 0 || value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1.`);
+  return value;
+}

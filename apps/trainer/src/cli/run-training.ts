@@ -33,6 +33,7 @@ export interface TrainFlags {
   readonly seed?: number;
   readonly name?: string;
   readonly concurrency?: number;
+  readonly maxMissing?: number;
   readonly dataDir?: string;
   readonly store?: string;
   readonly gateway?: string;
@@ -101,7 +102,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
       const hint = await roomHint(settings.storeUrl, command);
       if (hint !== null) process.stdout.write(`${hint}\n`);
     }
-    return summary.isImproved ? exitCodes.done : exitCodes.failed;
+    return summary.isImproved === true ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     throw failureOf(error);
   } finally {
@@ -125,6 +126,7 @@ function overridesFrom(flags: TrainFlags): ConfigOverrides {
     seed: flags.seed,
     name: flags.name,
     concurrency: flags.concurrency,
+    maxMissingShare: flags.maxMissing,
     dataDir: flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir),
     store: flags.store === undefined ? undefined : { url: fromHere(flags.store), apiKey: process.env['AGL_STORE_KEY'] },
     tokenSecret: process.env['AGL_TOKEN_SECRET'],

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumber } from './number-flag.ts';
+import { shareOf, wholeNumber } from './number-flag.ts';
 import type { ProgramOptions } from './program-options.ts';
 import type { TrainFlags } from './run-training.ts';
 import { storeHelp } from './store-option.ts';
@@ -24,6 +24,7 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
     .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))
+    .option('--max-missing <share>', 'share of missing held-out rewards above which no verdict is given', shareOf)
     .option('--data-dir <folder>', 'where run data lies (default: .agl beside the configuration file)')
     .option('--store <url>', storeHelp)
     .option('--gateway <url>', 'the http address of a gateway that runs elsewhere')
@@ -40,5 +41,5 @@ const helpText = `
 Flags take the place of what the configuration file says. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime,
 AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
-Exit codes: 0 better, 1 not better or broken, 2 a wrong flag, key or task, 3 store, gateway, runtime or model gone (the
+Exit codes: 0 better, 1 not better, undecided or broken, 2 a wrong flag, key or task, 3 store, gateway, runtime or model gone (the
 run can be resumed), 130 stopped by Ctrl+C (likewise).`;

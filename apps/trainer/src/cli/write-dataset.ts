@@ -11,7 +11,8 @@ import {
   type RolloutMode,
   type Store,
 } from '@agentlightning/core';
-import { groupRollouts, withSpans } from '../loop/collect-rollouts.ts';
+import { readFinishedRollout } from '../evaluation/finished-rollout.ts';
+import { groupRollouts } from '../loop/collect-rollouts.ts';
 import { openExistingStore } from './open-existing-store.ts';
 
 /** The flags of `agl dataset`. */
@@ -81,7 +82,7 @@ async function* groupsOf(store: Store, { run, mode, format }: DatasetFlags): Asy
   const bare = items.map((rollout) => ({ rollout, attemptId: null, spans: [] }));
   const groups = format === 'chat' ? groupRollouts(bare, taskOf) : groupRollouts(bare);
   for (const { groupId, rollouts } of groups) {
-    yield { groupId, rollouts: await Promise.all(rollouts.map(({ rollout }) => withSpans(store, rollout))) };
+    yield { groupId, rollouts: await Promise.all(rollouts.map(({ rollout }) => readFinishedRollout(store, rollout))) };
   }
 }
 

@@ -51,6 +51,8 @@ type SharedKeys =
   | 'concurrency'
   | 'rolloutTimeoutMs'
   | 'maxAttempts'
+  | 'outageToleranceMs'
+  | 'maxMissingShare'
   | 'sampling'
   | 'dataDir'
   | 'seed';
@@ -78,7 +80,7 @@ export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TT
   /** The model that the agent asks. @default { type: 'embedded' } */
   readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
   /** How `tasks.test` are measured. */
-  readonly evaluation?: Omit<EvaluationConfig, 'every'>;
+  readonly evaluation?: Omit<EvaluationConfig, 'every' | 'failedReward' | 'missingReward'>;
   /** What a rollout counts whose agent failed; null leaves it out of every mean. @default 0 */
   readonly failedReward?: number | null;
   /** What a rollout counts that nobody judged; null leaves it out of every mean. @default null */

@@ -35,6 +35,8 @@ test('takes paths from the folder of the configuration, and addresses as they ar
 test('fills in the rest of an evaluation', () => {
   expect(resolveConfig({ ...minimal, evaluation: { every: 5 } }, '/').evaluation).toEqual({
     every: 5,
+    failedReward: 0,
+    missingReward: null,
     tasks: 128,
     rolloutsPerTask: 1,
     sampling: { temperature: 1 },

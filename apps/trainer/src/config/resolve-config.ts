@@ -18,7 +18,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly steps: number;
   readonly tasksPerStep: number;
   readonly sampling: SamplingConfig;
-  readonly evaluation: ResolvedEvaluation & { readonly every: number };
+  readonly evaluation: ResolvedEvaluation & RewardSubstitutes & { readonly every: number };
   readonly checkpointEvery: number;
   readonly keepCheckpoints: number;
   readonly keepBestCheckpoint: boolean;
@@ -31,6 +31,16 @@ export interface ResolvedEvaluation {
   readonly tasks: number;
   readonly rolloutsPerTask: number;
   readonly sampling: SamplingConfig;
+  /** The lowest and the highest reward possible. @default 0 to 1, or wider as observed */
+  readonly rewardRange?: readonly [low: number, high: number] | undefined;
+}
+
+/** What rollouts without a reward count in a mean; null excludes them. */
+export interface RewardSubstitutes {
+  /** Of an agent that failed. */
+  readonly failedReward: number | null;
+  /** Of an agent that succeeded without a reward. */
+  readonly missingReward: number | null;
 }
 
 const count = z.int().min(1);
@@ -81,11 +91,19 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
   }),
 ]);
 
+/** Checks the range of rewards. */
+export const rewardRangeSchema: z.ZodType<[low: number, high: number]> = z
+  .tuple([z.number(), z.number()])
+  .refine(([low, high]) => low < high, { error: 'must be [low, high] with low below high' });
+
 const evaluationSchema = z.strictObject({
   every: z.int().min(0).default(0),
   tasks: count.default(128),
   rolloutsPerTask: count.default(1),
   sampling: samplingSchema.optional(),
+  failedReward: z.number().nullable().default(0),
+  missingReward: z.number().nullable().default(null),
+  rewardRange: rewardRangeSchema.optional(),
 });
 
 const policiesSchema = z.record(z.string(), policySchema).optional();

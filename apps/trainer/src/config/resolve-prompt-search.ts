@@ -4,7 +4,7 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import type { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './prompt-search-config.ts';
-import { type ResolvedEvaluation, runtimeSchema } from './resolve-config.ts';
+import { type ResolvedEvaluation, type RewardSubstitutes, rewardRangeSchema, runtimeSchema } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
 import { samplingSchema } from './sampling-schema.ts';
 import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
@@ -30,7 +30,7 @@ export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxC
 }
 
 /** The configuration of a search for prompts, with every default filled in and every path absolute. */
-export interface ResolvedPromptSearch {
+export interface ResolvedPromptSearch extends RewardSubstitutes {
   readonly kind: 'prompt-search';
   /** What a training is told alike. */
   readonly shared: SharedSettings;
@@ -48,8 +48,6 @@ export interface ResolvedPromptSearch {
   readonly runtime: ResolvedEndpoint | RuntimeConfig;
   readonly sampling: SamplingConfig;
   readonly evaluation: ResolvedEvaluation;
-  readonly failedReward: number | null;
-  readonly missingReward: number | null;
   /** Null for the default one, which the run's id is part of. */
   readonly promptsFile: string | null;
 }
@@ -60,6 +58,7 @@ const evaluationSchema = z.strictObject({
   tasks: count.default(128),
   rolloutsPerTask: count.default(1),
   sampling: samplingSchema.optional(),
+  rewardRange: rewardRangeSchema.optional(),
 });
 
 const promptSchema = z.object({

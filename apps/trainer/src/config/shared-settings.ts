@@ -18,6 +18,8 @@ export interface SharedSettings {
   readonly concurrency: number;
   readonly rolloutTimeoutMs: number;
   readonly maxAttempts: number;
+  readonly outageToleranceMs: number;
+  readonly maxMissingShare: number;
   readonly dataDir: string;
   readonly seed: number;
 }
@@ -30,7 +32,15 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 export interface GivenSharedSettings
   extends Pick<
     SharedSettings,
-    'agent' | 'secretFields' | 'concurrency' | 'rolloutTimeoutMs' | 'maxAttempts' | 'dataDir' | 'seed'
+    | 'agent'
+    | 'secretFields'
+    | 'concurrency'
+    | 'rolloutTimeoutMs'
+    | 'maxAttempts'
+    | 'outageToleranceMs'
+    | 'maxMissingShare'
+    | 'dataDir'
+    | 'seed'
   > {
   readonly name?: string | undefined;
   readonly taskSchema?: z.ZodType | undefined;
@@ -51,6 +61,8 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   concurrency: count.max(4096).default(32),
   rolloutTimeoutMs: count.default(60_000),
   maxAttempts: count.default(1),
+  outageToleranceMs: z.int().min(0).default(30_000),
+  maxMissingShare: z.number().min(0).max(1).default(0.05),
   dataDir: z.string().min(1).default('.agl'),
   seed: z.int().min(0).max(0xffffffff).default(0),
 };
@@ -63,7 +75,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
  */
 export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
   const { name, agent, taskSchema, store, tokenSecret, gatewayUrl } = given;
-  const { secretFields, concurrency, rolloutTimeoutMs, maxAttempts, seed } = given;
+  const { secretFields, concurrency, rolloutTimeoutMs, maxAttempts, outageToleranceMs, maxMissingShare, seed } = given;
   const dataDir = path.resolve(folder, given.dataDir);
   return {
     name: name ?? path.basename(folder),
@@ -77,6 +89,8 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     concurrency,
     rolloutTimeoutMs,
     maxAttempts,
+    outageToleranceMs,
+    maxMissingShare,
     dataDir,
     seed,
   };

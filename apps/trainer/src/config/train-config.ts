@@ -75,6 +75,12 @@ export interface EvaluationConfig {
   readonly rolloutsPerTask?: number;
   /** @default the training sampling */
   readonly sampling?: SamplingConfig;
+  /** What a rollout counts whose agent failed; null excludes it. @default 0 */
+  readonly failedReward?: number | null;
+  /** What a rollout counts that succeeded without a reward; null excludes it. @default null */
+  readonly missingReward?: number | null;
+  /** The lowest and the highest reward possible, for confidence intervals. @default 0 to 1, or wider as observed */
+  readonly rewardRange?: readonly [low: number, high: number];
 }
 
 /** One of several models that are at work in the same rollouts. */
@@ -145,6 +151,16 @@ export interface TrainConfig<TTask = unknown> {
   readonly rolloutTimeoutMs?: number;
   /** How often a failing rollout is tried. @default 1 */
   readonly maxAttempts?: number;
+  /**
+   * How long the store, gateway or model endpoint may be unavailable before the run ends, in milliseconds. Rollouts that an
+   * outage failed are run again. @default 30000
+   */
+  readonly outageToleranceMs?: number;
+  /**
+   * The share of held-out rollouts without a reward, before and after together, above which the run does not decide
+   * whether the agent improved. From 0 to 1. @default 0.05
+   */
+  readonly maxMissingShare?: number;
   /** @default { temperature: 1 } */
   readonly sampling?: SamplingConfig;
   readonly evaluation?: EvaluationConfig;

@@ -1,4 +1,5 @@
-import { AgentLightningError, type CollectedRollout, modelCallFromSpan } from '@agentlightning/core';
+import { AgentLightningError, modelCallFromSpan } from '@agentlightning/core';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 import { allFailed, failureText } from './all-failed.ts';
 import type { TrainingSession } from './training-session.ts';
@@ -10,7 +11,7 @@ import type { TrainingSession } from './training-session.ts';
  * @throws AgentLightningError AGENT_FAILED, UPSTREAM_FAILED, NOTHING_TO_TRAIN or INVALID_REWARD; RUNTIME_UNAVAILABLE or
  *   UNREACHABLE when rollouts failed because the model could not be reached
  */
-export async function assertTrainable(session: TrainingSession, collected: readonly CollectedRollout[]): Promise<void> {
+export async function assertTrainable(session: TrainingSession, collected: readonly FinishedRollout[]): Promise<void> {
   const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded');
   if (failed.length > 0) await session.assertHealthy();
   const succeeded = collected.filter(({ rollout }) => rollout.status === 'succeeded');

@@ -9,7 +9,7 @@ const stateOf = (steps: readonly number[], rewards: Readonly<Record<number, numb
   checkpoints: steps.map((step) => ({ step, uris: { policy: `run/${step}` } })),
   evaluations: Object.entries(rewards).map(([step, reward]) => ({
     step: Number(step),
-    summary: { reward, ci95: [reward, reward], rollouts: 1, failed: 0 },
+    summary: { reward, ci95: [reward, reward], rollouts: 1, failed: 0, missing: 0 },
   })),
 });
 

@@ -1,4 +1,4 @@
-import type { CollectedRollout } from '@agentlightning/core';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import type { RolloutPhase } from '../training-event.ts';
 import { collectRollouts } from './collect-rollouts.ts';
 import { type NumberedTask, planRollouts } from './rollout-plan.ts';
@@ -18,7 +18,7 @@ export interface PhasePlan {
  *
  * @throws the reason when the run is stopped or something it depends on is gone
  */
-export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly CollectedRollout[]> {
+export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly FinishedRollout[]> {
   const { config, run, resourcesId, emit } = session;
   const { phase, step, tasks, rolloutsPerTask } = plan;
   const requests = planRollouts({
@@ -36,6 +36,7 @@ export async function collectPhase(session: TrainingSession, plan: PhasePlan): P
   return await collectRollouts(requests, {
     store: session.store,
     signal: AbortSignal.any([session.failure, session.signal]),
+    assertHealthy: session.assertHealthy,
     onProgress: (finished, total) => emit({ type: 'rollout-finished', phase, step, finished, total }),
   });
 }

@@ -1,6 +1,6 @@
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { dropUnfinished } from './collect-rollouts.ts';
+import { type CollectOptions, collectRollouts, dropUnfinished } from './collect-rollouts.ts';
 
 let store: SqlStore;
 beforeEach(async () => {
@@ -34,4 +34,56 @@ test('what a runner elsewhere ends while a trainer takes over stays, and the res
   expect(await dropUnfinished(ending, 'run-1')).toBe(3);
   const { items } = await store.queryRollouts({ runId: 'run-1' });
   expect(items.map(({ status }) => status)).toEqual(['succeeded', 'cancelled', 'cancelled', 'cancelled']);
+});
+
+const request = (rolloutId: string) => ({ rolloutId, runId: 'run-1', input: null });
+const options = (): CollectOptions => ({
+  store,
+  onProgress: () => undefined,
+  signal: new AbortController().signal,
+  assertHealthy: async () => undefined,
+});
+
+/** Ends the next rollout of the queue as its runner would. */
+async function endNext(origin: 'agent' | 'infrastructure' | null): Promise<void> {
+  const [claimed] = await store.claimRollouts({ workerId: 'runner', waitMs: 10_000 });
+  if (claimed === undefined) return expect.unreachable();
+  const { rolloutId, attempt } = claimed;
+  const metadata = { error: { code: 'AGENT_FAILED', message: 'it failed', origin } };
+  const patch = origin === null ? { status: 'succeeded' as const } : { status: 'failed' as const, metadata };
+  await store.updateAttempt(rolloutId, attempt.attemptId, patch);
+}
+
+test('a rollout that the infrastructure failed is run again after the services respond, at most three times', async () => {
+  let checks = 0;
+  const assertHealthy = async (): Promise<void> => {
+    checks += 1;
+  };
+  const collecting = collectRollouts([request('lost'), request('fine')], { ...options(), assertHealthy });
+  for (const origin of ['infrastructure', null, 'infrastructure', 'infrastructure', 'infrastructure'] as const) {
+    await endNext(origin);
+  }
+  const [lost, fine] = await collecting;
+  expect([lost?.failure, fine?.failure]).toEqual(['infrastructure', null]);
+  expect(checks).toBe(3);
+  expect((await store.queryAttempts('lost')).total).toBe(4);
+});
+
+test('a rollout that its agent failed is not run again, neither now nor when the run is resumed', async () => {
+  const requests = [request('bad'), request('good')];
+  const first = collectRollouts(requests, options());
+  await endNext('agent');
+  await endNext(null);
+  expect((await first).map(({ failure }) => failure)).toEqual(['agent', null]);
+  expect((await collectRollouts(requests, options())).map(({ failure }) => failure)).toEqual(['agent', null]);
+  expect((await store.queryAttempts('bad')).total).toBe(1);
+});
+
+test('when the agents of all rollouts have failed, a resumed run runs them again', async () => {
+  const first = collectRollouts([request('bad')], options());
+  await endNext('agent');
+  await first;
+  const second = collectRollouts([request('bad')], options());
+  await endNext(null);
+  expect((await second).map(({ failure }) => failure)).toEqual([null]);
 });

@@ -6,45 +6,74 @@ import {
   isTerminalRolloutStatus,
   type Rollout,
   type Store,
+  systemClock,
 } from '@agentlightning/core';
+import { backoffMs } from '@agentlightning/runner';
+import { type FinishedRollout, readFinishedRollout } from '../evaluation/finished-rollout.ts';
 
 /** What collecting needs besides the rollouts. */
 export interface CollectOptions {
   readonly store: Store;
-  /** Told how many of the rollouts are finished, at the start and whenever the number changes. */
+  /** Called with the number of finished rollouts, at the start and whenever it changes. */
   readonly onProgress: (finished: number, total: number) => void;
   /** Ends the wait when the run is stopped, or when something the rollouts depend on is gone. */
   readonly signal: AbortSignal;
-  /** Whether rollouts that failed stay so: what was measured is not measured again. @default false */
-  readonly keepFailed?: boolean;
+  /** Resolves when the services that rollouts depend on respond; rejects when their outage lasts too long. */
+  readonly assertHealthy: () => Promise<void>;
 }
 
+/** How often a rollout that the infrastructure failed is run again. */
+const maxRetries = 3;
+
 /**
- * Enqueues rollouts and waits until each has ended.
+ * Enqueues rollouts and waits until each has ended. Rollouts that the infrastructure failed are run again.
  *
- * Rollouts that are known already, from before a crash, are not run again when they succeeded; those that were cut
- * off, and those that failed, get another attempt, unless those are to stay as they are.
+ * Rollouts that exist already, from before a crash, are kept when they succeeded or their agents failed: the outcome of a
+ * resumed run is that of an uninterrupted one. Only when the agents of all have failed are all run again, because that
+ * is what ended the run.
  *
  * @throws the signal's reason
  */
 export async function collectRollouts(
   requests: readonly EnqueueRolloutRequest[],
   options: CollectOptions,
-): Promise<readonly CollectedRollout[]> {
-  const { store, keepFailed = false } = options;
-  const enqueued: Rollout[] = [];
-  for (const [index, known] of (await store.enqueueRollouts(requests)).entries()) {
-    const stays = keepFailed && known.status === 'failed';
-    enqueued.push(stays ? known : await reopened(store, known, requests[index]?.resourcesId ?? null));
+): Promise<readonly FinishedRollout[]> {
+  const { store, onProgress, signal } = options;
+  const enqueued = await reopenLost(store, requests, await store.enqueueRollouts(requests));
+  const finished = new Map<string, FinishedRollout>();
+  const collect = async (rollouts: readonly Rollout[]): Promise<void> => {
+    const report = (ended: number): void => onProgress(enqueued.length - rollouts.length + ended, enqueued.length);
+    for (const rollout of await waitForAll(rollouts, { store, signal, onProgress: report })) {
+      finished.set(rollout.rolloutId, await readFinishedRollout(store, rollout));
+    }
+  };
+  await collect(enqueued);
+  for (let retry = 1; retry <= maxRetries && hasLost(finished); retry += 1) {
+    await options.assertHealthy();
+    // Services that respond, and fail every rollout twice, do not recover by themselves.
+    if (retry > 1 && [...finished.values()].every(({ failure }) => failure === 'infrastructure')) break;
+    await systemClock.sleep(backoffMs(retry), signal);
+    await collect(await requeueLost(store, finished));
   }
-  const finished = await waitForAll(enqueued, options);
-  const byId = new Map(finished.map((rollout) => [rollout.rolloutId, rollout]));
-  const collected: CollectedRollout[] = [];
-  for (const { rolloutId } of enqueued) {
-    const rollout = byId.get(rolloutId);
-    if (rollout !== undefined) collected.push(await withSpans(store, rollout));
+  return enqueued.map(({ rolloutId }) => finished.get(rolloutId)).filter((rollout) => rollout !== undefined);
+}
+
+function hasLost(finished: ReadonlyMap<string, FinishedRollout>): boolean {
+  return [...finished.values()].some(({ failure }) => failure === 'infrastructure');
+}
+
+/** Puts the rollouts that the infrastructure failed back into the queue. */
+async function requeueLost(store: Store, finished: Map<string, FinishedRollout>): Promise<readonly Rollout[]> {
+  const requeued: Rollout[] = [];
+  for (const { rollout, failure } of [...finished.values()]) {
+    if (failure !== 'infrastructure') continue;
+    // Read again: a runner that was slow to report may have done so since.
+    const latest = await readFinishedRollout(store, rollout);
+    finished.set(rollout.rolloutId, latest);
+    if (latest.failure !== 'infrastructure') continue;
+    requeued.push(await store.updateRollout(rollout.rolloutId, { status: 'requeuing' }));
   }
-  return collected;
+  return requeued;
 }
 
 /**
@@ -90,13 +119,35 @@ export function groupRollouts(
   return [...groups].map(([groupId, members]) => ({ groupId, rollouts: members }));
 }
 
-/** A rollout that ended badly in an earlier life of the run goes back to the queue, at the gateway's present address. */
-async function reopened(store: Store, known: Rollout, resourcesId: string | null): Promise<Rollout> {
-  if (known.status !== 'failed' && known.status !== 'cancelled') return known;
-  return await store.updateRollout(known.rolloutId, { status: 'requeuing', resourcesId });
+/** Puts rollouts of an earlier process that have no outcome back into the queue, with the gateway's present address. */
+async function reopenLost(
+  store: Store,
+  requests: readonly EnqueueRolloutRequest[],
+  known: readonly Rollout[],
+): Promise<readonly Rollout[]> {
+  const haveAllFailed = known.every(({ status }) => status === 'failed');
+  const resourcesIds = new Map(requests.map(({ rolloutId, resourcesId }) => [rolloutId, resourcesId ?? null]));
+  const isLost = async (rollout: Rollout): Promise<boolean> => {
+    if (rollout.status === 'cancelled') return true;
+    if (rollout.status !== 'failed') return false;
+    return haveAllFailed || (await readFinishedRollout(store, rollout)).failure === 'infrastructure';
+  };
+  const reopened: Rollout[] = [];
+  for (const rollout of known) {
+    const { rolloutId } = rollout;
+    const resourcesId = resourcesIds.get(rolloutId) ?? null;
+    const next = (await isLost(rollout))
+      ? await store.updateRollout(rolloutId, { status: 'requeuing', resourcesId })
+      : rollout;
+    reopened.push(next);
+  }
+  return reopened;
 }
 
-async function waitForAll(enqueued: readonly Rollout[], options: CollectOptions): Promise<readonly Rollout[]> {
+async function waitForAll(
+  enqueued: readonly Rollout[],
+  options: Pick<CollectOptions, 'store' | 'signal' | 'onProgress'>,
+): Promise<readonly Rollout[]> {
   const { store, signal, onProgress } = options;
   const done = new Map<string, Rollout>();
   for (const rollout of enqueued) if (isTerminalRolloutStatus(rollout.status)) done.set(rollout.rolloutId, rollout);
@@ -113,11 +164,3 @@ async function waitForAll(enqueued: readonly Rollout[], options: CollectOptions)
 
 /** How often progress is shown while rollouts run, in milliseconds. */
 const progressIntervalMs = 200;
-
-/** A rollout with what was recorded in its latest attempt. */
-export async function withSpans(store: Store, rollout: Rollout): Promise<CollectedRollout> {
-  const attempt = await store.getLatestAttempt(rollout.rolloutId);
-  if (attempt === null) return { rollout, attemptId: null, spans: [] };
-  const { items } = await store.querySpans({ rolloutId: rollout.rolloutId, attemptId: attempt.attemptId });
-  return { rollout, attemptId: attempt.attemptId, spans: items };
-}

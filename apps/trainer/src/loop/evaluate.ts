@@ -1,17 +1,15 @@
-import { meanInterval } from '@agentlightning/algorithms';
-import type { CollectedRollout } from '@agentlightning/core';
-import { primaryReward } from '../trace/primary-reward.ts';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../evaluation/stored-evaluation.ts';
 import type { EvaluationPhase } from '../training-event.ts';
-import { allFailed } from './all-failed.ts';
+import { allFailed, failureText } from './all-failed.ts';
 import { collectPhase } from './collect-phase.ts';
-import type { StoredEvaluation } from './run-state.ts';
 import type { TrainingSession } from './training-session.ts';
 
 /**
- * Runs the held-out tasks and measures their reward.
+ * Runs the held-out tasks and measures their reward. Rollouts without a reward are reported and excluded from the mean.
  *
  * @param options.step - the last finished step
- * @throws AgentLightningError when every rollout failed: that says nothing of how good the agent is
+ * @throws AgentLightningError when every rollout failed: that does not measure the agent
  */
 export async function evaluate(
   session: TrainingSession,
@@ -23,29 +21,25 @@ export async function evaluate(
     tasks: tasks.heldOut.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),
     rolloutsPerTask: config.evaluation.rolloutsPerTask,
   });
-  const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded');
-  if (failed.length > 0) await session.assertHealthy();
-  if (failed.length === collected.length) throw await allFailed(session.store, collected);
-  const summary = summariseEvaluation(collected);
-  session.emit({ type: 'evaluated', ...options, summary });
-  return summary;
+  if (collected.some(({ failure }) => failure !== null)) await session.assertHealthy();
+  if (collected.every(({ failure }) => failure !== null)) throw await allFailed(session.store, collected);
+  await warnOfLost(session, collected);
+  const evaluation = summariseRewards(measureRewards(collected, config.evaluation), config.evaluation.rewardRange);
+  session.emit({ type: 'evaluated', ...options, summary: summaryOf(evaluation) });
+  return evaluation;
 }
 
-/**
- * The mean held-out reward of finished rollouts. A rollout that failed, or that gave no reward, counts
- * as 0: an agent that breaks is not better than one that answers wrongly.
- */
-export function summariseEvaluation(rollouts: readonly CollectedRollout[]): StoredEvaluation {
-  const rewards = rollouts.map(({ rollout, spans }) =>
-    rollout.status === 'succeeded' ? (primaryReward(spans) ?? 0) : 0,
-  );
-  const interval = meanInterval(rewards);
-  return {
-    reward: interval.mean,
-    ci95: [interval.low, interval.high],
-    rollouts: rewards.length,
-    failed: rollouts.filter(({ rollout }) => rollout.status !== 'succeeded').length,
-    rewards,
-    rolloutIds: rollouts.map(({ rollout }) => rollout.rolloutId),
-  };
+/** Warns of rollouts that the infrastructure failed, and that are excluded. */
+export async function warnOfLost(
+  { store, emit }: Pick<TrainingSession, 'store' | 'emit'>,
+  collected: readonly FinishedRollout[],
+): Promise<void> {
+  const lost = collected.filter(({ failure }) => failure === 'infrastructure');
+  const [first] = lost;
+  if (first === undefined) return;
+  const reason = await failureText(store, first);
+  emit({
+    type: 'warning',
+    message: `${lost.length} of ${collected.length} rollouts are excluded: the infrastructure failed them; the first: ${reason}`,
+  });
 }

@@ -2,6 +2,7 @@ import { addressText, type JsonObject, type Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
+import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import { type Found, findOrBegin, type RunChoice } from './find-or-begin.ts';
 import { type RunTasks, rolloutShape } from './rollout-shape.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
@@ -47,8 +48,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
 /** For a run that goes on, what was measured at its end was measured on the way. */
 function evaluationsOnTheWay({ finishedStep, evaluations, after }: RunState): RunState['evaluations'] {
   if (after === null || evaluations.some(({ step }) => step === finishedStep)) return evaluations;
-  const { reward, ci95, rollouts, failed } = after;
-  return [...evaluations, { step: finishedStep, summary: { reward, ci95, rollouts, failed } }];
+  return [...evaluations, { step: finishedStep, summary: summaryOf(after) }];
 }
 
 /** What the store keeps of a configuration: all but functions, schemas, keys and passwords. */

@@ -93,7 +93,13 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   onOpen(startRunner({ config, store, run, emit, onFailure }));
   const checks = healthChecks(policies, gateway);
   const lookAtLease: HealthCheck = { what: 'the store', check: lease.renew };
-  const health = watchHealth({ checks: [lookAtLease, ...checks], intervalMs: leaseIntervalMs, onFailure });
+  const health = watchHealth({
+    checks: [lookAtLease, ...checks],
+    intervalMs: leaseIntervalMs,
+    outageToleranceMs: config.outageToleranceMs,
+    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting for it to come back` }),
+    onFailure,
+  });
   onOpen(health.stop);
   return {
     ...opened,

@@ -1,6 +1,11 @@
 import { AgentLightningError, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
 import { onlyPolicy } from '../config/policies.ts';
+import {
+  evaluationSummarySchema,
+  type StoredEvaluation,
+  storedEvaluationSchema,
+} from '../evaluation/stored-evaluation.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 import type { ModelNaming } from './model-name.ts';
 
@@ -36,27 +41,6 @@ export interface SavedStep {
   readonly uris: Readonly<Record<string, string>>;
 }
 
-/** An evaluation with what the final comparison needs. */
-export interface StoredEvaluation extends EvaluationSummary {
-  /** The reward of each rollout, in the order of tasks. */
-  readonly rewards: readonly number[];
-  /** The rollouts, in the same order. */
-  readonly rolloutIds: readonly string[];
-}
-
-const summary = z.object({
-  reward: z.number(),
-  ci95: z.tuple([z.number(), z.number()]),
-  rollouts: z.int(),
-  failed: z.int(),
-});
-
-/** An evaluation in the state of a run. */
-export const evaluationSchema: z.ZodType<StoredEvaluation> = summary.extend({
-  rewards: z.array(z.number()),
-  rolloutIds: z.array(z.string()),
-});
-
 /** States of before there were several policies name one checkpoint, without the policy. */
 const savedStep: z.ZodType<SavedStep> = z.union([
   z.object({ step: z.int(), uris: z.record(z.string(), z.string()) }),
@@ -68,9 +52,9 @@ const runState: z.ZodType<RunState> = z.object({
   finishedStep: z.int().min(0),
   checkpoint: savedStep.nullable(),
   checkpoints: z.array(savedStep),
-  before: evaluationSchema.nullable(),
-  after: evaluationSchema.nullable(),
-  evaluations: z.array(z.object({ step: z.int(), summary })),
+  before: storedEvaluationSchema.nullable(),
+  after: storedEvaluationSchema.nullable(),
+  evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   seed: z.int(),
   dataDir: z.string(),

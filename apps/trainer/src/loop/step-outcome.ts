@@ -37,17 +37,22 @@ export function stepReward(steps: readonly PolicyStep[], collected: readonly Col
 export function policyMetrics(steps: readonly PolicyStep[], reward: number): StepMetrics {
   const shared = steps[0]?.policy.name === null ? {} : { 'reward/mean': reward };
   const entries = steps.flatMap(({ policy, plan, applied }) =>
-    Object.entries({ ...plan.metrics, ...applied.metrics }).map(([name, value]) => [
+    finiteEntries({ ...plan.metrics, ...applied.metrics }).map(([name, value]) => [
       policy.name === null ? name : `${policy.name}/${name}`,
       value,
     ]),
   );
-  const entropies = steps.flatMap(({ applied }) => applied.metrics['policy/entropy'] ?? []);
+  const entropies = steps.flatMap(({ applied }) => applied.metrics['policy/entropy'] ?? []).filter(Number.isFinite);
   return {
     metrics: { ...shared, ...Object.fromEntries(entries) },
     entropy: meanOf(entropies),
     trainedTokens: steps.reduce((sum, { applied }) => sum + applied.trainedTokens, 0),
   };
+}
+
+/** The metrics that have a value: JSON has no form of the others. */
+function finiteEntries(metrics: Readonly<Record<string, number>>): [name: string, value: number][] {
+  return Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
 }
 
 function meanOf(values: readonly number[]): number | null {

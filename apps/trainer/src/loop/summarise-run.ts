@@ -1,32 +1,32 @@
-import { comparePairs } from '@agentlightning/algorithms';
 import { AgentLightningError, type Run } from '@agentlightning/core';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
+import { judgeImprovement } from '../evaluation/verdict.ts';
 import type { TrainingSummary } from '../training-event.ts';
-import type { RunState, StoredEvaluation } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 
 /** What a finished run came to: held-out reward before and after, compared task by task. */
 export function summariseRun(options: {
   readonly run: Run;
   readonly state: RunState;
-  readonly storeUrl: string;
+  readonly config: Pick<ResolvedConfig, 'storeUrl' | 'maxMissingShare'>;
   readonly seconds: number;
 }): TrainingSummary {
-  const { run, state, storeUrl, seconds } = options;
+  const { run, state, config, seconds } = options;
   const { before, after } = state;
   if (before === null || after === null) throw unfinished(run.runId);
-  const comparison = comparePairs(before.rewards, after.rewards);
   const examples = pickExamples(before, after);
   return {
     runId: run.runId,
     before,
     after,
-    isImproved: comparison.difference > 0 && comparison.pValue < 0.05,
-    pValue: comparison.pValue,
+    ...judgeImprovement(before, after, config.maxMissingShare),
     rewardCurve: state.rewardCurve,
     seconds,
     exampleBefore: examples.before,
     exampleAfter: examples.after,
     dataDir: state.dataDir,
-    storeUrl,
+    storeUrl: config.storeUrl,
   };
 }
 
@@ -35,7 +35,10 @@ export function pickExamples(
   before: StoredEvaluation,
   after: StoredEvaluation,
 ): { readonly before: string | null; readonly after: string | null } {
-  const gains = before.rewards.map((reward, index) => (after.rewards[index] ?? 0) - reward);
+  const gains = before.rewards.map((reward, index) => {
+    const later = after.rewards[index] ?? null;
+    return reward === null || later === null ? Number.NEGATIVE_INFINITY : later - reward;
+  });
   const best = gains.reduce((top, gain, index) => (gain > (gains[top] ?? Number.NEGATIVE_INFINITY) ? index : top), 0);
   return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[best] ?? null };
 }

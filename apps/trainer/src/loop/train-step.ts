@@ -1,4 +1,5 @@
 import { type CollectedRollout, systemClock } from '@agentlightning/core';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import type { StepSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
@@ -46,6 +47,7 @@ export async function trainStep(options: {
     secondsLeft: pace.secondsLeft(step, seconds),
     metrics: {
       ...metrics,
+      'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
       'time/collect_s': (collectedMs - startedMs) / 1000,
       'time/step_s': seconds,
     },
@@ -81,7 +83,7 @@ async function annotate({ policies, store }: TrainingSession, collected: readonl
   if (spans.length > 0) await store.appendSpans(spans);
 }
 
-async function collectStep(session: TrainingSession, step: number): Promise<readonly CollectedRollout[]> {
+async function collectStep(session: TrainingSession, step: number): Promise<readonly FinishedRollout[]> {
   const { config, tasks, groupSize } = session;
   return await collectPhase(session, {
     phase: 'step',

@@ -1,5 +1,6 @@
 import { systemClock } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { saveCheckpoint } from './checkpoints.ts';
 import { evaluate } from './evaluate.ts';
@@ -39,7 +40,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
     state = await save(session, { ...state, after }, 'finished');
   }
   const seconds = (systemClock.now() - startedMs) / 1000;
-  return summariseRun({ run: session.run, state, storeUrl: config.storeUrl, seconds });
+  return summariseRun({ run: session.run, state, config, seconds });
 }
 
 function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }: ResolvedConfig): boolean {
@@ -49,8 +50,7 @@ function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }
 
 async function evaluateMidway(session: TrainingSession, state: RunState): Promise<RunState> {
   const step = state.finishedStep;
-  const { reward, ci95, rollouts, failed } = await evaluate(session, { phase: 'during', step });
-  const summary = { reward, ci95, rollouts, failed };
+  const summary = summaryOf(await evaluate(session, { phase: 'during', step }));
   return await save(session, { ...state, evaluations: [...state.evaluations, { step, summary }] });
 }
 

@@ -52,7 +52,13 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
   await dropUnfinished(store, run.runId);
   onOpen(startRunner({ config: config.shared, store, run, emit, onFailure }));
   const lookAtLease = { what: 'the store', check: lease.renew };
-  const health = watchHealth({ checks: [lookAtLease, ...model.checks], intervalMs: leaseIntervalMs, onFailure });
+  const health = watchHealth({
+    checks: [lookAtLease, ...model.checks],
+    intervalMs: leaseIntervalMs,
+    outageToleranceMs: config.shared.outageToleranceMs,
+    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting for it to come back` }),
+    onFailure,
+  });
   onOpen(health.stop);
   // What is still under way when the run ends is of no use to anybody.
   const over = new AbortController();

@@ -6,16 +6,15 @@ import {
   type PromptSearchStanding,
   systemClock,
 } from '@agentlightning/core';
-import type { StoredEvaluation } from '../loop/run-state.ts';
+import {
+  type MeasuredRewards,
+  type StoredEvaluation,
+  summariseRewards,
+  summaryOf,
+} from '../evaluation/stored-evaluation.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { askOptimizer } from './ask-optimizer.ts';
-import {
-  closedEvaluation,
-  evaluationOnValidation,
-  measureOnTest,
-  type OpenEvaluation,
-  pairedEvaluations,
-} from './measure-prompts.ts';
+import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
 import { limitsOf } from './search-limits.ts';
@@ -41,10 +40,10 @@ export async function searchLoop(session: SearchSession): Promise<TrainingSummar
   return summariseSearch({ run, config, state: record.state, seconds });
 }
 
-async function measureBefore(session: SearchSession): Promise<OpenEvaluation> {
+async function measureBefore(session: SearchSession): Promise<MeasuredRewards> {
   const { config, record } = session;
   const open = await measureOnTest(session, { phase: 'before', judged: { prompts: config.prompts } });
-  const before = closedEvaluation(open);
+  const before = summariseRewards(open, config.evaluation.rewardRange);
   tell(session, 'before', before);
   await record.change({ before });
   return open;
@@ -115,22 +114,22 @@ function versionMetrics(
 /** Before and after on the same tasks; of a search that found nothing better, both are the same. */
 async function outcome(
   session: SearchSession,
-  versions: { readonly first: JudgedPrompts; readonly best: JudgedPrompts; readonly before: OpenEvaluation | null },
+  versions: { readonly first: JudgedPrompts; readonly best: JudgedPrompts; readonly before: MeasuredRewards | null },
 ): Promise<{ readonly before: StoredEvaluation; readonly after: StoredEvaluation }> {
   const { first, best, before } = versions;
+  const range = session.config.evaluation.rewardRange;
   const isUnchanged = promptsDigest(first.prompts) === promptsDigest(best.prompts);
   const origin = before ?? (await evaluationOnValidation(session, first));
-  if (isUnchanged) return pairedEvaluations(origin, origin);
+  if (isUnchanged) return pairedEvaluations(origin, origin, range);
   const after =
     before === null
       ? await evaluationOnValidation(session, best)
       : await measureOnTest(session, { phase: 'after', judged: best });
-  const paired = pairedEvaluations(origin, after);
+  const paired = pairedEvaluations(origin, after, range);
   if (before !== null) tell(session, 'after', paired.after);
   return paired;
 }
 
 function tell({ emit }: SearchSession, phase: 'before' | 'after', evaluation: StoredEvaluation): void {
-  const { reward, ci95, rollouts, failed } = evaluation;
-  emit({ type: 'evaluated', phase, step: 0, summary: { reward, ci95, rollouts, failed } });
+  emit({ type: 'evaluated', phase, step: 0, summary: summaryOf(evaluation) });
 }

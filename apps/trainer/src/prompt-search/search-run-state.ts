@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject, type JudgedPrompts, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
-import { evaluationSchema, isSearchRun, type StoredEvaluation } from '../loop/run-state.ts';
+import { type StoredEvaluation, storedEvaluationSchema } from '../evaluation/stored-evaluation.ts';
+import { isSearchRun } from '../loop/run-state.ts';
 
 /** What ends a search, by option; null for none, and for an option that was left to its default. */
 export type SearchLimits = Readonly<
@@ -68,8 +69,8 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
     .nullable()
     .default(null),
   measuredOn: z.enum(['test', 'validation']),
-  before: evaluationSchema.nullable(),
-  after: evaluationSchema.nullable(),
+  before: storedEvaluationSchema.nullable(),
+  after: storedEvaluationSchema.nullable(),
   seed: z.int(),
 });
 

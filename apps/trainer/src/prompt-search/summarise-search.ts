@@ -1,6 +1,6 @@
-import { comparePairs } from '@agentlightning/algorithms';
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { judgeImprovement } from '../evaluation/verdict.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { promptsFileOf } from './prompts-file.ts';
@@ -19,14 +19,12 @@ export function summariseSearch(options: {
   if (before === null || after === null || best === null || ended === null) {
     throw new AgentLightningError({ code: 'INTERNAL', message: `run ${run.runId} ended without an outcome` });
   }
-  const { difference, pValue } = comparePairs(before.rewards, after.rewards);
   const examples = pickExamples(before, after);
   return {
     runId: run.runId,
     before,
     after,
-    isImproved: difference > 0 && pValue < 0.05,
-    pValue,
+    ...judgeImprovement(before, after, config.shared.maxMissingShare),
     rewardCurve: bestSoFar(versions.map(({ score }) => score)),
     seconds,
     exampleBefore: examples.before,

@@ -1,9 +1,11 @@
-import { AgentLightningError, type CollectedRollout, type PromptTrial, type TriedTask } from '@agentlightning/core';
-import { allFailed, failureText, hasUnansweredCall } from '../loop/all-failed.ts';
+import { AgentLightningError, type PromptTrial, type TriedTask } from '@agentlightning/core';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import { allFailed, failureText } from '../loop/all-failed.ts';
 import { collectRollouts } from '../loop/collect-rollouts.ts';
+import { warnOfLost } from '../loop/evaluate.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
-import { rewardOfTrial } from './reward-of-trial.ts';
 import { rolloutAccount } from './rollout-account.ts';
 import type { SearchSession } from './search-session.ts';
 import { warnOfUnusedPrompts } from './unused-prompts.ts';
@@ -28,12 +30,13 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
     settings: config.shared,
   });
   const onProgress = progress.trial(requests.length);
-  const collected = await collectRollouts(requests, { store, signal, onProgress });
+  const { assertHealthy } = session;
+  const collected = await collectRollouts(requests, { store, signal, onProgress, assertHealthy });
   await assertModelAnswers(session, collected);
   const tried = await Promise.all(
     collected.map(async (one, place) => ({
       task: trial.tasks[place] ?? 0,
-      reward: rewardOfTrial(one, config),
+      reward: rolloutReward(one, config),
       account: rolloutAccount(one, { failure: await failureOf(session, one) }),
     })),
   );
@@ -43,31 +46,26 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
   return tried;
 }
 
-async function failureOf({ store }: SearchSession, collected: CollectedRollout): Promise<string | null> {
+async function failureOf({ store }: SearchSession, collected: FinishedRollout): Promise<string | null> {
   if (collected.rollout.status === 'succeeded') return null;
   // What a command would show is nothing for a model.
   return (await failureText(store, collected)).replace(/ \(agl show [^)]*\)$/, '');
 }
 
 /** A model that is gone makes no prompt bad: the search stops, and can be gone on with. */
-async function assertModelAnswers(session: SearchSession, collected: readonly CollectedRollout[]): Promise<void> {
-  const unanswered = collected.filter((one) => one.rollout.status !== 'succeeded' && hasUnansweredCall(one));
+async function assertModelAnswers(session: SearchSession, collected: readonly FinishedRollout[]): Promise<void> {
+  const unanswered = collected.filter(({ failure }) => failure === 'infrastructure');
   const [first] = unanswered;
   if (first === undefined) return;
   await session.assertHealthy();
   if (unanswered.length === collected.length) throw await allFailed(session.store, collected);
-  const count = `${unanswered.length} of ${collected.length} rollouts`;
-  const reason = await failureText(session.store, first);
-  session.emit({
-    type: 'warning',
-    message: `the model did not answer in ${count}, which are left out; the first: ${reason}`,
-  });
+  await warnOfLost(session, collected);
 }
 
 /** A search that cannot tell better from worse would go on to the end of its budget for nothing. */
 async function assertComparable(
   { store }: SearchSession,
-  collected: readonly CollectedRollout[],
+  collected: readonly FinishedRollout[],
   tried: readonly TriedTask[],
 ): Promise<void> {
   if (collected.every(({ rollout }) => rollout.status !== 'succeeded')) throw await allFailed(store, collected);

@@ -1,4 +1,5 @@
 import { addressText } from '@agentlightning/core';
+import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import type { PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
 import type { Report } from './report.ts';
 
@@ -35,15 +36,7 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         ...(event.search === undefined ? {} : { search: searchRecord(event.search) }),
       };
     case 'evaluated':
-      return {
-        event: 'evaluated',
-        phase: event.phase,
-        step: event.step,
-        reward: event.summary.reward,
-        ci95: event.summary.ci95,
-        rollouts: event.summary.rollouts,
-        failed: event.summary.failed,
-      };
+      return { event: 'evaluated', phase: event.phase, step: event.step, ...summaryOf(event.summary) };
     case 'stepped':
       return {
         event: 'step',
@@ -122,6 +115,7 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
     ci95_after: summary.after.ci95,
     improved: summary.isImproved,
     p_value: summary.pValue,
+    missing_share: summary.missingShare,
     seconds: summary.seconds,
     run: summary.runId,
     store: addressText(summary.storeUrl),

@@ -1,4 +1,4 @@
-import type { NothingLeftEvent, SearchStart, TrainingEvent } from '../training-event.ts';
+import type { EvaluationSummary, NothingLeftEvent, SearchStart, TrainingEvent } from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 
@@ -20,8 +20,8 @@ export function plainLine(event: TrainingEvent): string | null {
     case 'started':
       return event.search === undefined ? startedLine(event) : searchLine(event, event.search);
     case 'evaluated': {
-      const { reward, ci95, rollouts, failed } = event.summary;
-      const failures = failed === 0 ? '' : `, ${failed} failed`;
+      const { reward, ci95, rollouts } = event.summary;
+      const failures = exceptionsText(event.summary);
       const when = event.phase === 'during' ? `at step ${event.step}` : `${event.phase} training`;
       return `Held-out reward ${when}: ${reward.toFixed(3)} (95% ${ci95[0].toFixed(3)} to ${ci95[1].toFixed(3)}, ${rollouts} rollouts${failures})`;
     }
@@ -44,6 +44,11 @@ export function plainLine(event: TrainingEvent): string | null {
     case 'finished':
       return null;
   }
+}
+
+/** The rollouts of an evaluation that failed or are excluded: `, 2 failed, 1 missing`. */
+export function exceptionsText({ failed, missing }: Pick<EvaluationSummary, 'failed' | 'missing'>): string {
+  return `${failed === 0 ? '' : `, ${failed} failed`}${missing === 0 ? '' : `, ${missing} missing`}`;
 }
 
 function nothingLeftText({ reason, finishedStep, steps }: NothingLeftEvent): string {

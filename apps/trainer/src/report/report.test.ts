@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { JudgedPrompts } from '@agentlightning/core';
 import { expect, test } from 'vitest';
-import type { StepSummary, TrainingEvent } from '../training-event.ts';
+import type { StepSummary, TrainingEvent, TrainingSummary } from '../training-event.ts';
 import { bar } from './bar.ts';
 import { jsonReport } from './json-report.ts';
 import { percent, shortDuration } from './number-text.ts';
@@ -9,6 +9,7 @@ import { plainReport } from './plain-report.ts';
 import { diffLines } from './prompts-report.ts';
 import type { Report } from './report.ts';
 import { rewardCurve } from './reward-curve.ts';
+import { summaryText } from './summary.ts';
 import { terminalReport } from './terminal-report.ts';
 import { textTable } from './text-table.ts';
 
@@ -27,7 +28,7 @@ const evaluated: TrainingEvent = {
   type: 'evaluated',
   step: 0,
   phase: 'before',
-  summary: { reward: 0.25, ci95: [0.2, 0.3], rollouts: 100, failed: 2 },
+  summary: { reward: 0.25, ci95: [0.2, 0.3], rollouts: 100, failed: 2, missing: 1 },
 };
 
 test('a plain report has one line for each step and evaluation', () => {
@@ -37,7 +38,7 @@ test('a plain report has one line for each step and evaluation', () => {
   report.onEvent({ type: 'rollout-finished', phase: 'step', step: 3, finished: 1, total: 2 });
   report.onEvent(stepped);
   expect(lines).toEqual([
-    'Held-out reward before training: 0.250 (95% 0.200 to 0.300, 100 rollouts, 2 failed)\n',
+    'Held-out reward before training: 0.250 (95% 0.200 to 0.300, 100 rollouts, 2 failed, 1 missing)\n',
     'step 3/12 (25%)  reward 0.500  entropy 1.250  1235 tokens/s  1m 01s left\n',
   ]);
 });
@@ -51,7 +52,7 @@ test('a json report ends with the done object that programs read', () => {
   );
   report.onEvent(stepped);
   report.print('what the agent wrote\n');
-  const evaluation = { reward: 0.9, ci95: [0.85, 0.95] as const, rollouts: 128, failed: 0 };
+  const evaluation = { reward: 0.9, ci95: [0.85, 0.95] as const, rollouts: 128, failed: 0, missing: 0 };
   report.onEvent({
     type: 'finished',
     summary: {
@@ -60,6 +61,7 @@ test('a json report ends with the done object that programs read', () => {
       after: evaluation,
       isImproved: true,
       pValue: 1e-9,
+      missingShare: 0,
       rewardCurve: [0.2, 0.9],
       seconds: 42,
       exampleBefore: 'ro-1',
@@ -217,4 +219,31 @@ test('what comes from elsewhere neither breaks a table nor commands the terminal
   });
   const shown = diffLines(version('v0', 'plain'), version('v1', 'plain\n\u009b2Jgone')).join('\n');
   expect(shown).toContain('\uFFFD2Jgone');
+});
+
+test('a run with too many missing rewards ends without a verdict', () => {
+  const evaluation = { reward: 0.5, ci95: [0.4, 0.6] as const, rollouts: 90, failed: 0, missing: 10 };
+  const summary: TrainingSummary = {
+    runId: 'run-1',
+    before: evaluation,
+    after: { ...evaluation, reward: 0.9 },
+    isImproved: null,
+    pValue: 0.001,
+    missingShare: 0.1,
+    rewardCurve: [],
+    seconds: 1,
+    exampleBefore: null,
+    exampleAfter: null,
+    dataDir: '.agl',
+    storeUrl: 'sqlite:.agl/agl.db',
+  };
+  const text = summaryText(summary, { before: null, after: null }, { command: 'agl', goOn: null });
+  expect(stripVTControlCharacters(text)).toContain('No verdict: the held-out reward of 10% of the tasks is missing.');
+  expect(text).toContain('90 rollouts, 10 missing');
+  const lines: string[] = [];
+  jsonReport(
+    (line) => lines.push(line),
+    () => undefined,
+  ).onEvent({ type: 'finished', summary });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'done', improved: null, missing_share: 0.1 });
 });

@@ -5,7 +5,8 @@ import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../trai
 import { bar } from './bar.ts';
 import { storeFlag } from './callable-text.ts';
 import { nearPath } from './near-path.ts';
-import { shortDuration } from './number-text.ts';
+import { percent, shortDuration } from './number-text.ts';
+import { exceptionsText } from './plain-report.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
 import { rewardCurve } from './reward-curve.ts';
 
@@ -27,9 +28,7 @@ export interface NextCommands {
 export function summaryText(summary: TrainingSummary, examples: SummaryExamples, next: NextCommands): string {
   const { before, after, prompts } = summary;
   const what = prompts?.measuredOn === 'validation' ? 'validation reward' : 'held-out reward';
-  const verdict = summary.isImproved
-    ? styleText('green', 'The agent got better.')
-    : styleText('red', `The ${what} did not rise significantly.`);
+  const verdict = verdictText(summary, what);
   return [
     '',
     `${verdict} ${what.replace(/^./, (first) => first.toUpperCase())} ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
@@ -47,6 +46,15 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     ...nextCommands(summary, next),
     '',
   ].join('\n');
+}
+
+function verdictText({ isImproved, missingShare }: TrainingSummary, what: string): string {
+  if (isImproved === null) {
+    const share = percent(missingShare);
+    return styleText('yellow', `No verdict: the ${what} of ${share} of the tasks is missing.`);
+  }
+  if (isImproved) return styleText('green', 'The agent got better.');
+  return styleText('red', `The ${what} did not rise significantly.`);
 }
 
 function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] {
@@ -107,7 +115,7 @@ function nextCommands(summary: TrainingSummary, { command, goOn }: NextCommands)
 
 function evaluationLine(name: string, evaluation: EvaluationSummary): string {
   const [low, high] = evaluation.ci95;
-  const interval = `95% ${low.toFixed(2)} to ${high.toFixed(2)}, ${evaluation.rollouts} rollouts`;
+  const interval = `95% ${low.toFixed(2)} to ${high.toFixed(2)}, ${evaluation.rollouts} rollouts${exceptionsText(evaluation)}`;
   return `  ${name.padEnd(7)} ${bar(evaluation.reward, 30)} ${evaluation.reward.toFixed(2)}  (${interval})`;
 }
 
@@ -120,6 +128,7 @@ function exampleLines(title: string, collected: CollectedRollout | null): string
   ];
 }
 
-function pValueText(pValue: number): string {
+function pValueText(pValue: number | null): string {
+  if (pValue === null) return 'no p-value';
   return pValue < 1e-4 ? 'p < 0.0001' : `p = ${pValue.toFixed(4)}`;
 }

@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { ManualClock } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { watchHealth } from './watch-health.ts';
 
@@ -8,6 +9,8 @@ test('looks again and again, and tells the first failure once', async () => {
   const told = new Promise<void>((resolve) => {
     watchHealth({
       intervalMs: 1,
+      outageToleranceMs: 0,
+      onOutage: () => undefined,
       checks: [
         {
           what: 'the gateway',
@@ -34,9 +37,40 @@ test('asked for, it throws the error of whoever looked as it is', async () => {
   const gone = new AgentLightningError({ code: 'RUNTIME_UNAVAILABLE', message: 'the runtime has died' });
   const watch = watchHealth({
     intervalMs: 60_000,
+    outageToleranceMs: 30_000,
+    onOutage: () => undefined,
     checks: [{ what: 'the runtime', check: () => Promise.reject(gone) }],
     onFailure: () => undefined,
   });
   await expect(watch.assertHealthy()).rejects.toBe(gone);
   watch.stop();
 });
+
+test('an outage shorter than the tolerance is reported once, and is not a failure', async () => {
+  const clock = new ManualClock();
+  let isDown = true;
+  const outages: string[] = [];
+  const watch = watchHealth({
+    clock,
+    intervalMs: 60_000,
+    outageToleranceMs: 30_000,
+    checks: [{ what: 'the gateway', check: async () => void (isDown && (await refuse())) }],
+    onOutage: ({ message }) => outages.push(message),
+    onFailure: () => expect.unreachable(),
+  });
+  const healthy = watch.assertHealthy();
+  await clock.advance(3000);
+  isDown = false;
+  await clock.advance(1000);
+  await healthy;
+  expect(outages).toEqual(['[UNREACHABLE] the gateway does not answer: connect ECONNREFUSED']);
+  isDown = true;
+  const lost = expect(watch.assertHealthy()).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  for (let second = 0; second < 32; second += 1) await clock.advance(1000);
+  await lost;
+  watch.stop();
+});
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error('connect ECONNREFUSED'));
+}

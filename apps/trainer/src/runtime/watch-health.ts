@@ -1,57 +1,91 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { backoffMs, isTransient, withRetry } from '@agentlightning/runner';
 
-/** Something a run depends on. */
+/** A service that a run depends on. */
 export interface HealthCheck {
-  /** As it stands in a sentence: `the gateway`. */
+  /** Its name in a sentence: `the gateway`. */
   readonly what: string;
-  /** Throws when it is gone. It asks more than once by itself where a busy server may miss a question. */
+  /** Rejects when the service does not respond. */
   readonly check: () => Promise<void>;
 }
 
-/** A watch over everything a run depends on. */
+/** A watch over all services that a run depends on. */
 export interface HealthWatch {
-  /** Looks at everything now, and throws what is wrong. */
+  /** Resolves when all services respond; rejects when one is lost, or an outage lasts longer than is tolerated. */
   readonly assertHealthy: () => Promise<void>;
   readonly stop: () => void;
 }
 
-/**
- * Looks at dependencies in turn, again and again.
- *
- * @param options.onFailure - told the first thing that was found gone; the watch is over then
- */
-export function watchHealth(options: {
+/** What is watched, and how. */
+export interface HealthWatchOptions {
   readonly checks: readonly HealthCheck[];
-  /** The time between two looks, in milliseconds. */
+  /** The time between two checks, in milliseconds. */
   readonly intervalMs: number;
+  /** How long a service may be unreachable, in milliseconds. */
+  readonly outageToleranceMs: number;
+  /** Called once an outage, when it begins. */
+  readonly onOutage: (error: AgentLightningError) => void;
+  /** Called with the first failure that is final; the watch is over then. */
   readonly onFailure: (error: AgentLightningError) => void;
-}): HealthWatch {
-  const assertHealthy = async (): Promise<void> => {
-    for (const { what, check } of options.checks) {
-      try {
-        await check();
-      } catch (error) {
-        throw asUnreachable(error, what);
-      }
-    }
+  /** @default systemClock */
+  readonly clock?: Clock;
+}
+
+/**
+ * Checks services periodically. A service that is unreachable may come back within the tolerated time; every other
+ * failure is final at once.
+ */
+export function watchHealth(options: HealthWatchOptions): HealthWatch {
+  const { intervalMs, onFailure, clock = systemClock } = options;
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const check = checkWithTolerance(options, { clock, signal });
+  let running: Promise<void> | null = null;
+  const assertHealthy = (): Promise<void> => {
+    // All who ask during an outage wait for the same checks.
+    running ??= check().finally(() => {
+      running = null;
+    });
+    return running;
   };
-  let isStopped = false;
-  let timer: NodeJS.Timeout;
-  const look = async (): Promise<void> => {
-    try {
+  const watch = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(intervalMs, signal);
       await assertHealthy();
-      if (!isStopped) timer = setTimeout(look, options.intervalMs).unref();
-    } catch (error) {
-      if (!isStopped) options.onFailure(asUnreachable(error, 'a dependency'));
     }
   };
-  timer = setTimeout(look, options.intervalMs).unref();
+  watch().catch((error: unknown) => {
+    if (!signal.aborted) onFailure(asUnreachable(error, 'a dependency'));
+  });
   return {
     assertHealthy,
-    stop: () => {
-      isStopped = true;
-      clearTimeout(timer);
-    },
+    stop: () => stopped.abort(new AgentLightningError({ code: 'CANCELLED', message: 'The health watch has ended' })),
+  };
+}
+
+function checkWithTolerance(
+  { checks, outageToleranceMs, onOutage }: HealthWatchOptions,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): () => Promise<void> {
+  const checkAll = async (): Promise<void> => {
+    for (const { what, check } of checks) {
+      await check().catch((error: unknown) => {
+        throw asUnreachable(error, what);
+      });
+    }
+  };
+  return async () => {
+    const deadlineMs = clock.now() + outageToleranceMs;
+    await withRetry(checkAll, {
+      clock,
+      signal,
+      mayRetry: (error, failures) => {
+        if (signal.aborted || !isTransient(error) || clock.now() >= deadlineMs) return false;
+        if (failures === 1) onOutage(asUnreachable(error, 'a dependency'));
+        return true;
+      },
+      delayMs: (failures) => Math.min(backoffMs(failures), 1000),
+    });
   };
 }
 

@@ -1,0 +1,33 @@
+import {
+  attemptFailureOrigin,
+  type CollectedRollout,
+  type FailureOrigin,
+  modelCallFromSpan,
+  type Rollout,
+  type Store,
+} from '@agentlightning/core';
+
+/** A rollout that has ended, with the spans of its latest attempt. */
+export interface FinishedRollout extends CollectedRollout {
+  /** Why it has no outcome; null when it succeeded. */
+  readonly failure: FailureOrigin | 'cancelled' | null;
+}
+
+/** Reads the spans of a rollout's latest attempt, and why it failed. */
+export async function readFinishedRollout(store: Store, rollout: Rollout): Promise<FinishedRollout> {
+  const { rolloutId, status } = rollout;
+  const attempt = await store.getLatestAttempt(rolloutId);
+  if (attempt === null) return { rollout, attemptId: null, spans: [], failure: status === 'failed' ? 'agent' : null };
+  const { attemptId } = attempt;
+  const { items: spans } = await store.querySpans({ rolloutId, attemptId });
+  const collected = { rollout, attemptId, spans };
+  if (status === 'succeeded') return { ...collected, failure: null };
+  if (status === 'cancelled') return { ...collected, failure: 'cancelled' };
+  const isLost = attemptFailureOrigin(attempt) === 'infrastructure' || hasUnansweredCall(collected);
+  return { ...collected, failure: isLost ? 'infrastructure' : 'agent' };
+}
+
+/** Whether the gateway recorded that a model endpoint did not respond to a call of the rollout. */
+function hasUnansweredCall({ spans }: CollectedRollout): boolean {
+  return spans.some((span) => modelCallFromSpan(span)?.untrainableReason?.startsWith('[UPSTREAM_FAILED]') === true);
+}

@@ -1,0 +1,72 @@
+import { meanInterval } from '@agentlightning/algorithms';
+import { AgentLightningError } from '@agentlightning/core';
+import { z } from 'zod';
+import type { RewardSubstitutes } from '../config/resolve-config.ts';
+import type { EvaluationSummary } from '../training-event.ts';
+import type { FinishedRollout } from './finished-rollout.ts';
+import { rolloutReward } from './rollout-reward.ts';
+
+/** Rewards in the order of tasks; null where there is none. */
+export interface MeasuredRewards {
+  readonly rewards: readonly (number | null)[];
+  /** The rollouts, in the same order. */
+  readonly rolloutIds: readonly string[];
+  /** How many rollouts their agents failed. */
+  readonly failed: number;
+}
+
+/** An evaluation with what the final comparison needs. */
+export interface StoredEvaluation extends EvaluationSummary, MeasuredRewards {}
+
+/** The range of rewards, where it is configured. */
+export type RewardRange = readonly [low: number, high: number] | undefined;
+
+const summaryShape = {
+  reward: z.number(),
+  ci95: z.tuple([z.number(), z.number()]),
+  rollouts: z.int(),
+  failed: z.int(),
+  missing: z.int(),
+};
+
+/** The summary of an evaluation in the state of a run. */
+export const evaluationSummarySchema: z.ZodType<EvaluationSummary> = z.object(summaryShape);
+
+/** An evaluation in the state of a run. */
+export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
+  ...summaryShape,
+  rewards: z.array(z.number().nullable()),
+  rolloutIds: z.array(z.string()),
+});
+
+/** The rewards of finished rollouts. */
+export function measureRewards(rollouts: readonly FinishedRollout[], substitutes: RewardSubstitutes): MeasuredRewards {
+  return {
+    rewards: rollouts.map((rollout) => rolloutReward(rollout, substitutes)),
+    rolloutIds: rollouts.map(({ rollout }) => rollout.rolloutId),
+    failed: rollouts.filter(({ failure }) => failure === 'agent').length,
+  };
+}
+
+/**
+ * The mean of the rewards that exist, with its confidence interval.
+ *
+ * @throws AgentLightningError INVALID_REWARD when no rollout has a reward
+ */
+export function summariseRewards(measured: MeasuredRewards, range: RewardRange): StoredEvaluation {
+  const known = measured.rewards.filter((reward) => reward !== null);
+  const missing = measured.rewards.length - known.length;
+  if (known.length === 0) {
+    throw new AgentLightningError({
+      code: 'INVALID_REWARD',
+      message: `Evaluation has no reward: all ${missing} are missing`,
+    });
+  }
+  const { mean, low, high } = meanInterval(known, { range });
+  return { ...measured, reward: mean, ci95: [low, high], rollouts: known.length, missing };
+}
+
+/** The summary of an evaluation, without its rewards. */
+export function summaryOf({ reward, ci95, rollouts, failed, missing }: EvaluationSummary): EvaluationSummary {
+  return { reward, ci95, rollouts, failed, missing };
+}
