@@ -9,6 +9,8 @@ export const exitCodes = {
   usage: 2,
   /** Store, gateway or runtime is gone; the run can be resumed. */
   unavailable: 3,
+  /** An agent blocked the event loop; the run can be resumed. */
+  blocked: 4,
   /** Stopped by Ctrl+C; the run can be resumed. */
   interrupted: 130,
   /** Nobody reads the output any more. */

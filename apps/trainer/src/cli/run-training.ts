@@ -15,6 +15,7 @@ import { terminalReport } from '../report/terminal-report.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 import { trainWith } from '../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../training-event.ts';
+import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
 import { watchForEarlyExit } from './early-exit.ts';
 import { errorText } from './error-text.ts';
 import { exitCodes } from './exit-code.ts';
@@ -78,11 +79,18 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     if (stdout !== null) stdout.write(failureLine(error, { runId, resume }));
     return resume === null ? error : withResume(error, resume, place);
   };
-  const unwatch = watchForEarlyExit((error) => {
+  const showFailure = (error: unknown): void => {
     process.stderr.write(`${withoutPasswords(errorText(failureOf(error)))}\n`);
-  });
+  };
+  const unwatch = watchForEarlyExit(showFailure);
+  let watched: WatchedRun | null = null;
   try {
-    const config = await loadConfig(file, overridesFrom(flags));
+    const loaded = await loadConfig(file, overridesFrom(flags));
+    watched = watchForBlockedEventLoop(loaded, (error) => {
+      unwatch();
+      showFailure(error);
+    });
+    const { config } = watched;
     const settings = isPromptSearch(config) ? config.shared : config;
     place = { command, storeUrl: settings.storeUrl };
     const summary = await trainWith(config, {
@@ -106,6 +114,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   } catch (error) {
     throw failureOf(error);
   } finally {
+    await watched?.stop();
     unwatch();
     stop.release();
     releaseConsole();

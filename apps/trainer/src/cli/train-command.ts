@@ -42,4 +42,4 @@ Flags take the place of what the configuration file says. Keys: AGL_STORE_KEY fo
 AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
 Exit codes: 0 better, 1 not better, undecided or broken, 2 a wrong flag, key or task, 3 store, gateway, runtime or model gone (the
-run can be resumed), 130 stopped by Ctrl+C (likewise).`;
+run can be resumed), 4 an agent blocked the event loop (likewise), 130 stopped by Ctrl+C (likewise).`;

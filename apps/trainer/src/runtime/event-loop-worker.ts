@@ -1,0 +1,46 @@
+import { writeSync } from 'node:fs';
+import { Session } from 'node:inspector';
+import { workerData } from 'node:worker_threads';
+import type { EventLoopWorkerData } from './watch-event-loop.ts';
+
+/*
+ * The thread that watches the main thread's event loop. When the loop is blocked, it pauses the main thread with the
+ * inspector and calls the handler there: the call runs in the asynchronous context of the code that blocks.
+ */
+
+const { beats, deadlineMs, tickMs, handler } = workerData as EventLoopWorkerData;
+
+/** How long the main thread may take to pause: native code cannot be paused. */
+const pauseTimeoutMs = 5000;
+
+let lastBeat = -1;
+let silentMs = 0;
+
+// Counted in ticks of this thread: a suspended machine is not a blocked event loop.
+const ticks = setInterval(() => {
+  const beat = Atomics.load(beats, 0);
+  silentMs = beat === lastBeat ? silentMs + tickMs : 0;
+  lastBeat = beat;
+  if (silentMs < deadlineMs) return;
+  clearInterval(ticks);
+  endProcess();
+}, tickMs);
+
+function endProcess(): void {
+  const session = new Session();
+  session.connectToMainThread();
+  session.on('Debugger.paused', ({ params }) => {
+    const [frame] = params.callFrames;
+    const where = `${frame?.functionName || 'an anonymous function'} (${frame?.url ?? ''})`;
+    session.post('Runtime.evaluate', { expression: `globalThis[Symbol.for('${handler}')](${JSON.stringify(where)})` });
+  });
+  session.post('Debugger.enable');
+  session.post('Debugger.pause');
+  setTimeout(() => {
+    writeSync(
+      2,
+      `[TIMEOUT] Native code blocks the event loop for more than ${deadlineMs} ms; the process is killed.\n`,
+    );
+    process.kill(process.pid, 'SIGKILL');
+  }, pauseTimeoutMs);
+}
