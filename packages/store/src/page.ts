@@ -1,4 +1,5 @@
 import { type Page, type PageOptions, ValidationError } from '@agentlightning/core';
+import { fromPlace, type KeysetPlace, type ListOrder, placeAfterRange } from './keyset.ts';
 import type { OperationContext } from './operation.ts';
 import { readInteger } from './row-value.ts';
 import type { SqlCondition } from './sql-dialect.ts';
@@ -35,7 +36,32 @@ export interface ListPlan<TItem, TSortField extends string> {
   /** @default the tie breaker */
   readonly defaultSort?: TSortField;
   readonly query: PageOptions<TSortField>;
+  readonly window: PageWindow;
   readonly toItem: (row: SqlRow) => TItem;
+}
+
+/** The part of a list that one transaction reads. */
+export interface PageWindow {
+  /** Rows at most. */
+  readonly rows: number;
+  /** Null for the first page, which starts at the offset of the query. */
+  readonly after: ListCursor | null;
+}
+
+/** Where the next page of a list starts. */
+export interface ListCursor {
+  readonly place: KeysetPlace;
+  /** The number of items in all, as counted for the first page. */
+  readonly total: number;
+}
+
+/** A page of a list. */
+export interface ListPage<TItem> {
+  readonly page: Page<TItem>;
+  /** Characters of text in its rows. */
+  readonly characters: number;
+  /** Null when there are no more rows. */
+  readonly next: ListCursor | null;
 }
 
 /**
@@ -46,13 +72,39 @@ export interface ListPlan<TItem, TSortField extends string> {
 export async function readPage<TItem, TSortField extends string>(
   context: OperationContext,
   plan: ListPlan<TItem, TSortField>,
-): Promise<Page<TItem>> {
-  const clauses = pageClauses(plan);
-  const { limit, offset } = clauses;
-  const total = await countItems(context, plan);
-  const { sql, parameters } = itemsOf(plan, clauses);
+): Promise<ListPage<TItem>> {
+  const { limit, offset, order } = pageClauses(plan);
+  const { rows: size, after } = plan.window;
+  const total = after?.total ?? (await countItems(context, plan));
+  const { sql, parameters } = itemsOf(plan, order, after === null ? offset : 0);
   const rows = await context.db.all(sql, parameters);
-  return { items: rows.map(plan.toItem), limit, offset, total };
+  const last = rows.length === size ? rows.at(-1) : undefined;
+  // The first page covers all ranges of the list, each later one a single range.
+  const place = last === undefined ? placeAfterRange(order, after?.place ?? null) : placeOf(last);
+  return {
+    page: { items: rows.map(plan.toItem), limit, offset, total },
+    characters: rows.reduce((sum, row) => sum + charactersOf(row), 0),
+    next: place === null ? null : { place, total },
+  };
+}
+
+/** The columns of a page's rows that hold their places. */
+const valueColumn = 'place_value';
+const keyColumn = 'place_key';
+
+function placeOf(row: SqlRow): KeysetPlace {
+  return { value: storedValue(row, valueColumn), key: storedValue(row, keyColumn) };
+}
+
+function storedValue(row: SqlRow, column: string): SqlValue {
+  const value = row[column];
+  return typeof value === 'string' || typeof value === 'number' ? value : null;
+}
+
+function charactersOf(row: SqlRow): number {
+  let characters = 0;
+  for (const value of Object.values(row)) if (typeof value === 'string') characters += value.length;
+  return characters;
 }
 
 async function countItems<TItem, TSortField extends string>(
@@ -71,23 +123,25 @@ async function countItems<TItem, TSortField extends string>(
 /** The statement that reads the items of a page. */
 function itemsOf<TItem, TSortField extends string>(
   plan: ListPlan<TItem, TSortField>,
-  { limit, offset, order }: PageClauses,
+  order: ListOrder,
+  offset: number,
 ): SqlCondition {
-  const { columns, from, tieBreaker: key, itemsFrom = from, parts } = plan;
-  const isAll = limit === -1;
-  const where = isAll || parts === undefined || parts.length === 0 ? whereOf(plan) : firstOf(parts);
+  const { columns, from, tieBreaker: key, itemsFrom = from, parts, window } = plan;
+  const conditions = [...plan.conditions, ...(window.after === null ? [] : [fromPlace(order, window.after.place)])];
+  const where = parts === undefined || parts.length === 0 ? whereOf({ ...plan, conditions }) : firstOf(parts);
+  const place = `${order.column ?? 'NULL'} AS ${valueColumn}, ${key} AS ${keyColumn}`;
   return {
-    sql: `SELECT ${columns} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy(order)} LIMIT ? OFFSET ?`,
-    parameters: [...where.parameters, isAll ? Number.MAX_SAFE_INTEGER : limit, offset],
+    sql: `SELECT ${columns}, ${place} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy(order)} LIMIT ? OFFSET ?`,
+    parameters: [...where.parameters, window.rows, offset],
   };
 
   function firstOf(some: readonly ListPart[]): SqlCondition {
     const selects = some.map(({ condition, isSmall }): SqlCondition => {
-      const { sql, parameters } = allOf([...plan.conditions, condition]);
-      const inOrder = orderBy(isSmall ? order.map(withoutIndex) : order);
+      const { sql, parameters } = allOf([...conditions, condition]);
+      const inOrder = orderBy(isSmall ? withoutIndex(order) : order);
       return {
         sql: `SELECT * FROM (SELECT ${key} FROM ${itemsFrom} WHERE ${sql} ORDER BY ${inOrder} LIMIT ?) AS part`,
-        parameters: [...parameters, limit + offset],
+        parameters: [...parameters, window.rows + offset],
       };
     });
     return {
@@ -103,13 +157,16 @@ function whereOf<TItem, TSortField extends string>({ conditions, parts }: ListPl
   return allOf([...conditions, combine(ofAny, 'OR', 'FALSE')]);
 }
 
-/** The same order, from an expression that no index is of. */
-function withoutIndex({ expression, direction }: OrderTerm): OrderTerm {
-  return { expression: `coalesce(${expression}, NULL)`, direction };
+/** The same order, from expressions that no index is of. */
+function withoutIndex({ column, key, isDescending }: ListOrder): ListOrder {
+  const hidden = (expression: string): string => `coalesce(${expression}, NULL)`;
+  return { column: column === null ? null : hidden(column), key: hidden(key), isDescending };
 }
 
-function orderBy(terms: readonly OrderTerm[]): string {
-  return terms.map(({ expression, direction }) => `${expression} ${direction}`).join(', ');
+/** Null comes before all values, whatever the database's default is. */
+function orderBy({ column, key, isDescending }: ListOrder): string {
+  const byKey = `${key} ${isDescending ? 'DESC' : 'ASC'}`;
+  return column === null ? byKey : `${column} ${isDescending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}, ${byKey}`;
 }
 
 /** All of the conditions together; true when there are none. */
@@ -143,12 +200,7 @@ function combine(conditions: readonly SqlCondition[], word: 'AND' | 'OR', none: 
 interface PageClauses {
   readonly limit: number;
   readonly offset: number;
-  readonly order: readonly OrderTerm[];
-}
-
-interface OrderTerm {
-  readonly expression: string;
-  readonly direction: string;
+  readonly order: ListOrder;
 }
 
 function pageClauses<TItem, TSortField extends string>(plan: ListPlan<TItem, TSortField>): PageClauses {
@@ -162,15 +214,14 @@ function pageClauses<TItem, TSortField extends string>(plan: ListPlan<TItem, TSo
   if (sortOrder !== 'asc' && sortOrder !== 'desc') {
     throw invalid('sortOrder', `Sort order must be asc or desc, got ${String(sortOrder)}`);
   }
-  // Nothing comes before everything, whatever the database's own custom is.
-  const direction = sortOrder === 'desc' ? 'DESC NULLS LAST' : 'ASC NULLS FIRST';
-  const tieBreaker = { expression: plan.tieBreaker, direction: sortOrder === 'desc' ? 'DESC' : 'ASC' };
-  if (sortBy === undefined) return { limit, offset, order: [tieBreaker] };
+  const order = { key: plan.tieBreaker, isDescending: sortOrder === 'desc' };
+  if (sortBy === undefined) return { limit, offset, order: { ...order, column: null } };
   if (!Object.hasOwn(plan.sortColumns, sortBy)) {
     const allowed = Object.keys(plan.sortColumns).join(', ');
     throw invalid('sortBy', `Invalid sort field ${sortBy}, allowed fields are: ${allowed}`);
   }
-  return { limit, offset, order: [{ expression: plan.sortColumns[sortBy], direction }, tieBreaker] };
+  const column = plan.sortColumns[sortBy];
+  return { limit, offset, order: { ...order, column: column === plan.tieBreaker ? null : column } };
 }
 
 function invalid(path: string, message: string): ValidationError {

@@ -32,6 +32,7 @@ import type {
   WorkerQuery,
 } from '@agentlightning/core';
 import type { AccessKey, AccessKeyRequest, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
+import { collectPages, readPages, type StreamedPage } from './list-pages.ts';
 import type { OperationRunner } from './operation-runner.ts';
 import {
   createAccessKey,
@@ -113,7 +114,12 @@ export class SqlStoreOperations implements StoreTransaction {
   }
 
   queryRollouts(query: RolloutQuery = {}): Promise<Page<Rollout | AttemptedRollout>> {
-    return this.runner.read((context) => queryRollouts(context, query));
+    return collectPages(this.streamRollouts(query));
+  }
+
+  /** As `queryRollouts`, page by page. */
+  streamRollouts(query: RolloutQuery = {}): AsyncIterable<StreamedPage<Rollout | AttemptedRollout>> {
+    return readPages(query, (window) => this.runner.read((context) => queryRollouts(context, query, window)));
   }
 
   updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout> {
@@ -121,7 +127,13 @@ export class SqlStoreOperations implements StoreTransaction {
   }
 
   queryAttempts(rolloutId: string, query: AttemptQuery = {}): Promise<Page<Attempt>> {
-    return this.runner.read((context) => queryAttempts(context, rolloutId, query));
+    return collectPages(this.streamAttempts(rolloutId, query));
+  }
+
+  /** As `queryAttempts`, page by page. */
+  streamAttempts(rolloutId: string, query: AttemptQuery = {}): AsyncIterable<StreamedPage<Attempt>> {
+    const list = { rolloutId, query };
+    return readPages(query, (window) => this.runner.read((context) => queryAttempts(context, list, window)));
   }
 
   getLatestAttempt(rolloutId: string): Promise<Attempt | null> {
@@ -144,7 +156,12 @@ export class SqlStoreOperations implements StoreTransaction {
   }
 
   querySpans(query: SpanQuery): Promise<Page<Span>> {
-    return this.runner.read((context) => querySpans(context, query));
+    return collectPages(this.streamSpans(query));
+  }
+
+  /** As `querySpans`, page by page. */
+  streamSpans(query: SpanQuery): AsyncIterable<StreamedPage<Span>> {
+    return readPages(query, (window) => this.runner.read((context) => querySpans(context, query, window)));
   }
 
   searchSpans(search: SpanSearch = {}): Promise<SpanSearchPage> {
@@ -168,7 +185,12 @@ export class SqlStoreOperations implements StoreTransaction {
   }
 
   queryResources(query: ResourcesQuery = {}): Promise<Page<ResourcesSnapshot>> {
-    return this.runner.read((context) => queryResources(context, query));
+    return collectPages(this.streamResources(query));
+  }
+
+  /** As `queryResources`, page by page. */
+  streamResources(query: ResourcesQuery = {}): AsyncIterable<StreamedPage<ResourcesSnapshot>> {
+    return readPages(query, (window) => this.runner.read((context) => queryResources(context, query, window)));
   }
 
   updateWorker(workerId: string, heartbeatStats: JsonObject | null = null): Promise<Worker> {
@@ -180,7 +202,12 @@ export class SqlStoreOperations implements StoreTransaction {
   }
 
   queryWorkers(query: WorkerQuery = {}): Promise<Page<Worker>> {
-    return this.runner.read((context) => queryWorkers(context, query));
+    return collectPages(this.streamWorkers(query));
+  }
+
+  /** As `queryWorkers`, page by page. */
+  streamWorkers(query: WorkerQuery = {}): AsyncIterable<StreamedPage<Worker>> {
+    return readPages(query, (window) => this.runner.read((context) => queryWorkers(context, query, window)));
   }
 
   createRun(run: CreateRunRequest): Promise<Run> {
@@ -192,7 +219,12 @@ export class SqlStoreOperations implements StoreTransaction {
   }
 
   queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
-    return this.runner.read((context) => queryRuns(context, options));
+    return collectPages(this.streamRuns(options));
+  }
+
+  /** As `queryRuns`, page by page. */
+  streamRuns(options: { readonly limit?: number; readonly offset?: number } = {}): AsyncIterable<StreamedPage<Run>> {
+    return readPages(options, (window) => this.runner.read((context) => queryRuns(context, options, window)));
   }
 
   updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {

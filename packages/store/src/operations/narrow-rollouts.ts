@@ -25,14 +25,20 @@ const orderFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
  * Reads a list by a piece of the id or by metadata from the few rollouts that an index has for the rarest of these
  * filters. Null where no index helps: rollouts then come by in the list's order until enough of them are found.
  */
-export async function narrowRollouts(context: OperationContext, query: RolloutQuery): Promise<DividedRollouts | null> {
+export async function narrowRollouts(
+  context: OperationContext,
+  query: RolloutQuery,
+  { isFirstPage }: { readonly isFirstPage: boolean },
+): Promise<DividedRollouts | null> {
   const filters = indexedFilters(context, query);
   const rarest = await rarestOf(context, filters);
   if (rarest === null) return null;
   const { filter, positions, count } = rarest;
   const isOnly = filters.length === 1 && filter.isExact && hasNoOtherFilter(query);
   const total = isOnly ? count : null;
-  if (isOnly && query.sortBy === undefined) return { parts: [firstOf(positions, query)], total, rest: query };
+  // The first entries of the index are only those of the first page.
+  if (isOnly && isFirstPage && query.sortBy === undefined)
+    return { parts: [firstOf(positions, query)], total, rest: query };
   if (await isWorthIt(context, query, count)) return { parts: [among(positions.all)], total, rest: query };
   const divided = await divideRollouts(context, query);
   return total === null ? null : { ...divided, total };

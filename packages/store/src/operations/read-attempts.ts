@@ -1,14 +1,14 @@
-import type { Attempt, AttemptQuery, Page } from '@agentlightning/core';
+import type { Attempt, AttemptQuery } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { equals, readPage } from '../page.ts';
+import { equals, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { attemptFromRow } from '../row.ts';
 
 /** Lists a rollout's attempts, the first one first by default. */
 export function queryAttempts(
   context: OperationContext,
-  rolloutId: string,
-  query: AttemptQuery,
-): Promise<Page<Attempt>> {
+  { rolloutId, query }: { readonly rolloutId: string; readonly query: AttemptQuery },
+  window: PageWindow,
+): Promise<ListPage<Attempt>> {
   return readPage(context, {
     columns: '*',
     from: 'attempts',
@@ -24,6 +24,7 @@ export function queryAttempts(
     },
     tieBreaker: 'sequence_id',
     query,
+    window,
     toItem: (row) => attemptFromRow(row),
   });
 }

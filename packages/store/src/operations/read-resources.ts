@@ -1,6 +1,6 @@
-import { NotFoundError, type Page, type ResourcesQuery, type ResourcesSnapshot } from '@agentlightning/core';
+import { NotFoundError, type ResourcesQuery, type ResourcesSnapshot } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { equals, readPage } from '../page.ts';
+import { equals, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { resourcesFromRow } from '../row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
@@ -22,7 +22,11 @@ export async function findLatestResources(context: OperationContext): Promise<Re
 }
 
 /** Lists snapshots, the one written last at the end by default. */
-export function queryResources(context: OperationContext, query: ResourcesQuery): Promise<Page<ResourcesSnapshot>> {
+export function queryResources(
+  context: OperationContext,
+  query: ResourcesQuery,
+  window: PageWindow,
+): Promise<ListPage<ResourcesSnapshot>> {
   const conditions: SqlCondition[] = [];
   if (query.resourcesId !== undefined) conditions.push(equals('resources_id', query.resourcesId));
   if (query.resourcesIdContains !== undefined) {
@@ -40,6 +44,7 @@ export function queryResources(context: OperationContext, query: ResourcesQuery)
     },
     tieBreaker: 'revision',
     query,
+    window,
     toItem: resourcesFromRow,
   });
 }

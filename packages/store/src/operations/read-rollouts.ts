@@ -1,13 +1,12 @@
 import {
   type AttemptedRollout,
   NotFoundError,
-  type Page,
   type Rollout,
   type RolloutQuery,
   terminalRolloutStatuses,
 } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { allOf, equals, joinFilters, readPage } from '../page.ts';
+import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
 import { readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
@@ -30,9 +29,13 @@ export async function getRollout(context: OperationContext, rolloutId: string): 
 export async function queryRollouts(
   context: OperationContext,
   query: RolloutQuery,
-): Promise<Page<Rollout | AttemptedRollout>> {
-  const narrowed = await narrowRollouts(context, query);
-  const { parts, total, rest } = narrowed ?? (await divideRollouts(context, query));
+  window: PageWindow,
+): Promise<ListPage<Rollout | AttemptedRollout>> {
+  const { rows, after } = window;
+  // How a page is read best depends on its own size.
+  const ofPage = { ...query, limit: rows, offset: after === null ? (query.offset ?? 0) : 0 };
+  const narrowed = await narrowRollouts(context, ofPage, { isFirstPage: after === null });
+  const { parts, total, rest } = narrowed ?? (await divideRollouts(context, ofPage));
   return readPage(context, {
     columns: rolloutWithAttempt.columns,
     from: rolloutWithAttempt.from,
@@ -50,6 +53,7 @@ export async function queryRollouts(
     },
     tieBreaker: 'r.position',
     query,
+    window,
     toItem: attemptedRolloutFromRow,
   });
 }

@@ -1,6 +1,6 @@
-import { type MetricPoint, NotFoundError, type Page, type Run } from '@agentlightning/core';
+import { type MetricPoint, NotFoundError, type Run } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { readPage } from '../page.ts';
+import { type ListPage, type PageWindow, readPage } from '../page.ts';
 import { metricPointFromRow, runFromRow } from '../row.ts';
 
 /**
@@ -18,7 +18,8 @@ export async function loadRun(context: OperationContext, runId: string): Promise
 export function queryRuns(
   context: OperationContext,
   options: { readonly limit?: number; readonly offset?: number },
-): Promise<Page<Run>> {
+  window: PageWindow,
+): Promise<ListPage<Run>> {
   return readPage<Run, never>(context, {
     columns: '*',
     from: 'runs',
@@ -26,6 +27,7 @@ export function queryRuns(
     sortColumns: {},
     tieBreaker: 'position',
     query: { ...options, sortOrder: 'desc' },
+    window,
     toItem: runFromRow,
   });
 }

@@ -1,11 +1,11 @@
-import type { Page, Span, SpanQuery } from '@agentlightning/core';
+import type { Span, SpanQuery } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { equals, joinFilters, readPage } from '../page.ts';
+import { equals, joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { spanFromRow } from '../row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
 /** Lists a rollout's spans, in the order of their sequence ids by default. */
-export function querySpans(context: OperationContext, query: SpanQuery): Promise<Page<Span>> {
+export function querySpans(context: OperationContext, query: SpanQuery, window: PageWindow): Promise<ListPage<Span>> {
   return readPage(context, {
     columns: '*',
     from: 'spans',
@@ -21,9 +21,10 @@ export function querySpans(context: OperationContext, query: SpanQuery): Promise
       parentId: 'parent_id',
     },
     defaultSort: 'sequenceId',
-    // Two spans may carry the same explicit sequence id.
-    tieBreaker: 'span_id',
+    // Two spans may have the same explicit sequence id, and spans of two attempts the same span id.
+    tieBreaker: "(span_id || ' ' || attempt_id)",
     query,
+    window,
     toItem: spanFromRow,
   });
 }

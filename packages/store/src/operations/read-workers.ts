@@ -1,6 +1,6 @@
-import { NotFoundError, type Page, type Worker, type WorkerQuery } from '@agentlightning/core';
+import { NotFoundError, type Worker, type WorkerQuery } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { joinFilters, readPage } from '../page.ts';
+import { joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { workerFromRow } from '../row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
@@ -22,7 +22,11 @@ export async function loadWorker(context: OperationContext, workerId: string): P
 }
 
 /** Lists workers, by id by default. */
-export function queryWorkers(context: OperationContext, query: WorkerQuery): Promise<Page<Worker>> {
+export function queryWorkers(
+  context: OperationContext,
+  query: WorkerQuery,
+  window: PageWindow,
+): Promise<ListPage<Worker>> {
   const filters: SqlCondition[] = [];
   if (query.statusIn !== undefined) filters.push(context.dialect.isOneOf('status', query.statusIn));
   if (query.workerIdContains !== undefined) filters.push(context.dialect.contains('worker_id', query.workerIdContains));
@@ -42,6 +46,7 @@ export function queryWorkers(context: OperationContext, query: WorkerQuery): Pro
     },
     tieBreaker: 'worker_id',
     query,
+    window,
     toItem: workerFromRow,
   });
 }

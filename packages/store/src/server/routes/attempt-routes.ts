@@ -2,7 +2,6 @@ import {
   attemptPatchFromWire,
   attemptQueryFromWire,
   attemptToWire,
-  pageToWire,
   rolloutToWire,
   type WireAttemptQuery,
   wireAttemptPatchSchema,
@@ -12,6 +11,7 @@ import {
 import type { Context, Hono } from 'hono';
 import { assertOwnRollout } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
+import { answerList } from '../answer-list.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readOptionalBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
@@ -20,9 +20,11 @@ import type { StoreRouteOptions } from '../store-route.ts';
 const notNull = ['status', 'worker_id', 'last_heartbeat_time', 'metadata'];
 
 /** Attempts of a rollout: start, list, read, change. */
-export function addAttemptRoutes(app: Hono, { store }: StoreRouteOptions): void {
-  const list = async (context: Context, rolloutId: string, wire: WireAttemptQuery): Promise<Response> =>
-    answerJson(context, pageToWire(await store.queryAttempts(rolloutId, attemptQueryFromWire(wire)), attemptToWire));
+export function addAttemptRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
+  const list = (context: Context, rolloutId: string, wire: WireAttemptQuery): Promise<Response> => {
+    const attempts = store.streamAttempts(rolloutId, attemptQueryFromWire(wire));
+    return answerList(context, attempts, { toWire: attemptToWire, onFault });
+  };
 
   app.post('/rollouts/:rolloutId/attempts', async (context) => {
     const { worker_id } = await readOptionalBody(context, wireAttemptStartSchema);

@@ -2,24 +2,25 @@ import {
   namedResourcesCodec,
   resourcesQueryFromWire,
   resourcesSnapshotCodec,
-  wirePageSchema,
   wireResourcesQuerySchema,
 } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { assertOwnResources } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
+import { answerList } from '../answer-list.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-const snapshotPage = wirePageSchema(resourcesSnapshotCodec);
-
 /** Resources: add, list, read, write the next version. */
-export function addResourceRoutes(app: Hono, { store }: StoreRouteOptions): void {
-  app.get('/resources', async (context) => {
+export function addResourceRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
+  app.get('/resources', (context) => {
     const query = resourcesQueryFromWire(readParameters(context, wireResourcesQuerySchema));
-    return answerJson(context, snapshotPage.encode(await store.queryResources(query)));
+    return answerList(context, store.streamResources(query), {
+      toWire: (snapshot) => resourcesSnapshotCodec.encode(snapshot),
+      onFault,
+    });
   });
 
   app.post('/resources', async (context) => {

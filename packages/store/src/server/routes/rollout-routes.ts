@@ -1,5 +1,4 @@
 import {
-  pageToWire,
   rolloutPatchFromWire,
   rolloutQueryFromWire,
   rolloutRequestFromWire,
@@ -12,15 +11,16 @@ import {
 import type { Context, Hono } from 'hono';
 import { assertOwnRollout } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
+import { answerList } from '../answer-list.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Rollouts: start, list, read, change. */
-export function addRolloutRoutes(app: Hono, { store }: StoreRouteOptions): void {
-  const list = async (context: Context, wire: WireRolloutQuery): Promise<Response> =>
-    answerJson(context, pageToWire(await store.queryRollouts(rolloutQueryFromWire(wire)), rolloutToWire));
+export function addRolloutRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
+  const list = (context: Context, wire: WireRolloutQuery): Promise<Response> =>
+    answerList(context, store.streamRollouts(rolloutQueryFromWire(wire)), { toWire: rolloutToWire, onFault });
 
   app.post('/rollouts', async (context) => {
     const request = rolloutRequestFromWire(await readBody(context, wireRolloutRequestSchema));

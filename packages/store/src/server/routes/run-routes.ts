@@ -1,27 +1,20 @@
-import {
-  metricPointCodec,
-  present,
-  runCodec,
-  runRequestCodec,
-  runUpdateCodec,
-  wirePageSchema,
-} from '@agentlightning/core/protocol';
+import { metricPointCodec, present, runCodec, runRequestCodec, runUpdateCodec } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { answerJson } from '../answer.ts';
+import { answerList } from '../answer-list.ts';
 import { doOnce } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-const runPage = wirePageSchema(runCodec);
 const pageSchema = z.object({ limit: z.int().optional(), offset: z.int().optional() });
 
 /** Runs and their metrics, which the protocol of Agent Lightning 0.3 does not have. */
-export function addRunRoutes(app: Hono, { store }: StoreRouteOptions): void {
-  app.get('/runs', async (context) => {
+export function addRunRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
+  app.get('/runs', (context) => {
     const page = present(readParameters(context, pageSchema));
-    return answerJson(context, runPage.encode(await store.queryRuns(page)));
+    return answerList(context, store.streamRuns(page), { toWire: (run) => runCodec.encode(run), onFault });
   });
 
   app.post('/runs', async (context) => {

@@ -1,5 +1,4 @@
 import {
-  pageToWire,
   spanInputFromWire,
   spanQueryFromWire,
   spanToReaders,
@@ -15,15 +14,16 @@ import {
 import type { Context, Hono } from 'hono';
 import { assertMayAppend, assertOwnAttempts } from '../access/agent-limits.ts';
 import { answerJson } from '../answer.ts';
+import { answerList } from '../answer-list.ts';
 import { doOnce } from '../idempotency.ts';
 import { bodyBytes, readBody } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Spans: record one or many, list, reserve sequence ids. */
-export function addSpanRoutes(app: Hono, { store, metrics }: StoreRouteOptions): void {
-  const list = async (context: Context, wire: WireSpanQuery): Promise<Response> =>
-    answerJson(context, pageToWire(await store.querySpans(spanQueryFromWire(wire)), spanToReaders));
+export function addSpanRoutes(app: Hono, { store, metrics, onFault }: StoreRouteOptions): void {
+  const list = (context: Context, wire: WireSpanQuery): Promise<Response> =>
+    answerList(context, store.streamSpans(spanQueryFromWire(wire)), { toWire: spanToReaders, onFault });
   const reserve = (context: Context, wire: readonly WireSequenceIdRequest[]): Promise<readonly number[]> => {
     const attempts = wire.map(({ rollout_id, attempt_id }) => ({ rolloutId: rollout_id, attemptId: attempt_id }));
     assertOwnAttempts(context, attempts);

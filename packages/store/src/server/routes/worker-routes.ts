@@ -1,6 +1,5 @@
 import {
   type WireWorkerQuery,
-  wirePageSchema,
   wireWorkerHeartbeatSchema,
   wireWorkerQuerySchema,
   workerCodec,
@@ -8,16 +7,18 @@ import {
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
+import { answerList } from '../answer-list.ts';
 import { readBody, readOptionalPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-const workerPage = wirePageSchema(workerCodec);
-
 /** Workers: list, read, heartbeat. */
-export function addWorkerRoutes(app: Hono, { store }: StoreRouteOptions): void {
-  const list = async (context: Context, wire: WireWorkerQuery): Promise<Response> =>
-    answerJson(context, workerPage.encode(await store.queryWorkers(workerQueryFromWire(wire))));
+export function addWorkerRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
+  const list = (context: Context, wire: WireWorkerQuery): Promise<Response> =>
+    answerList(context, store.streamWorkers(workerQueryFromWire(wire)), {
+      toWire: (worker) => workerCodec.encode(worker),
+      onFault,
+    });
 
   app.get('/workers', (context) => list(context, readParameters(context, wireWorkerQuerySchema)));
   app.post('/workers/search', async (context) => list(context, await readBody(context, wireWorkerQuerySchema)));

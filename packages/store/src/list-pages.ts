@@ -1,0 +1,55 @@
+import type { Page } from '@agentlightning/core';
+import type { ListCursor, ListPage, PageWindow } from './page.ts';
+
+/** Rows of the first page, whose size is unknown before it is read. */
+const firstPageRows = 100;
+/** Rows of any page at most. */
+export const maxPageRows = 1000;
+/** Characters of a page, about: large rows make short pages. */
+const pageCharacters = 4 * 2 ** 20;
+
+/** A page of a list that is read page by page. */
+export interface StreamedPage<TItem> extends Page<TItem> {
+  /** Whether the list ends with it. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Reads a list in pages of bounded size, each in a transaction of its own, along a keyset cursor: a list of any length
+ * holds neither the event loop nor a transaction for longer than one page. Items that are added, deleted or moved to
+ * another place meanwhile may or may not be part of it; no other item is missed or repeated.
+ *
+ * @param readOne - reads the page of a window; the first one validates the query
+ */
+export async function* readPages<TItem>(
+  query: { readonly limit?: number },
+  readOne: (window: PageWindow) => Promise<ListPage<TItem>>,
+): AsyncGenerator<StreamedPage<TItem>, void, undefined> {
+  const { limit = -1 } = query;
+  let left = limit === -1 ? Number.POSITIVE_INFINITY : limit;
+  let rows = firstPageRows;
+  let after: ListCursor | null = null;
+  do {
+    const { page, characters, next }: ListPage<TItem> = await readOne({ rows: Math.min(rows, left), after });
+    left -= page.items.length;
+    after = left > 0 ? next : null;
+    yield { ...page, isLast: after === null };
+    rows = rowsOfNext(page.items.length, characters, rows);
+  } while (after !== null);
+}
+
+/** All pages as one. */
+export async function collectPages<TItem>(pages: AsyncIterable<StreamedPage<TItem>>): Promise<Page<TItem>> {
+  const items: TItem[] = [];
+  let list: Omit<Page<TItem>, 'items'> = { limit: -1, offset: 0, total: 0 };
+  for await (const { items: some, limit, offset, total } of pages) {
+    list = { limit, offset, total };
+    for (const item of some) items.push(item);
+  }
+  return { items, ...list };
+}
+
+function rowsOfNext(rows: number, characters: number, before: number): number {
+  if (rows === 0 || characters === 0) return before;
+  return Math.max(1, Math.min(maxPageRows, Math.floor((pageCharacters * rows) / characters)));
+}

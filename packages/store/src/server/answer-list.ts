@@ -1,0 +1,68 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { pageToWire } from '@agentlightning/core/protocol';
+import type { Context } from 'hono';
+import type { StreamedPage } from '../list-pages.ts';
+import { answerJson } from './answer.ts';
+
+/**
+ * Responds with a list. A list of more than one page is streamed: its next page is read when the client has taken the
+ * one before, so that a long list or a slow client fills no memory.
+ *
+ * @throws the error of the first page; later errors cut the response off
+ */
+export async function answerList<TItem>(
+  context: Context,
+  list: AsyncIterable<StreamedPage<TItem>>,
+  { toWire, onFault }: { readonly toWire: (item: TItem) => unknown; readonly onFault: (error: unknown) => void },
+): Promise<Response> {
+  const pages = list[Symbol.asyncIterator]();
+  const first = await pages.next();
+  if (first.done === true) throw new AgentLightningError({ code: 'INTERNAL', message: 'A list has no first page' });
+  const { isLast, ...page } = first.value;
+  if (isLast) return answerJson(context, pageToWire(page, toWire));
+  context.header('content-type', 'application/json');
+  return context.body(streamOf(textOfPages(pages, { page, toWire }), onFault));
+}
+
+async function* textOfPages<TItem>(
+  pages: AsyncIterator<StreamedPage<TItem>>,
+  start: { readonly page: Omit<StreamedPage<TItem>, 'isLast'>; readonly toWire: (item: TItem) => unknown },
+): AsyncGenerator<string, void, undefined> {
+  const { page, toWire } = start;
+  const { limit, offset, total } = page;
+  const textOf = (items: readonly TItem[]): string => items.map((item) => JSON.stringify(toWire(item))).join(',');
+  try {
+    yield `{"limit":${limit},"offset":${offset},"total":${total},"items":[${textOf(page.items)}`;
+    for (let next = await pages.next(); next.done !== true; next = await pages.next()) {
+      if (next.value.items.length > 0) yield `,${textOf(next.value.items)}`;
+    }
+    yield ']}';
+  } finally {
+    await pages.return?.();
+  }
+}
+
+function streamOf(
+  texts: AsyncGenerator<string, void, undefined>,
+  onFault: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const next = await texts.next();
+          if (next.done === true) controller.close();
+          else controller.enqueue(encoder.encode(next.value));
+        } catch (error) {
+          onFault(error);
+          controller.error(error);
+        }
+      },
+      cancel: async () => {
+        await texts.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
