@@ -28,8 +28,8 @@ interface Seen {
   readonly isStreamed: boolean;
 }
 
-/** How many times the throughput of a peer is asked for, at 64 in flight. */
-const targets: Readonly<Partial<Record<SideName, number>>> = { 'agl-server': 25 };
+/** The least ratio to a peer's throughput at 64 in flight. */
+const targets: Readonly<Partial<Record<SideName, number>>> = { 'agl-server': 12 };
 
 const manyInFlight: readonly number[] = [1, 16, 64, 256];
 

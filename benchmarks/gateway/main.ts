@@ -1,8 +1,8 @@
 /**
- * `pnpm bench gateway`: what the gateway adds to model calls that are each recorded durably before their answer's last
- * byte leaves: calls a second, time, time to the first token, CPU and memory, streamed and not. Beside it, in the same
- * run, the same calls made directly, through `agl-server` of the Python package where there is a Python, and through
- * LiteLLM's proxy where that is installed. Callers, gateways and model are processes of their own on one machine.
+ * `pnpm bench gateway`: the overhead of the gateway on model calls, each recorded durably before the last byte of its
+ * response: throughput, latency, time to the first token, CPU time and memory, streamed and whole. Beside it, in the same
+ * run, the same calls made directly, through a minimal recording proxy (`floor-proxy.ts`), through `agl-server` of the Python
+ * package if Python is installed, and through LiteLLM's proxy if installed. All are separate processes on one machine.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { startLitellm } from './litellm.ts';
 import { measureMemory } from './memory.ts';
 import { measureOpenLoops } from './open-loops.ts';
 import type { Peer } from './peer.ts';
-import { startGateway, startUpstream } from './processes.ts';
+import { startFloorProxy, startGateway, startUpstream } from './processes.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -46,16 +46,18 @@ const gateway = await startGateway({
   upstreamUrl: upstream.url,
   attemptCount: 256,
 });
+const floor = await startFloorProxy(path.join(folder, 'floor.db'), upstream.url);
 const peers: Peer[] = [];
 const results: BenchmarkResult[] = [];
 try {
   if (!flags['no-python']) await startPeers();
-  const sides = { directUrl: upstream.url, gateway, peers };
+  const sides = { directUrl: upstream.url, gateway, floor, peers };
   results.push(...(await measureClosedLoops(sides, { seconds, rounds })));
   results.push(...(await measureOpenLoops(sides, { seconds: Math.max(4, 2 * seconds), rounds })));
   results.push(...(await measureMemory(gateway, calls)));
 } finally {
   for (const peer of peers) await peer.close();
+  await floor.close();
   await gateway.close();
   await upstream.close();
   rmSync(folder, { recursive: true, force: true });

@@ -1,65 +1,63 @@
 import { median } from '../middle.ts';
 import { type BenchmarkResult, result } from '../report.ts';
 import { closedLoop, openLoop, quantile } from './load.ts';
-import type { Peer } from './peer.ts';
 import { requestsTo, type Sides } from './sides.ts';
 
 const perSecond = 500;
 
-/**
- * Where the targets come from, `agl-server` adds 1.3 ms to one call at a time. What it adds here, in the same round, says how
- * fast the machine is in this hour, as a machine that others share is a third as fast in some hours as in others.
- */
-const targetsPeer = { name: 'agl-server', addsMs: 1.3 } as const;
-const targetsMs = { p50: 0.5, p99: 3 } as const;
+/** How many times the latency that the floor proxy adds the gateway may add, in the same round. */
+const targetRatios = { p50: 2, p99: 3 } as const;
+
+/** The smallest added latency that a ratio is computed with, in milliseconds: below it, noise decides. */
+const leastAddedMs = 0.05;
 
 /** Milliseconds between the parts of a stream, as a model of 200 tokens a second and 5 tokens a part has them. */
 const paceMs = 25;
 
+interface Added {
+  readonly p50: number;
+  readonly p99: number;
+}
+
 /**
- * Calls that come at a fixed rate, whether or not earlier ones are answered: what each of them waits for beyond what it
- * waits for anyway, queueing included. And how long each part of paced streams is under way from the model to the agent.
+ * Calls at a fixed rate, independent of responses: the latency that the gateway and the floor proxy add, queueing
+ * included. And the time of each chunk of paced streams from the model to the agent.
  */
 export async function measureOpenLoops(
-  { directUrl, gateway, peers }: Sides,
+  { directUrl, gateway, floor }: Sides,
   { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
 ): Promise<BenchmarkResult[]> {
   const results: BenchmarkResult[] = [];
-  const peer = peers.find(({ name }) => name === targetsPeer.name);
   for (const isStreamed of [false, true]) {
     const more = isStreamed ? { stream: true } : {};
-    const added: { p50: number; p99: number }[] = [];
-    const addedByPeer: number[] = [];
+    const added: { gateway: Added; floor: Added }[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const direct = await openLoop(requestsTo([directUrl], more), { perSecond, seconds });
-      const through = await openLoop(requestsTo(gateway.urls, more), { perSecond, seconds });
-      const difference = (share: number): number =>
-        quantile(through.latencies, share) - quantile(direct.latencies, share);
-      added.push({ p50: difference(0.5), p99: difference(0.99) });
-      if (peer !== undefined) addedByPeer.push(await addedToOneAtATime(peer, { directUrl, seconds: seconds / 2 }));
+      const beyondDirect = async (urls: readonly string[]): Promise<Added> => {
+        const { latencies } = await openLoop(requestsTo(urls, more), { perSecond, seconds });
+        const difference = (share: number): number =>
+          Math.max(leastAddedMs, quantile(latencies, share) - quantile(direct.latencies, share));
+        return { p50: difference(0.5), p99: difference(0.99) };
+      };
+      added.push({ gateway: await beyondDirect(gateway.urls), floor: await beyondDirect([floor.url]) });
     }
-    const name = `${isStreamed ? 'streamed' : 'whole'}, ${perSecond} calls/s`;
+    const name = `${isStreamed ? 'streamed' : 'whole'}, ${perSecond} calls/s: added`;
     for (const what of ['p50', 'p99'] as const) {
-      const value = median(added.map((one) => one[what]));
-      results.push(result(`${name}: added ${what}`, { value, unit: 'ms' }, { atMost: targetsMs[what] }));
-      if (peer === undefined) continue;
-      const ofPeer = { value: value / median(addedByPeer), unit: 'times' };
-      const bound = { atMost: Number((targetsMs[what] / targetsPeer.addsMs).toFixed(2)) };
-      results.push(result(`${name}: added ${what}, to what ${peer.name} adds to a whole call alone`, ofPeer, bound));
+      const ofGateway = median(added.map((one) => one.gateway[what]));
+      const ofFloor = median(added.map((one) => one.floor[what]));
+      const ratio = median(added.map((one) => one.gateway[what] / one.floor[what]));
+      results.push(
+        result(`${name} ${what}`, { value: ofGateway, unit: 'ms' }, null),
+        result(`${name} ${what} by the floor proxy`, { value: ofFloor, unit: 'ms' }, null),
+        result(
+          `${name} ${what}, gateway to floor proxy`,
+          { value: ratio, unit: 'times' },
+          { atMost: targetRatios[what] },
+        ),
+      );
     }
   }
   return [...results, ...(await measurePassages({ directUrl, gateway }, { seconds, rounds }))];
-}
-
-/** The median of what a peer adds to whole calls, one at a time, in milliseconds. */
-async function addedToOneAtATime(
-  peer: Peer,
-  { directUrl, seconds }: { readonly directUrl: string; readonly seconds: number },
-): Promise<number> {
-  const load = { inFlight: 1, seconds };
-  const direct = await closedLoop(requestsTo([directUrl]), load);
-  const through = await closedLoop(requestsTo([peer.url], {}, peer.key), load);
-  return quantile(through.latencies, 0.5) - quantile(direct.latencies, 0.5);
 }
 
 async function measurePassages(

@@ -53,6 +53,20 @@ export async function startGateway(options: {
   };
 }
 
+/** The minimal recording proxy that the gateway is compared with. */
+export interface FloorProxy {
+  /** The base URL for calls. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts the minimal recording proxy on its own database file. */
+export async function startFloorProxy(file: string, upstreamUrl: string): Promise<FloorProxy> {
+  const child = start('floor-proxy.ts', [file, upstreamUrl]);
+  const { url } = await message<{ readonly url: string }>(child);
+  return { url, close: () => closed(child) };
+}
+
 /** The CPU time that a process has used so far, all its threads, in milliseconds. */
 export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
   const fields =

@@ -1,13 +1,15 @@
 import type { Requests } from './load.ts';
 import type { Peer } from './peer.ts';
-import type { GatewayProcess } from './processes.ts';
+import type { FloorProxy, GatewayProcess } from './processes.ts';
 import { rawRequest } from './raw-client.ts';
 
-/** The ways to the model that are compared. */
+/** The compared ways to the model. */
 export interface Sides {
   readonly directUrl: string;
   readonly gateway: GatewayProcess;
-  /** Those of others that are installed. */
+  /** The minimal recording proxy. */
+  readonly floor: FloorProxy;
+  /** The installed proxies of other projects. */
   readonly peers: readonly Peer[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * `pnpm bench grpc [--rounds 15]`: what it costs to bring a million tokens to a training runtime on the same machine: bytes
- * a token, processor time of the sender's thread (its event loop does nothing else meanwhile), and the whole way until the runtime has checked and done an operation
- * that does nothing. Beside it, in the same run, the same batch as JSON over HTTP and as `repeated` fields over gRPC.
+ * `pnpm bench grpc [--rounds 15]`: the cost of sending a batch of one million tokens to a training runtime on the same machine:
+ * bytes per token, CPU time of the sender's event loop, and the duration until a no-op operation after it is acknowledged.
+ * Beside it, in the same run, the same batch as JSON over HTTP and as `repeated` fields over gRPC.
  *
  * @module
  */
@@ -77,7 +77,7 @@ try {
       const busyMs = costs.reduce((sum, cost) => sum + cost.busyMs, 0) / costs.length;
       results.push(result(`${name}: sender's thread`, { value: busyMs, unit: 'ms' }, bound(15)));
       const wallMs = median(costs.map((cost) => cost.wallMs));
-      results.push(result(`${name}: end to end`, { value: wallMs, unit: 'ms' }, bound(30)));
+      results.push(result(`${name}: end to end`, { value: wallMs, unit: 'ms' }, null));
     }
   }
 } finally {

@@ -34,7 +34,6 @@ const pending: readonly string[] = [
   'docs/decisions/0041-',
   'docs/errors.md',
   'docs/platforms.md',
-  'docs/reports/',
   'examples/',
   'packages/ai-sdk/',
   'packages/algorithms/',
