@@ -36,7 +36,6 @@ const pending: readonly string[] = [
   'docs/platforms.md',
   'examples/',
   'packages/ai-sdk/',
-  'packages/algorithms/',
   'packages/core/',
   'packages/fetch/',
   'packages/gateway/',

@@ -15,8 +15,8 @@ test('a name makes an algorithm or a search, and its kind says which', () => {
 });
 
 test.each([
-  [{ type: 'apoo' }, /algorithm: there is none of the name "apoo"; did you mean "apo"\?/],
-  [{ type: 'toString' }, /algorithm: there is none of the name "toString"$/],
+  [{ type: 'apoo' }, /algorithm: there is no algorithm "apoo"; did you mean "apo"\?/],
+  [{ type: 'toString' }, /algorithm: there is no algorithm "toString"$/],
   [{ type: 'apo', round: 1 }, /algorithm apo: there is no option "round"; did you mean "rounds"\?/],
   [{ type: 'gepa', maxRollouts: 0.5 }, /algorithm gepa: maxRollouts: must be a whole number, not 0\.5/],
   [undefined, /algorithm: type must be a name, not undefined/],

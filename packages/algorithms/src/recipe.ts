@@ -29,10 +29,10 @@ export const promptSearchTypes: readonly PromptSearchType[] = Object.keys(search
 export const recipeTypes: readonly RecipeType[] = [...algorithmTypes, ...promptSearchTypes];
 
 /**
- * Makes whatever the options name: an algorithm that trains a model, or a search for better prompts. Their `kind` tells
+ * Makes whatever the options name: an algorithm that trains a model, or a search for better prompts. Their `kind` says
  * them apart.
  *
- * @param options - a name alone takes the defaults; a search of one's own is taken as it is
+ * @param options - a name alone takes the defaults; a custom search is returned unchanged
  * @throws AgentLightningError with code `CONFIG` when there is nothing of that name, or an option is wrong
  *
  * @example

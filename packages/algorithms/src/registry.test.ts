@@ -28,8 +28,8 @@ describe('wrong options are refused with the name and the value', () => {
   test.each([
     [undefined, /algorithm: type must be a name, not undefined/],
     ['grpo', /algorithm: type must be a name, not undefined/],
-    [{ type: 'gpro' }, /none of the name "gpro"; did you mean "grpo"\?/],
-    [{ type: 'toString' }, /algorithm: there is none of the name "toString"$/],
+    [{ type: 'gpro' }, /there is no algorithm "gpro"; did you mean "grpo"\?/],
+    [{ type: 'toString' }, /algorithm: there is no algorithm "toString"$/],
     [{ type: 'grpo', learningrate: 1 }, /grpo: there is no option "learningrate"; did you mean "learningRate"\?/],
     [{ type: 'grpo', groupSize: 1 }, /groupSize: must be >=2: the advantage grpo compares/],
     [{ type: 'grpo', learningRate: -1 }, /learningRate: must be more than 0, not -1/],

@@ -11,7 +11,7 @@ import { z } from 'zod';
  */
 export interface SamplerCorrection {
   readonly type: 'truncate' | 'mask';
-  /** `token`: each by itself. `sequence`: the product over the row, for all of its tokens. @default 'token' */
+  /** `token`: each separately. `sequence`: the product over the row, for all of its tokens. @default 'token' */
   readonly level?: 'token' | 'sequence';
   /** The largest `ρ`, at least 1. @default 2 for tokens, 5 for sequences */
   readonly max?: number;
@@ -49,7 +49,7 @@ export function boundsOf({ level = 'token', max, min }: SamplerCorrection): Corr
 }
 
 /**
- * The ratios `ρ` of a row's trained tokens: each by itself, or for all the product over the row.
+ * The ratios `ρ` of a row's trained tokens: each separately, or for all the product over the row.
  *
  * @param currentLogprobs - natural-log probabilities under the weights in training
  * @param samplingLogprobs - those when the tokens were sampled

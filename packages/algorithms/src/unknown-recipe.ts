@@ -7,7 +7,7 @@ export function unknownRecipe(type: unknown, known: readonly string[]): AgentLig
     code: 'CONFIG',
     message:
       typeof type === 'string'
-        ? `algorithm: there is none of the name "${type}"${didYouMean(type, known)}`
+        ? `algorithm: there is no algorithm "${type}"${didYouMean(type, known)}`
         : `algorithm: type must be a name, not ${JSON.stringify(type)}`,
     remedy: `Take one of ${known.join(', ')}.`,
   });

@@ -34,7 +34,7 @@ export interface PlantedOptions {
   readonly noise?: number;
   /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
   readonly optimizer?: 'informed' | 'random';
-  /** Tasks that nobody judges. @default none */
+  /** Tasks without a score. @default none */
   readonly isUnjudged?: (task: number) => boolean;
   readonly saved?: JsonObject | null;
   /** Ends the search when so many states were saved. @default never */

@@ -1,7 +1,7 @@
 import type { Trajectory } from '@agentlightning/core';
 import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 
-/** The writer and the critic have rewards of their own, the boss has that of the rollout. Every turn has one token. */
+/** The writer and the critic have their own rewards, the boss has that of the rollout. Every turn has one token. */
 export const teamwork: Trajectory = aTrajectory({
   reward: 0.5,
   agentRewards: { writer: 0.25, critic: -1 },

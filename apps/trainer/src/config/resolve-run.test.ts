@@ -53,7 +53,7 @@ test('prompts come as a list, or by name', () => {
 
 describe('what is wrong is said with what would be right', () => {
   test.each<[string, object, RegExp]>([
-    ['an unknown algorithm', { algorithm: 'gapa' }, /none of the name "gapa"; did you mean "gepa"\?/],
+    ['an unknown algorithm', { algorithm: 'gapa' }, /there is no algorithm "gapa"; did you mean "gepa"\?/],
     ['an unknown option', { algorithm: { type: 'apo', rouns: 2 } }, /algorithm apo: there is no option "rouns"/],
     ['an unknown key', { optimiser: {} }, /no option "optimiser"; did you mean "optimizer"\?/],
     [

@@ -10,7 +10,7 @@ import { mean } from './sample-statistics.ts';
 /** What is rewarded, and how it is compared with what was expected. */
 export interface ValueScoring {
   readonly gae: GaeOptions;
-  /** Whether turns have rewards of their own, or the rollout's reward comes after its last turn and is all. */
+  /** Whether turns have their own rewards, or the only reward is the rollout's, after its last turn. */
   readonly rewards: 'terminal' | 'per-turn';
   /** A KL term in the rewards: `β·kl(log q_t - log ref_t)` is taken off each token's. */
   readonly kl: KlPenalty;
@@ -22,7 +22,7 @@ export interface EstimatedRow {
   /** What was expected before the token. */
   readonly values: Float64Array;
   readonly advantages: Float64Array;
-  /** 0 for a token that only tells what is to be expected after the one before it. */
+  /** 0 for a token whose value only bootstraps the token before it. */
   readonly isTrained: Uint8Array;
 }
 
@@ -51,7 +51,7 @@ export function estimateByValue(
       given[given.length - 1] = (given.at(-1) ?? 0) + (rewards.get(turn.sequenceId) ?? 0);
       return [estimateTurn(estimated, turn, { rewards: given, scoring, ahead })];
     });
-    // The choices of one call begin in one state; which of them was gone on with is not known.
+    // The choices of one call begin in one state; which of them was continued is not known.
     ahead = {
       value: mean(starts.map(({ value }) => value)),
       advantage: mean(starts.map(({ advantage }) => advantage)),
@@ -66,7 +66,7 @@ interface TurnToEstimate {
   readonly scoring: ValueScoring;
 }
 
-/** Fills in the advantages of a turn; tells how it begins. */
+/** Fills in the advantages of a turn. Returns the value and the advantage at its first token. */
 function estimateTurn(
   { values, advantages }: EstimatedRow,
   { from, to }: Pick<PlacedTurn, 'from' | 'to'>,

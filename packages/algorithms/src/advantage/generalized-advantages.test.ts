@@ -48,7 +48,7 @@ describe('agrees with other ways of reckoning', () => {
     );
   });
 
-  test('the mean of n-step advantages with weights (1 - λ)λ^(n-1), the rest on the longest: equation 16 as it is derived', () => {
+  test('the mean of n-step advantages with weights (1 - λ)λ^(n-1), the rest on the longest: equation 16 as derived', () => {
     fc.assert(
       fc.property(anyTokens, anyAhead, anyLook, ({ rewards, values }, ahead, { discount, lambda }) => {
         const all = states(values, ahead.value);

@@ -31,7 +31,7 @@ export interface LookAhead {
  * return-to-go less the value; with `λ = 0` the error of the value from one token to the next.
  *
  * @param tokens - as many rewards as values
- * @param ahead - what comes after the last of them: what was sampled next, a value to go on with where the episode was cut
+ * @param ahead - what comes after the last of them: what was sampled next, a bootstrap value where the episode was cut
  *   off, or {@link nothingAhead}
  */
 export function generalizedAdvantages(

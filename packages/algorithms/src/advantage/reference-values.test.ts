@@ -25,7 +25,7 @@ describe('reference values, worked out apart from this code', () => {
   });
 });
 
-/** Groups of two to six rollouts, one to four of them, with lengths; rewards are of both signs unless told otherwise. */
+/** Groups of two to six rollouts, one to four of them, with lengths; rewards have both signs by default. */
 function anyReturns(lowest: number): fc.Arbitrary<readonly RolloutReturn[]> {
   const rollout = fc.record({ reward: fc.integer({ min: lowest, max: 20 }), length: fc.integer({ min: 1, max: 9 }) });
   const group = fc.array(rollout, { minLength: 2, maxLength: 6 });

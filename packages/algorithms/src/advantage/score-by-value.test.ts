@@ -88,7 +88,7 @@ describe('several rows', () => {
   const rowsOf = (...turns: readonly (readonly number[])[]): TrajectoryRow[] =>
     turns.map((ids) => aTrajectoryRow(ids.map((sequenceId) => ({ sequenceId }))));
 
-  test('go on with each other in the order of their turns', () => {
+  test('continue each other in the order of their turns', () => {
     const trajectory = aTrajectory({ reward: 1, rows: rowsOf([1, 3], [2]) });
     const [first, second] = trajectory.rows;
     // Turns 1, 2 and 3 have the values 0, 0.5 and 0.75.
@@ -117,7 +117,7 @@ describe('a rollout whose end was cut off', () => {
   test.each([
     ['within a turn', 8],
     ['between turns', 5],
-  ])('goes on with what was expected at its last token: %s', (_, maxTokens) => {
+  ])('bootstraps from the value at its last token: %s', (_, maxTokens) => {
     const { trajectory } = limitRowLength(whole, { maxTokens, tooLong: 'truncate' });
     expect(trajectory.isTruncated).toBe(true);
     const scores = scoresOf([trajectory], (place) => 1 + place / 4);
@@ -125,7 +125,7 @@ describe('a rollout whose end was cut off', () => {
     const [row] = trajectory.rows;
     const columns = row && judged.columns.get(row);
     const last = (row?.samplingLogprobs.length ?? 0) - 1;
-    // The value before the last token less that before each: the reward of 5 came later, so nobody knows of it.
+    // The value before the last token less that before each: the reward of 5 came later and does not count.
     for (let token = 0; token < last; token += 1) expect(columns?.advantages?.[token]).toBe((last - token) / 4);
     expect([...(columns?.weightFactors ?? [])]).toEqual([...Array<number>(last).fill(1), 0]);
     expect(columns?.valueTargets?.[0]).toBe(1 + last / 4);

@@ -18,9 +18,9 @@ export interface ValuedTrajectories extends ScoredTrajectories {
 /**
  * Gives every sampled token its advantage over what the value head expected (`generalizedAdvantages`), through all turns of
  * a rollout in their order. A step is a sampled token: what the environment said in between takes no time. A reward
- * comes right after the last token of its turn. The choices of one call are alternatives: each goes on with the next turn.
+ * comes right after the last token of its turn. The choices of one call are alternatives: each is followed by the next turn.
  *
- * Where the end of a rollout was cut off, the last token that is left only tells what was to be expected from there on: it
+ * Where the end of a rollout was cut off, the last remaining token only bootstraps the return from there on: it
  * is not trained on, and rewards that came after it do not count (PPO's truncated estimate, arXiv 1707.06347, equation 11).
  *
  * The value head learns `A_t + V(s_t)`, before advantages are whitened.

@@ -70,7 +70,7 @@ test('the choices of one call share what their turn got', () => {
   expect(scored.map(({ advantages }) => advantages)).toEqual([[[0.5], [0.5]], [[-0.5]]]);
 });
 
-test('the estimator is told how many tokens of each rollout or turn are trained on', () => {
+test('the estimator receives how many tokens of each rollout or turn are trained on', () => {
   const seen: RolloutReturn[] = [];
   const spy: AdvantageEstimator = {
     name: 'spy',

@@ -14,7 +14,7 @@ export interface ScoredTrajectory {
   readonly advantages: readonly (readonly (number | null)[])[];
 }
 
-/** A trajectory with the advantage 1 at every turn: nothing was expected of it, as it is not compared with others. */
+/** A trajectory with the advantage 1 at every turn: it is not compared with others. */
 export function scoredAlike(trajectory: Trajectory): ScoredTrajectory {
   return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
 }
@@ -80,7 +80,7 @@ interface CreditedTrajectory {
 /** The returns that are compared, by their place in the rollout. */
 type Comparisons = ReadonlyMap<string, RolloutReturn>;
 
-/** A rollout of which nothing can be trained still tells how good the policy is: its reward counts in the mean. */
+/** A rollout without trainable tokens still measures the policy: its reward counts in the mean. */
 function compareRollout({ trajectory, returns }: CreditedTrajectory): Comparisons {
   const { rolloutId, groupId, reward, rows } = trajectory;
   const trainedTokens = rows.reduce((sum, row, index) => sum + trainedTokensOf(row, returns[index] ?? []), 0);

@@ -11,7 +11,7 @@ export interface TokenStatistics {
   readonly targetVariance: number;
 }
 
-/** Goes over the tokens twice, and makes nothing of its own for each: a step may have millions. */
+/** Two passes over the tokens without an allocation per token: a step may have millions. */
 export function tokenStatistics(rows: readonly EstimatedRow[]): TokenStatistics {
   const sums = { tokens: 0, advantage: 0, value: 0 };
   forEachToken(rows, (advantage, value) => {

@@ -13,7 +13,7 @@ export interface ByAgentCreditOptions {
 
 /**
  * Every agent deserves the rewards that were meant for it: `G_k = Σ r_a + team·R` for every turn `k` of agent `a`. An agent
- * that none was meant for gets the reward of the rollout, `R`, so that an agent whose work nobody judged alone is not left
+ * that none was meant for gets the reward of the rollout, `R`, so that an agent without a separate reward is not left
  * untrained. Each agent is compared with itself in the other rollouts of the group.
  *
  * A reward is meant for an agent when it is linked to a step of the agent, or was emitted while the agent was at work

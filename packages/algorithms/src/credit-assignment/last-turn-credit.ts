@@ -2,7 +2,7 @@ import type { CreditAssignment, Trajectory } from '@agentlightning/core';
 
 /**
  * Only the last turn deserves the outcome: `G_K = R` for the last turn `K`, and no return for the others, which are not
- * trained on. For agents whose earlier turns are somebody else's business, such as a conversation that is given.
+ * trained on. For agents whose earlier turns are given, such as a recorded conversation.
  *
  * @example
  * ```ts

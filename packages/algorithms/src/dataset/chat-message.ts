@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue, type ModelCall } from '@
 /** A message of a chat completion, as the request or the answer has it. */
 export type ChatMessage = JsonObject;
 
-/** The messages that a chat completion was asked with; null when the call is no chat completion, or no body was recorded. */
+/** The messages that a chat completion was asked with; null when the call is not a chat completion, or no body was recorded. */
 export function askedMessages({ request }: ModelCall): readonly ChatMessage[] | null {
   const messages = request?.['messages'];
   return isList(messages) && messages.every(isJsonObject) ? messages : null;
@@ -11,7 +11,7 @@ export function askedMessages({ request }: ModelCall): readonly ChatMessage[] | 
 
 /**
  * The first answer of a chat completion, with nothing but what a later request would say of it: role, content and tool
- * calls. Null when there is none, or it broke off.
+ * calls. Null when it is missing or was cut off.
  */
 export function answeredMessage({ response, choices }: ModelCall): ChatMessage | null {
   const answered = response?.['choices'];

@@ -1,7 +1,7 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import { answeredMessage, askedMessages, type ChatMessage, isSameMessage } from './chat-message.ts';
 
-/** What an agent and its model said to each other, as far as one list of messages goes on. */
+/** What an agent and its model said to each other, as long as each list of messages extends the one before. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   /** Places in `messages` of what the model said in these calls; other messages of an assistant were given. */
@@ -11,7 +11,7 @@ export interface Conversation {
 }
 
 /**
- * The conversations of an attempt: a call whose messages go on from an earlier call's messages and answer is the same
+ * The conversations of an attempt: a call whose messages continue an earlier call's messages and answer is the same
  * conversation, anything else a new one. Calls without recorded bodies, or with an answer that broke off, are left out.
  *
  * @param calls - in order of sequence id

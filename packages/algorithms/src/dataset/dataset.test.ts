@@ -43,7 +43,7 @@ describe('examples for fine-tuning', () => {
     ]);
   });
 
-  test('what does not go on is an example of its own', () => {
+  test('a call that continues no conversation is a separate example', () => {
     const turns = [call(1, [question, saying('3')]), call(2, [system, question, saying('4')])];
     expect(fineTuneExamples([groupOf(rollout('ro-1', turns, 1))])).toEqual([
       { messages: [question, saying('3')] },

@@ -177,7 +177,7 @@ describe('the comparison of two means', () => {
     expect(compareMeans([0.9, 1, 1.1], [0]).pValue).toBeCloseTo(pValue, 12);
   });
 
-  test('finds a difference where there is none about as seldom as it promises', () => {
+  test('has the false-positive rate that its confidence level implies', () => {
     const random = seededRandom(2);
     const draw = (): readonly number[] => Array.from({ length: 20 }, () => (random() < 0.5 ? 1 : 0) + random());
     for (const compare of [compareMeans, comparePairs]) {

@@ -63,7 +63,7 @@ describe('rules', () => {
     expect(rewardsBy([rule], [call(1), call(2)])).toEqual({ 1: null, 2: 2 });
   });
 
-  test('add to what the agent emitted, and leave the reward of the rollout as it is', () => {
+  test('add to what the agent emitted, and leave the reward of the rollout unchanged', () => {
     const spans = [call(1), toolSpan(2), aRewardSpan(1, { sequenceId: 3 })];
     const { transitions, finalReward } = transitionsFromSpans(spans, { intermediateRewards: [air.onToolSuccess(0.5)] });
     expect([transitions[0]?.reward, finalReward]).toEqual([1.5, 1]);
@@ -114,7 +114,7 @@ describe('in the trace', () => {
     );
   });
 
-  test('the same rollout gives the same spans, each with an id of its own', () => {
+  test('the same rollout gives the same spans, each with its own id', () => {
     const ids = (algorithm.annotate?.(rollout) ?? []).map(({ spanId }) => spanId);
     expect((algorithm.annotate?.(rollout) ?? []).map(({ spanId }) => spanId)).toEqual(ids);
     expect(new Set(ids).size).toBe(2);

@@ -77,7 +77,7 @@ function momentOf({
   };
 }
 
-/** An id that follows from the judged span and the verdict, so that writing it again adds nothing, whoever else has rules. */
+/** An id that follows from the judged span and the verdict, so that writing it again adds nothing, also with rules of several algorithms. */
 function idOf(spanId: string, verdict: string): string {
   let mixed = BigInt(`0x${spanId}`);
   // FNV-1a over the characters, beginning from the judged span's id.

@@ -11,9 +11,9 @@ import { overlongPenaltyOf } from './overlong-penalty.ts';
 import { penalisedCredit } from './penalised-credit.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
-/** Tells how much better than expected each turn was. */
+/** Estimates how much better than expected each turn was. */
 export interface Judge {
-  /** Whom it must ask first. */
+  /** Policies whose scores it needs. */
   readonly asks: readonly ScoringPolicy[];
   judge(trajectories: readonly Trajectory[], scores: ScoresByRow): ValuedTrajectories;
 }

@@ -56,7 +56,7 @@ export interface LossOptions {
   /** Times half the squared error of the value head, added to each token's loss. With the advantage `gae` only. @default 0.5 */
   readonly valueCoefficient?: number;
   /**
-   * How far from what it said before the step the value head may go with effect, in units of reward; 0 sets no bound. With
+   * Clip range of the value head around its output before the step, in units of reward; 0 disables the clip. With
    * the advantage `gae` only.
    *
    * @default 0.2

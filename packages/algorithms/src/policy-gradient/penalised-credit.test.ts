@@ -18,7 +18,7 @@ describeCreditAssignmentContract({ name: 'by-agent, penalised', create: () => pe
 
 const bySequence = { ofRollout: () => 0, ofTurn: ({ sequenceId }: { sequenceId: number }) => 10 ** sequenceId };
 
-test('an agent pays for its own tokens, whoever’s reward it has, and for no others by its share in the team', () => {
+test('an agent pays for its own tokens only, regardless of whose reward it has and of its share in the team', () => {
   expect(penalisedCredit(byAgentCredit({ team: 2 }), bySequence).assign(teamwork)).toEqual([
     [1.25 - 10_010, 1.25 - 10_010],
     [0 - 100, 0.5 - 1000],
@@ -52,7 +52,7 @@ test('who has no return pays nothing, and stays without', () => {
   expect(penalisedCredit(terminalCredit(), bySequence).assign({ ...teamwork, reward: null })).toBeNull();
 });
 
-test('an overlong rollout and a KL term in the reward reach agents with rewards of their own', () => {
+test('an overlong rollout and a KL term in the reward reach agents with their own rewards', () => {
   // A second rollout that says no more than the first agent's half of it, as the reference would.
   const short = aTrajectory({ ...teamwork, rolloutId: 'ro-2', rows: structuredClone(teamwork.rows.slice(0, 1)) });
   const trajectories = [teamwork, short];

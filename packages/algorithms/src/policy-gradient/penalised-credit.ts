@@ -13,8 +13,8 @@ export interface ReturnPenalties {
  * A credit assignment whose returns have penalties taken off, whatever they were made of.
  *
  * A penalty for tokens is a sum over them, so it belongs to those who chose them: with credit by agent each agent pays for its own
- * tokens, also one with rewards of its own, and no share in the team's reward makes it pay for another's. What the rollout
- * did as a whole nobody did alone: every agent has all of it, as any less would be the gradient of something else.
+ * tokens, also one with its own rewards, and no share in the team's reward makes it pay for another's. What the rollout
+ * did as a whole is not the work of one agent: every agent has all of it, as any less would be the gradient of something else.
  *
  * @param credit - of scope `rollout` or `agent`: returns of single turns say nothing of what follows them
  */

@@ -18,9 +18,9 @@ import { type OverlongPenalty, overlongPenaltySchema } from './overlong-penalty.
  * which of them are its own.
  */
 export interface PolicyGradientOptions extends LossOptions, StepOptions {
-  /** What each turn deserves of the outcome: by name, or one of your own. @default { type: 'terminal' } */
+  /** Credit assignment: by name, or your own implementation. @default { type: 'terminal' } */
   readonly creditAssignment?: CreditAssignmentOptions | CreditAssignment;
-  /** How returns are compared: by name, or one of your own; `gae` compares with a value head. @default { type: 'grpo' } */
+  /** How returns are compared: by name, or your own estimator; `gae` compares with a value head. @default { type: 'grpo' } */
   readonly advantage?: AdvantageOptions | GaeOptions | AdvantageEstimator;
   /**
    * Whether groups whose advantages are all 0 are dropped, so that a step with few groups left is as large as one with all
@@ -99,7 +99,7 @@ export function parsePolicyGradientOptions(
   return { ...defaults, ...parseSettings(schema, options, { what: `algorithm ${recipe}` }) };
 }
 
-/** Settings that are right each by itself and make no sense together. */
+/** Settings that are valid alone and contradict each other. */
 function contradictions(settings: PolicyGradientOptions): readonly ValidationIssue[] {
   return [
     ...lossIssues(settings),
@@ -111,13 +111,13 @@ function contradictions(settings: PolicyGradientOptions): readonly ValidationIss
   ];
 }
 
-/** Whether turns are credited each by itself, so that nothing is the return of their rollout or agent. */
+/** Whether turns are credited separately, so that there is no return of the rollout or agent. */
 function isByTurn({ creditAssignment }: PolicyGradientOptions): boolean {
   if (creditAssignment === undefined) return false;
   return 'assign' in creditAssignment ? creditAssignment.scope === 'turn' : creditAssignment.type === 'per-turn';
 }
 
-/** The penalty is for the whole rollout, which turns that are credited each by itself do not learn from. */
+/** The penalty is for the whole rollout, which turns that are credited separately do not learn from. */
 function overlongIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
   if (settings.overlongPenalty === undefined || !isByTurn(settings)) return [];
   return [{ path: 'overlongPenalty', message: `is for a rollout as a whole; ${wholesOnly}` }];

@@ -175,7 +175,7 @@ test('an estimator and a credit assignment of one’s own can be given', () => {
   ]);
 });
 
-test('epochs and minibatches make several updates, each normalised by itself', () => {
+test('epochs and minibatches make several updates, each normalised separately', () => {
   const plan = grpo({ epochs: 2, minibatches: 2 }).planStep([aCollectedGroup([1, 0, 0, 1])], context);
   expect(plan.updates).toHaveLength(4);
   for (const { batches } of plan.updates) {

@@ -157,7 +157,7 @@ test('an overlong rollout loses reward, more the longer it is, and all of it fro
   expect(plan.metrics['reward/mean']).toBe(1);
 });
 
-test.each([grpo, ppo])('an overlong penalty is refused where turns learn from rewards of their own', (recipe) => {
+test.each([grpo, ppo])('an overlong penalty is refused where turns learn from their own rewards', (recipe) => {
   const overlongPenalty = { maxTokens: 10, bufferTokens: 4 };
   expect(() => recipe({ overlongPenalty, creditAssignment: { type: 'per-turn' } })).toThrow(
     /overlongPenalty: is for a rollout as a whole; take a creditAssignment of rollouts or agents/,

@@ -98,7 +98,7 @@ test('a correction for the sampler weighs what the value head learns too, and th
   });
   const groups = [{ groupId: 'gr-1', rollouts: [rollout] }];
   const [datum] = dataOf(planWith(algorithm, groups, { value: 0.5, surer: Math.log(1.5) }));
-  // Three of four tokens are left; the last one only tells what was expected after the second.
+  // Three of four tokens are left; the last one only bootstraps the second.
   expect([...(datum?.weights ?? [])].map((weight) => weight * 3)).toEqual(
     [1.5, 1.5, 0].map((value) => expect.closeTo(value, 5)),
   );

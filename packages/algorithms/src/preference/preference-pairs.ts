@@ -3,7 +3,7 @@ import { byGroup } from '../by-group.ts';
 /** Something of a task that was judged. */
 export interface Judged {
   readonly groupId: string;
-  /** Null when there is none, which is not zero: it is in no pair. */
+  /** Null when missing, which is not zero: such a member is in no pair. */
   readonly reward: number | null;
 }
 

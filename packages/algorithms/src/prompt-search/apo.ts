@@ -17,11 +17,11 @@ import { judgedSchema, readState, writeState } from './search-state.ts';
 
 /**
  * Automatic prompt optimisation by criticism and choice: prompts are tried on a few tasks, a model says in words what is
- * wrong with them (a "textual gradient"), rewrites them accordingly, and the best versions go on to the next round (a beam).
+ * wrong with them (a "textual gradient"), rewrites them accordingly, and the best versions enter the next round (a beam).
  *
  * ProTeGi: Pryzant et al., arXiv 2305.03495, and APO of Agent Lightning. Beyond these: all versions of a round are made
  * and tried at the same time, sets of several prompts are rewritten in turn, variables of templates are kept, a task that
- * nobody judged is left out instead of counting as 0, and a search that is killed goes on from its last round.
+ * without a score is left out instead of counting as 0, and a search that is killed resumes from its last round.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *
@@ -215,7 +215,7 @@ function textOf(prompts: PromptSet): string {
   return JSON.stringify(Object.keys(prompts).map((name) => prompts[name]?.template));
 }
 
-/** The best first; one that nobody judged last. */
+/** The best first; one without a score last. */
 function byScore(one: JudgedPrompts, other: JudgedPrompts): number {
   return (other.score ?? Number.NEGATIVE_INFINITY) - (one.score ?? Number.NEGATIVE_INFINITY) || 0;
 }

@@ -1,6 +1,6 @@
 import { type SeededRandom, seededRandom, shuffled } from '../seeded-random.ts';
 
-/** A random source for one place of a search, so that a search that is gone on with draws as one that never stopped. */
+/** A random source for one place of a search, so that a resumed search draws the same as an uninterrupted one. */
 export function drawFor(seed: number, ...place: readonly number[]): SeededRandom {
   return seededRandom(place.reduce((mixed, part) => Math.imul(mixed ^ (part + 0x9e37), 0x85eb_ca6b), seed | 0));
 }

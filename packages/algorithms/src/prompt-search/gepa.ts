@@ -96,7 +96,7 @@ class Gepa {
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
       if (crossing === null) await this.#reflect();
       else await this.#join({ ...crossing, occasion: `iteration-${this.#iteration + 1}/crossing` });
-      // Proposals may have been given up in the middle: whoever goes on does the iteration again.
+      // Proposals may have been given up in the middle: a resumed search repeats the iteration.
       if (this.#budget.isStopped) break;
       this.#iteration += 1;
       await this.#save();
@@ -163,7 +163,7 @@ class Gepa {
     return null;
   }
 
-  /** Tries a version on all validation tasks; it stays when it is no worse than its floor. */
+  /** Tries a version on all validation tasks; it stays when its score is at least its floor. */
   async #join({ prompts, parents, occasion, floor = -Infinity }: Candidate): Promise<void> {
     if (this.#isKnown(prompts)) return;
     const tasks = Array.from({ length: this.#context.validationTasks }, (_, task) => task);

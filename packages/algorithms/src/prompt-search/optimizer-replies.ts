@@ -3,7 +3,7 @@ const closeTag = '</prompt>';
 
 /**
  * The text of a reply between `<prompt>` and `</prompt>`; the whole reply, without a code fence around it, where the
- * model left the marks out. A prompt may well contain fences of its own. Empty when the reply broke off in the prompt.
+ * model left the marks out. A prompt may contain its own fences. Empty when the reply broke off in the prompt.
  */
 export function promptOfReply(reply: string): string {
   // What some models think aloud may name the marks too.
@@ -28,7 +28,7 @@ function trimNewlines(text: string): string {
 
 /** A rule for rewriting that every request for a new prompt ends with. */
 export const replyFormat: string = [
-  'Keep every placeholder of the prompt exactly as it is written, and add no others.',
-  'Do not write answers of particular tasks into the prompt: it is used for tasks nobody has seen.',
+  'Keep every placeholder of the prompt exactly as written, and add no others.',
+  'Do not write answers of particular tasks into the prompt: it is used for unseen tasks.',
   'Reply with the new prompt between <prompt> and </prompt>, and nothing else.',
 ].join('\n');

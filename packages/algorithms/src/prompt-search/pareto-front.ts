@@ -1,9 +1,9 @@
-/** Something with a score for each task; null where nobody judged it. */
+/** Something with a score for each task; null where it has none. */
 export interface ScoredByTask {
   readonly scores: readonly (number | null)[];
 }
 
-/** A member of the front, and at how many tasks nobody is better. */
+/** A member of the front, and at how many tasks no other is better. */
 export interface FrontMember<TMember> {
   readonly member: TMember;
   readonly tasks: number;
@@ -11,7 +11,7 @@ export interface FrontMember<TMember> {
 
 /**
  * Those that are best, alone or with others, at one task at least, without those that another member makes superfluous:
- * one whose best tasks are all among the other's. A version that is good at what nobody else can stays in the search,
+ * one whose best tasks are all among the other's. A version that is the only good one at some task stays in the search,
  * however bad it is on average.
  *
  * GEPA: Agrawal et al., arXiv 2507.19457, algorithm 2.

@@ -50,7 +50,7 @@ describe.each(searches)('%s', (_, create, budget) => {
     expect(world.mostAtOnce()).toBeGreaterThan(2);
   });
 
-  test('a search that is stopped goes on where it was, and ends where one that never stopped does', async () => {
+  test('a search that is stopped resumes where it was, and ends where an uninterrupted one does', async () => {
     const whole = await create().run(plantedWorld());
     const stopped = plantedWorld({ stopAfterSaves: 2 });
     expect((await create().run(stopped)).ended).toBe('stopped');
@@ -102,7 +102,7 @@ describe.each(searches)('%s', (_, create, budget) => {
     expect(ended).toBe('budget');
   });
 
-  test('a task that nobody judged is not a task that went badly', async () => {
+  test('a task without a score does not count as a failed task', async () => {
     const world = plantedWorld({ isUnjudged: (task) => task % 6 === 0, noise: 0 });
     const { history } = await create().run(world);
     expect(history[0]?.scoredTasks).toBe(20);
@@ -111,11 +111,11 @@ describe.each(searches)('%s', (_, create, budget) => {
     if (solved !== undefined) expect(solved.score).toBe(1);
   });
 
-  test('tells its model what it is to heed, with every question', async () => {
-    const told: string[] = [];
+  test('sends its constraints to the model with every request', async () => {
+    const systemPrompts: string[] = [];
     const world = plantedWorld();
     const ask: typeof world.ask = (messages, request) => {
-      told.push(messages.find(({ role }) => role === 'system')?.content ?? '');
+      systemPrompts.push(messages.find(({ role }) => role === 'system')?.content ?? '');
       return world.ask(messages, request);
     };
     const heed = { maxRollouts: 300, guidance: 'No prompt may be longer than a page.' };
@@ -123,8 +123,8 @@ describe.each(searches)('%s', (_, create, budget) => {
       ...world,
       ask,
     });
-    expect(told.length).toBeGreaterThan(3);
-    expect(told.filter((text) => !text.endsWith('\n\nNo prompt may be longer than a page.'))).toEqual([]);
+    expect(systemPrompts.length).toBeGreaterThan(3);
+    expect(systemPrompts.filter((text) => !text.endsWith('\n\nNo prompt may be longer than a page.'))).toEqual([]);
   });
 
   test('ends when it has what it was to find', async () => {
@@ -245,7 +245,7 @@ describe('the Pareto front', () => {
     { minLength: 1, maxLength: 8 },
   );
 
-  test('has somebody who is best for every task that anybody was judged on', () => {
+  test('has a best member for every task that has a score', () => {
     fc.assert(
       fc.property(members, (all) => {
         const front = paretoFront(all).map(({ member }) => member);
@@ -259,7 +259,7 @@ describe('the Pareto front', () => {
     );
   });
 
-  test('has nobody whose best tasks are all among another’s', () => {
+  test('has no member whose best tasks are all among another’s', () => {
     const [both, left, right, nothing] = [
       [1, 1],
       [1, 0],

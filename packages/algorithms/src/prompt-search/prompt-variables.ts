@@ -29,7 +29,7 @@ const braces = /\{\{|\{([A-Za-z_]\w*)\}|\{|\}+/g;
 /**
  * A rewritten template whose author took braces for braces, as in an example of JSON: all but those of the variables are
  * doubled, unless they are so already. A brace closes what the last open one began, so `}}` after `{"a": {"b": 1` are two. A
- * template in which every brace means something stays as it is.
+ * template in which every brace means something is unchanged.
  */
 export function withLiteralBraces(original: PromptTemplateResource, template: string): string {
   if (original.engine !== 'f-string' || strayBrace(template) === null) return template;

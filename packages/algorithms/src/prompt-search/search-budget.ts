@@ -28,7 +28,7 @@ export class SearchBudget {
   #rollouts: number;
   #calls: number;
 
-  /** @param used - what was used before, by a search that is gone on with */
+  /** @param used - what was used before, by a resumed search */
   constructor(context: PromptSearchContext, limits: SearchLimits, used: UsedBudget | null) {
     this.#context = context;
     this.#maxRollouts = limits.maxRollouts ?? Number.MAX_SAFE_INTEGER;
@@ -46,7 +46,7 @@ export class SearchBudget {
     return this.#context.signal?.aborted === true;
   }
 
-  /** Whether so much more is within the budget, and nobody has stopped the search. */
+  /** Whether the amount is within the budget and the search was not stopped. */
   hasRoomFor({ rollouts, optimizerCalls }: UsedBudget): boolean {
     const isWithin = this.#rollouts + rollouts <= this.#maxRollouts && this.#calls + optimizerCalls <= this.#maxCalls;
     return isWithin && !this.isStopped;

@@ -6,14 +6,14 @@ import { policyGradientRecipe } from './policy-gradient-recipe.ts';
 
 const silent: Algorithm = { name: 'silent', groupSize: 3, planStep: () => ({ updates: [], metrics: { silence: 1 } }) };
 
-test('an algorithm of one’s own is taken as it is, and so is what makes one', () => {
+test('a custom algorithm is returned unchanged, and so is the result of a factory', () => {
   expect(createAlgorithm({ type: 'custom', algorithm: silent })).toBe(silent);
   expect(createAlgorithm({ type: 'custom', algorithm: () => silent })).toBe(silent);
   const options = { type: 'custom', algorithm: silent } as const;
   expect(parseAlgorithmOptions(options)).toEqual(options);
 });
 
-test('a recipe of one’s own is told whose calls it learns from', () => {
+test('a custom recipe receives the models whose calls it learns from', () => {
   const cautious = policyGradientRecipe('cautious', { clipHigh: 0.1, groupSize: 2 });
   const algorithm = createAlgorithm({ type: 'custom', algorithm: cautious, models: ['small'] });
   const rollouts = [1, 0].map((reward, index) =>
@@ -31,7 +31,7 @@ test('a recipe of one’s own is told whose calls it learns from', () => {
   expect(algorithm.planStep([aCollectedGroup([1, 0])], context).updates).toHaveLength(0);
 });
 
-describe('what is no algorithm is refused', () => {
+describe('invalid algorithms are rejected', () => {
   const without = (name: keyof Algorithm): unknown => ({ ...silent, [name]: undefined });
   test.each([
     [undefined, /algorithm: .*must be an object with name, groupSize and a method `planStep`/],
@@ -46,9 +46,9 @@ describe('what is no algorithm is refused', () => {
     );
   });
 
-  test('and an object that cannot be told whose calls are its own', () => {
+  test('and an object that cannot receive the models whose calls it learns from', () => {
     const options = { type: 'custom', algorithm: silent, models: ['small'] };
-    expect(() => parseAlgorithmOptions(options)).toThrow(/"silent" is to learn from the calls of small alone/);
+    expect(() => parseAlgorithmOptions(options)).toThrow(/"silent" is to learn from the calls of small/);
   });
 
   test('and other options', () => {

@@ -4,19 +4,19 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { hasMethod } from '../has-method.ts';
 
-/** What an algorithm of your own is told of the run. */
+/** What a custom algorithm receives of the run. */
 export interface CustomChoice {
   /** The ids of the models whose calls it is to learn from, in a run of several policies. @default all calls */
   readonly models?: readonly string[];
 }
 
 /**
- * Makes an algorithm of your own. It is called several times in a run, and makes the same each time. Every recipe of the
+ * Makes a custom algorithm. It is called several times in a run, and makes the same each time. Every recipe of the
  * policy-gradient family is one.
  */
 export type AlgorithmFactory = (choice: CustomChoice) => Algorithm;
 
-/** An algorithm of your own, in place of one by name. */
+/** A custom algorithm instead of one by name. */
 export interface CustomOptions extends CustomChoice {
   /** The algorithm; or what makes it, which is needed where a run has several policies. */
   readonly algorithm: Algorithm | AlgorithmFactory;
@@ -32,10 +32,10 @@ const optionsSchema: z.ZodType<CustomOptions> = z.strictObject({
 });
 
 /**
- * An algorithm of your own: an {@link Algorithm}, or a function that makes one.
+ * A custom algorithm: an {@link Algorithm}, or a function that makes one.
  *
  * @throws AgentLightningError with code `CONFIG` when it is neither, or has no name or group size; and when a run has
- *   several policies and the algorithm cannot be told which calls are its own
+ *   several policies and the algorithm cannot receive which calls are its own
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ export function custom(options: CustomOptions): Algorithm {
   if (typeof given !== 'function' && choice.models !== undefined) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `algorithm custom: ${JSON.stringify(given.name)} is to learn from the calls of ${choice.models.join(', ')} alone, and cannot be told`,
+      message: `algorithm custom: ${JSON.stringify(given.name)} is to learn from the calls of ${choice.models.join(', ')}, and cannot receive them`,
       remedy: 'Give a function `({ models }) => algorithm` that makes it.',
     });
   }
@@ -68,7 +68,7 @@ function assertAlgorithm(made: Algorithm): void {
 function notAlgorithm(message: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
-    message: `algorithm custom: what was given is no algorithm: ${message}`,
+    message: `algorithm custom: invalid algorithm: ${message}`,
     remedy: 'See "Add an algorithm" in the README of @agentlightning/algorithms.',
   });
 }

@@ -81,7 +81,7 @@ function byRow(data: readonly TrainingDatum[]): readonly TrainingDatum[] {
 }
 
 describe.each(types)('%s', (type) => {
-  test('makes the same plan of the same rollouts and seed, whoever makes it and however often', () => {
+  test('makes the same plan of the same rollouts and seed, in any instance and however often', () => {
     fc.assert(
       fc.property(anyGroups, anySettings, fc.integer({ min: 0, max: 2 ** 32 - 1 }), (groups, settings, seed) => {
         const first = planOf(made(type, settings), groups, contextOf(seed));

@@ -4,7 +4,7 @@ import { parseSupervisedOptions, type SupervisedOptions } from '../supervised/su
 
 /**
  * Supervised fine-tuning on traces: learns to say what was said in every rollout that succeeded, such as those of an agent
- * that is told more than it will be told later.
+ * that has more context than it will have later.
  *
  * Loss: `-mean(log p)` over sampled tokens (maximum likelihood). Its own defaults: `groupSize` 1; every rollout is imitated
  * unless `minReward` or `keepBest` picks.

@@ -24,7 +24,7 @@ test('cosine falls slowly at both ends', () => {
   expect(last).toBeCloseTo(0, 12);
 });
 
-test('a run of one step, or one that goes on beyond its end, has a factor', () => {
+test('a run of one step, or one that continues beyond its end, has a factor', () => {
   expect(factors({ type: 'linear' }, 1)).toEqual([1]);
   expect(learningRateFactor({ type: 'linear', finalFraction: 0.1 }, 9, 5)).toBe(0.1);
 });

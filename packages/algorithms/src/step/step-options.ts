@@ -8,7 +8,7 @@ import type { RowLevel } from '../trajectory/trajectory-from-transitions.ts';
 import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
 import { type LearningRateSchedule, learningRateFactor, learningRateScheduleSchema } from './learning-rate.ts';
 
-/** What every algorithm that trains a model can be told: which rollouts, how they are cut up, how large a step is. */
+/** Options of every algorithm that trains a model: which rollouts, how they are split, how large a step is. */
 export interface StepOptions extends TransitionOptions {
   /**
    * How many rollouts of each task there are in a step. More give a better comparison and cost more.
@@ -39,7 +39,7 @@ export interface StepOptions extends TransitionOptions {
   /** Into how many optimizer steps each epoch is divided, by rollout. @default 1 */
   readonly minibatches?: number;
   /**
-   * Whether model calls that go on from each other, token by token, are trained as one row, or each as a row of its own.
+   * Whether model calls that continue each other, token by token, are trained as one row or as separate rows.
    * Both train the same tokens in the same contexts.
    *
    * @default 'trajectory'

@@ -20,7 +20,7 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
     groupSize: settings.groupSize ?? 8,
     planStep: (groups, context) => {
       const collected = collectStep(groups, settings);
-      // A rollout without trained tokens must not be selected in place of one that can be imitated.
+      // A rollout without trained tokens must not be selected instead of one that can be imitated.
       const trainable = collected.trajectories.filter(({ rows }) => rows.length > 0);
       const imitated = selectBest(trainable, settings).map(scoredAlike);
       const optimizer = adamOf(settings, context);

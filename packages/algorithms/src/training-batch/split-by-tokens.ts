@@ -3,7 +3,7 @@ import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
 /**
  * Splits data into batches of at most so many tokens, prompts included. Gradients of batches add up, so the split
  * changes no result. Sequences of similar length come together, the longest first, because runtimes pad to the
- * longest of a batch. A sequence that is longer than the limit by itself gets a batch by itself.
+ * longest of a batch. A single sequence above the limit gets a separate batch.
  *
  * @returns no batch for no data
  */

@@ -10,7 +10,7 @@ import { type BuiltTrajectory, type RowLevel, trajectoryFromTransitions } from '
 
 /** What of the rollouts is trained on. */
 export interface CollectOptions extends TransitionOptions {
-  /** Whether calls that go on from each other are one row. @default 'trajectory' */
+  /** Whether calls that continue each other are one row. @default 'trajectory' */
   readonly level?: RowLevel;
   /** @default rows may have any length */
   readonly rowLength?: RowLengthLimit;

@@ -5,7 +5,7 @@ import { limitRowLength } from './limit-row-length.ts';
 // Given 2, sampled 2, given 2, sampled 2: 8 tokens.
 const trajectory = aTrajectory({ rows: [aTrajectoryRow([{}, {}]), aTrajectoryRow([{ sequenceId: 3 }])] });
 
-test('a row that is short enough stays as it is', () => {
+test('a row that is short enough is unchanged', () => {
   expect(limitRowLength(trajectory, { maxTokens: 8, tooLong: 'drop' })).toEqual({
     trajectory,
     dropped: 0,

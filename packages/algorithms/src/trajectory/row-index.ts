@@ -84,7 +84,7 @@ function keyOf({ length, hash }: Hashed): string {
   return `${length}:${hash}`;
 }
 
-/** FNV-1a over whole token ids: goes on from a hash of their beginning. */
+/** FNV-1a over whole token ids: continues from a hash of their prefix. */
 function extendHash({ length, hash }: Hashed, tokenIds: readonly number[], to: number): Hashed {
   let extended = hash;
   for (let position = length; position < to; position += 1) {

@@ -12,7 +12,7 @@ type Tokens = readonly [prompt: readonly number[], response: readonly number[]];
 const turn = (sequenceId: number, [prompt, response]: Tokens, more: Partial<Transition> = {}): Transition =>
   aTransition({ sequenceId, promptTokenIds: prompt, responseTokenIds: response, ...more });
 
-test('a prompt that goes on exactly becomes one row; what the environment said is not trained on', () => {
+test('a prompt that continues exactly becomes one row; what the environment said is not trained on', () => {
   const { trajectory, splits } = build([
     turn(
       1,
@@ -39,7 +39,7 @@ test('a prompt that goes on exactly becomes one row; what the environment said i
   ]);
 });
 
-test('at the level of transitions every call is a row of its own, in the order of the calls', () => {
+test('at the level of transitions every call is a separate row, in the order of the calls', () => {
   const transitions = [
     aTransition({ sequenceId: 2, promptTokenIds: [1, 2, 3, 4, 5, 6], responseTokenIds: [7] }),
     aTransition({ sequenceId: 1, promptTokenIds: [1, 2, 3], responseTokenIds: [4, 5] }),
@@ -115,7 +115,7 @@ test('agents that work at the same time do not break each other’s rows', () =>
   expect(splits).toEqual({ new_agent: 1 });
 });
 
-test('a choice that the agent went on with is continued, the others stay as they are', () => {
+test('a choice that the agent used is continued, the others are unchanged', () => {
   const { trajectory } = build([turn(1, [[1], [10]]), turn(1, [[1], [20]]), turn(2, [[1, 20, 3], [30]])]);
   expect(trajectory.rows.map((row) => row.tokenIds)).toEqual([
     [1, 10],
@@ -127,7 +127,7 @@ test('a transition of another attempt is refused', () => {
   expect(() => build([turn(1, [[1], [2]], { attemptId: 'at-2' })])).toThrow(/transitions\[0\]: it is of ro-1\/at-2/);
 });
 
-/** What an agent may do next: go on with one of its histories, rewrite it, or begin another. */
+/** What an agent may do next: continue one of its histories, rewrite it, or begin another. */
 interface Move {
   readonly history: number;
   readonly dropped: number;
@@ -219,7 +219,7 @@ describe('whatever the agent does', () => {
     });
   });
 
-  test('a row is only split where none could go on, and the longest one goes on', () => {
+  test('a row is split only where none could be continued, and the longest one is continued', () => {
     always((transitions, rows) => {
       expect(rows.map((row) => row.tokenIds).toSorted(byText)).toEqual(rowsByDefinition(transitions));
     });

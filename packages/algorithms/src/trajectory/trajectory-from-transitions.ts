@@ -4,18 +4,18 @@ import { type Tally, tallyOf } from '../tally.ts';
 import { type OpenRow, RowIndex } from './row-index.ts';
 
 /**
- * Why a call started a row of its own instead of continuing one:
+ * Why a call started a new row instead of continuing one:
  *
  * - `prompt_rewritten`: its prompt starts with the tokens of no row, as when the agent shortens its history
  *   or the chat template drops reasoning of earlier turns,
  * - `temperature_changed`: it would continue a row that was sampled at another temperature,
  * - `same_prompt`: another call had the same prompt, as with `n > 1` and when a call is made again,
- * - `new_agent`: it is the first call of another agent, which has a history of its own.
+ * - `new_agent`: it is the first call of another agent, which has its own history.
  */
 export type RowSplitReason = 'prompt_rewritten' | 'temperature_changed' | 'same_prompt' | 'new_agent';
 
 /**
- * What a row is: as much of a trajectory as goes on exactly, or one transition. Rows of a trajectory compute every token
+ * What a row is: the longest exact continuation, or one transition. Rows of a trajectory compute every token
  * once; transitions are the same training data at the cost of computing each prompt anew, for engines or agents whose
  * rows should be short.
  */

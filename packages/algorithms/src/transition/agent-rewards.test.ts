@@ -37,7 +37,7 @@ test('a reward that was emitted while an agent was at work is that of the agent,
   expect(finalReward).toBe(0.5);
 });
 
-test('a reward within an agent that called no model is nobody’s in particular', () => {
+test('a reward within an agent that called no model belongs to no agent', () => {
   const { transitions, agentRewards } = transitionsFromSpans([
     ...agents,
     callOf(writer, 'writer', 1),

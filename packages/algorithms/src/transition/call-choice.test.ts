@@ -10,7 +10,7 @@ const graphNode = aSpan({
 });
 const chain = aSpan({ spanId: 'aaaaaaaaaaaaaaa2', parentId: graphNode.spanId });
 
-/** A planner within a graph's node, called by a boss; a writer; and a call that nobody told anything of. */
+/** A planner within a graph's node, called by a boss; a writer; and a call without any attributes. */
 const calls: readonly Span[] = [
   {
     ...aModelCallSpan({ sequenceId: 2, agentName: 'planner', agentPath: ['boss', 'planner'], model: 'run-planner' }),
@@ -53,7 +53,7 @@ test('a call must be all that was asked for', () => {
   expect(chosen({ agents: ['writer'], tags: ['hard'] })).toEqual([]);
 });
 
-test('an adapter that was told of elsewhere in the trace says in which node a call was made', () => {
+test('a step of an adapter elsewhere in the trace names the node of a call', () => {
   const captured = aModelCallSpan({ sequenceId: 5, responseId: 'chatcmpl-joined' });
   const step = aSpan({
     parentId: chain.spanId,

@@ -36,7 +36,7 @@ export type ChoiceReason = 'other_model' | 'other_agent' | 'other_node' | 'other
 /** Where graphs say which node is at work: our LangChain adapter, and OpenInference. */
 const nodeAttributes = ['langgraph.node', 'graph.node.id'] as const;
 
-/** Tells which calls of an attempt are chosen. */
+/** Decides which calls of an attempt are chosen. */
 export class CallChooser {
   readonly #choice: CallChoice;
   readonly #captured: CapturedCalls;
@@ -60,7 +60,7 @@ export class CallChooser {
     return null;
   }
 
-  /** Whether a span around the call is such a one: around its record, or around the step that an adapter told of. */
+  /** Whether an enclosing span matches: of the call's record, or of the step that an adapter reported. */
   #lies(call: ModelCall, isSuch: (span: Span) => boolean): boolean {
     this.#tree ??= new SpanTree(this.#captured.spans);
     this.#stepOf ??= new Map(this.#captured.stepped.map(({ captured, step }) => [captured.spanId, step.spanId]));

@@ -18,23 +18,23 @@ export interface CapturedCalls {
   readonly calls: readonly ModelCall[];
   /** How many records were left out because they record a call that is in `calls` already. */
   readonly duplicates: number;
-  /** The records, each with the step that an adapter told of it; what has only one of both is not among them. */
+  /** The records, each with the step that an adapter reported; what has only one of both is not among them. */
   readonly stepped: readonly { readonly captured: Span; readonly step: Span }[];
 }
 
 /**
  * The model calls that spans record. Two sources may tell of one call: the gateway, with token ids, and a
- * framework's adapter, with the agent's name and path. They are joined; what the gateway was told of the agent itself
+ * framework's adapter, with the agent's name and path. They are joined; the gateway's own record of the agent
  * comes first. Two records of the same call with the same tokens, as of a gateway behind a recording `fetch`, count
  * once; the first one stays.
  */
 export function capturedCalls(spans: readonly Span[]): CapturedCalls {
-  const told = agentsByResponse(spans);
+  const reported = agentsByResponse(spans);
   const joined = joinModelCalls(spans);
   const captured = joined.flatMap(({ captured: record, step }) => {
     const call = record === null ? null : modelCallFromSpan(record);
     if (call === null || record === null) return [];
-    return [withAgent({ call, record }, agentOf(step) ?? told.get(call.responseId ?? '') ?? null)];
+    return [withAgent({ call, record }, agentOf(step) ?? reported.get(call.responseId ?? '') ?? null)];
   });
   const calls = withoutDuplicates(captured);
   const stepped = joined.flatMap(({ captured: record, step }) =>
@@ -43,17 +43,17 @@ export function capturedCalls(spans: readonly Span[]): CapturedCalls {
   return { spans, calls, duplicates: captured.length - calls.length, stepped };
 }
 
-/** An agent, as a span tells of it. */
-type ToldAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
+/** An agent, as a span reports it. */
+type ReportedAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
 
 function withAgent(
   { call, record }: { readonly call: ModelCall; readonly record: Span },
-  told: ToldAgent | null,
+  reported: ReportedAgent | null,
 ): ModelCall {
-  if (told === null || (call.agentName !== null && call.agentPath !== null)) return call;
-  const agentName = call.agentName ?? told.agentName;
+  if (reported === null || (call.agentName !== null && call.agentPath !== null)) return call;
+  const agentName = call.agentName ?? reported.agentName;
   // The path of another agent would contradict the name.
-  const path = call.agentPath ?? (agentName === told.agentName ? told.agentPath : null);
+  const path = call.agentPath ?? (agentName === reported.agentName ? reported.agentPath : null);
   if (agentName === null || (agentName === call.agentName && path === null)) return call;
   const attributes = {
     ...record.attributes,
@@ -65,8 +65,8 @@ function withAgent(
 }
 
 /** Who made the call of each answer, by all spans that tell; none where they differ, as with an id that is repeated. */
-function agentsByResponse(spans: readonly Span[]): ReadonlyMap<string, ToldAgent | null> {
-  const agents = new Map<string, ToldAgent | null>();
+function agentsByResponse(spans: readonly Span[]): ReadonlyMap<string, ReportedAgent | null> {
+  const agents = new Map<string, ReportedAgent | null>();
   for (const span of spans) {
     const agent = agentOf(span);
     const responseId = text(span.attributes[genAiAttributes.responseId]);
@@ -78,7 +78,7 @@ function agentsByResponse(spans: readonly Span[]): ReadonlyMap<string, ToldAgent
   return agents;
 }
 
-function agentOf(span: Span | null): ToldAgent | null {
+function agentOf(span: Span | null): ReportedAgent | null {
   const agentName = text(span?.attributes[genAiAttributes.agentName]);
   const path = text(span?.attributes[agentLightningAttributes.agentPath]);
   return agentName === null ? null : { agentName, agentPath: path === null ? null : agentPathFromText(path) };

@@ -9,7 +9,7 @@ export class SpanTree {
     this.#bySpanId = new Map(spans.map((span) => [span.spanId, span]));
   }
 
-  /** The span of this id; null when there is none. */
+  /** The span of this id; null when the tree does not have it. */
   get(spanId: string): Span | null {
     return this.#bySpanId.get(spanId) ?? null;
   }

@@ -106,7 +106,7 @@ describe('what is left out, with counts', () => {
     ['too few log-probabilities', 'missing_logprobs', choice({ responseLogprobs: [-1] })],
     ['a positive log-probability', 'invalid_logprobs', choice({ responseLogprobs: [-1, 0.5] })],
     // Spans do not carry them, so they are missing.
-    ['a log-probability that is no number', 'missing_logprobs', choice({ responseLogprobs: [-1, bad] })],
+    ['a log-probability that is not a number', 'missing_logprobs', choice({ responseLogprobs: [-1, bad] })],
     ['temperature 0', 'greedy', { temperature: 0 }],
   ])('%s', (_, reason, fields) => {
     const { transitions, excluded, modelCalls } = transitionsFromSpans([call(1, fields), call(2)]);
@@ -161,13 +161,13 @@ test('every choice of a call with n above 1 is a transition with the reward of t
   expect(modelCalls).toBe(1);
 });
 
-test("a framework's span of the same answer tells which agent made the call", () => {
+test("a framework's span of the same response names the agent that made the call", () => {
   const attributes = { [genAiAttributes.responseId]: 'chatcmpl-9', [genAiAttributes.agentName]: 'planner' };
   const spans = [aSpan({ sequenceId: 1, attributes }), call(2, { responseId: 'chatcmpl-9' })];
   expect(transitionsFromSpans(spans).transitions[0]?.agentName).toBe('planner');
 });
 
-test('an adapter tells of agents by name and path, also where an engine repeats its ids', () => {
+test('an adapter reports agents by name and path, also where an engine repeats its ids', () => {
   const step = (sequenceId: number, path: string): Span =>
     aSpan({
       sequenceId,
@@ -185,11 +185,11 @@ test('an adapter tells of agents by name and path, also where an engine repeats 
     step(4, 'boss>clerk'),
     call(5, { responseId: 'same', responseTokenIds: [8] }),
   ];
-  const told = transitionsFromSpans(spans).transitions.map(({ agentName, agentPath }) => [agentName, agentPath]);
-  expect(told).toEqual([
+  const agents = transitionsFromSpans(spans).transitions.map(({ agentName, agentPath }) => [agentName, agentPath]);
+  expect(agents).toEqual([
     ['boss', ['boss']],
     ['clerk', ['boss', 'clerk']],
-    // Nobody knows whose it is: the id says both.
+    // The id matches both, so the agent is ambiguous.
     [null, null],
   ]);
 });
@@ -262,14 +262,14 @@ describe('a reward of several dimensions', () => {
     expect(transitionsFromSpans(spans, { rewardWeights: { correct: 2, brevity: -1 } }).finalReward).toBe(1.5);
   });
 
-  test('is no reward when one of them was not judged', () => {
+  test('is missing when one of them has no value', () => {
     const spans = [call(1), judged(2, { correct: 1, brevity: 1 }), call(3), judged(4, { correct: 1 })];
     const { finalReward, transitions } = transitionsFromSpans(spans, { rewardWeights: { correct: 1, brevity: 1 } });
     expect([finalReward, transitions.map((transition) => transition.reward)]).toEqual([2, [2, null]]);
   });
 });
 
-test('a missing reward is none, unless the user says what it counts as', () => {
+test('a missing reward is null, unless `missingReward` gives its value', () => {
   expect(transitionsFromSpans([call(1)]).finalReward).toBeNull();
   expect(transitionsFromSpans([call(1)], { missingReward: -1 }).finalReward).toBe(-1);
   expect(transitionsFromSpans([call(1), reward(2, 0.5)], { missingReward: -1 }).finalReward).toBe(0.5);

@@ -44,7 +44,7 @@ export interface CollectedTransitions {
  *
  * Rewards are matched by their links, by the agent that they were emitted in, and by sequence id: one that comes after a
  * call and before the next is the reward of that turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
- * transition of its own, with the reward of the turn.
+ * separate transition, with the reward of the turn.
  *
  * @param spans - the spans of one attempt, in any order
  * @throws ValidationError when the spans are of more than one attempt

@@ -8,8 +8,8 @@ export interface RewardChoice {
   /** One dimension by name. @default the primary one */
   readonly rewardName?: string;
   /**
-   * Several dimensions by name, as the sum of weight times value. A reward that lacks one of them is no reward: a
-   * dimension that nobody judged is not 0.
+   * Several dimensions by name, as the sum of weight times value. A reward that lacks one of them does not count: a
+   * missing dimension is not 0.
    *
    * @default one dimension
    */

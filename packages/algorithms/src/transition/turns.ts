@@ -32,7 +32,7 @@ export class Turns {
   }
 
   /**
-   * The last model call before a place in the sequence; null when there is none.
+   * The last model call before a place in the sequence; null before the first one.
    *
    * @param agent - only calls of this agent. @default of all
    */
