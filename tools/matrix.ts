@@ -2,7 +2,7 @@
  * `pnpm test:matrix`: plays the adapter contract on every version of the frameworks, on every runtime, in ES modules
  * and in CommonJS, from the packed archives, in projects as users have them. The packages must have been built.
  *
- * `pnpm test:matrix --only langchain --on bun` plays a part; `--json` prints the results for programs; `--fresh` plays
+ * `pnpm test:matrix --only langchain --on bun` plays a part, and `--on bundled` the bundlers; `--json` prints the results for programs; `--fresh` plays
  * again what passed before with the very same files. The exit code is 1 when anything failed.
  *
  * @module
@@ -27,7 +27,7 @@ async function main(args: readonly string[]): Promise<number> {
   const unknown = unknownNames(filter);
   if (unknown.length > 0) {
     console.error(`There is no ${unknown.join(', ')}. Rows: the start of an adapter's or a framework's name.`);
-    console.error(`Columns: ${columns.join(', ')}, or one half of such a name.`);
+    console.error(`Columns: ${columns.join(', ')}, one half of such a name, or bundled.`);
     return 2;
   }
   const cells = cellsOf(filter);

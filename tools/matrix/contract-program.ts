@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { repositoryRoot } from '../repository-files.ts';
-import type { Cell } from './cell.ts';
+import { type Cell, leftOutOf } from './cell.ts';
 import type { MatrixFramework } from './frameworks.ts';
 import type { ModuleFormat } from './runtimes.ts';
 
@@ -22,8 +22,11 @@ const registeredScenes =
  * package stays an `import`, or a `require` in CommonJS. The first puts the adapter in place by its one line; in the
  * second, `import '@agentlightning/<adapter>/register'` is all there is, where an adapter has that.
  */
-export async function contractPrograms({ framework, format, runtime }: Cell): Promise<readonly ContractProgram[]> {
-  const leftOut = framework.leftOut?.filter(({ on }) => on === runtime.name).map(({ scene }) => scene) ?? [];
+export async function contractPrograms(cell: Cell): Promise<readonly ContractProgram[]> {
+  const { framework, bundler } = cell;
+  // Bundlers are given ES modules, whatever they make of them.
+  const format = bundler === null ? cell.format : 'esm';
+  const leftOut = leftOutOf(cell).map(({ scene }) => scene);
   const name = `@agentlightning/${framework.adapter}`;
   const byLine = await bundleTests(framework, { format, leftOut, before: '', scenes: '', plugins: [] });
   const programs: ContractProgram[] = [{ name: '', source: byLine }];

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { runCommand } from '../verify/run-command.ts';
-import { type Cell, columnOf } from './cell.ts';
+import { bundleProgram } from './bundled-program.ts';
+import { type Cell, columnOf, leftOutOf } from './cell.ts';
 import { type ContractProgram, contractPrograms } from './contract-program.ts';
 import type { ContractReport } from './stand-in/contract-report.ts';
 import type { UserProject } from './user-project.ts';
@@ -18,6 +19,8 @@ export interface CellResult extends ContractReport {
 /** What a field is played with. */
 export interface CellStage {
   readonly project: UserProject;
+  /** The folder of the matrix. */
+  readonly home: string;
   /** The start of the command that runs a program. */
   readonly command: readonly string[];
   /** The package `vitest` of the matrix. */
@@ -35,13 +38,13 @@ const programTimeoutMs = 240_000;
  * What passed once with the same archives, packages, program and runtime passes again: it is not played a second time.
  */
 export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult> {
-  const { project, command, standIn } = stage;
+  const { project, standIn } = stage;
   const failed = project.problems.map((reason) => ({ name: 'the installation', reason }));
   const programs = await contractPrograms(cell);
   const { version } = cell.runtime.package;
   const sources = programs.map(({ source }) => source);
   const key = createHash('sha256')
-    .update([project.digest, version, standIn, ...sources].join('\0'))
+    .update([project.digest, version, standIn, JSON.stringify(cell.bundler), ...sources].join('\0'))
     .digest('hex');
   const memory = join(project.folder, 'results', `${columnOf(cell)}.json`);
   if (stage.mayRemember) {
@@ -50,14 +53,13 @@ export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult
   }
   await rm(memory, { force: true });
   const startedAt = performance.now();
-  const leftOut = cell.framework.leftOut?.filter(({ on }) => on === cell.runtime.name) ?? [];
   const report: ContractReport = {
     passed: [],
     failed: [],
-    skipped: leftOut.map(({ scene, reason }) => ({ name: scene, reason })),
+    skipped: leftOutOf(cell).map(({ scene, reason }) => ({ name: scene, reason })),
   };
   for (const program of programs) {
-    const played = await runProgram(cell, { folder: project.folder, command, program });
+    const played = await runProgram(cell, { stage, program });
     report.passed.push(...played.passed.map((name) => program.name + name));
     report.failed.push(...played.failed.map(({ name, reason }) => ({ name: program.name + name, reason })));
     report.skipped.push(...played.skipped);
@@ -72,17 +74,22 @@ export async function playCell(cell: Cell, stage: CellStage): Promise<CellResult
 
 async function runProgram(
   cell: Cell,
-  options: { readonly folder: string; readonly command: readonly string[]; readonly program: ContractProgram },
+  options: { readonly stage: CellStage; readonly program: ContractProgram },
 ): Promise<ContractReport> {
-  const { folder, command, program } = options;
+  const { stage, program } = options;
+  const { command, home } = stage;
+  const { folder } = stage.project;
   const path = join(folder, `${columnOf(cell)}${program.name === '' ? '' : '-register'}`);
-  const file = `${path}.${cell.format === 'esm' ? 'mjs' : 'cjs'}`;
+  const file = `${path}.${cell.format === 'esm' || cell.bundler !== null ? 'mjs' : 'cjs'}`;
   const reportFile = `${path}.report.json`;
   await writeFile(file, program.source);
   await rm(reportFile, { force: true });
+  const { format } = cell;
+  const name = relative(join(home, 'projects'), path);
+  const started = cell.bundler === null ? file : await bundleProgram(cell.bundler, { entry: file, format, home, name });
   const env = { NODE_ENV: 'test' };
-  const { isOk, output } = await runCommand([...command, file, reportFile], {
-    cwd: folder,
+  const { isOk, output } = await runCommand([...command, started, reportFile], {
+    cwd: dirname(started),
     timeoutMs: programTimeoutMs,
     env,
   });

@@ -80,7 +80,7 @@ async function preparation(
       const { name } = cell.runtime;
       const installing = commands.get(name) ?? installRuntime(cell.runtime, join(home, 'runtimes'));
       commands.set(name, installing);
-      return await playCell(cell, { project, standIn, mayRemember, command: await installing });
+      return await playCell(cell, { project, home, standIn, mayRemember, command: await installing });
     };
   };
 }

@@ -29,11 +29,14 @@ const node = (version: string): MatrixRuntime => ({
 const bunArch = arch === 'arm64' ? 'aarch64' : arch;
 const denoPlatform = platform === 'linux' ? `linux-${arch}-glibc` : `${platform}-${arch}`;
 
+/** The runtime of `verify`, and of bundles. */
+export const mainRuntime: MatrixRuntime = node('24.21.0');
+
 /** What the adapters run on. The exact versions are those that the contract was last played on. */
 export const runtimes: readonly MatrixRuntime[] = [
   { ...node('22.12.0'), name: 'node22.12', isLowest: true },
   node('22.23.3'),
-  node('24.21.0'),
+  mainRuntime,
   node('26.10.0'),
   {
     name: 'bun',

@@ -18,9 +18,9 @@ export function versionTable(adapter: string): string {
 
 /** Every framework on every runtime, as a table: what is played where. */
 export function platformTable(): string {
-  const names = runtimes.map((runtime) => nameOf(runtime));
+  const names = [...runtimes.map((runtime) => nameOf(runtime)), 'bundled by'];
   const rows = frameworks.map((framework) => {
-    const fields = runtimes.map((runtime) => formatsOf(framework, runtime));
+    const fields = [...runtimes.map((runtime) => formatsOf(framework, runtime)), bundlersOf(framework)];
     const adapter = `[\`${framework.adapter}\`](../packages/${framework.adapter}/README.md#versions)`;
     return `| ${framework.name} | ${adapter} | ${fields.join(' | ')} |`;
   });
@@ -42,9 +42,15 @@ function platformsOf(framework: MatrixFramework): string {
 function formatsOf(framework: MatrixFramework, runtime: MatrixRuntime): string {
   const words = { esm: 'ESM', cjs: 'CJS' };
   return allCells
-    .filter((cell) => cell.framework === framework && cell.runtime === runtime)
+    .filter((cell) => cell.framework === framework && cell.runtime === runtime && cell.bundler === null)
     .map(({ format }) => words[format])
     .join(', ');
+}
+
+/** `esbuild, webpack`. */
+function bundlersOf(framework: MatrixFramework): string {
+  const cells = allCells.filter((cell) => cell.framework === framework);
+  return [...new Set(cells.map(({ bundler }) => bundler?.title).filter((title) => title !== undefined))].join(', ');
 }
 
 /** `Node 24`, `Node 22.12`, `Bun 1.4`: a version of Node is named by its line, except for the lowest. */

@@ -22,8 +22,14 @@ export interface ChainStep {
   readonly isHidden: boolean;
 }
 
-const graphClasses = new Set(['CompiledStateGraph', 'CompiledGraph', 'Pregel', 'LangGraph', 'RemoteGraph']);
-const agentClasses = new Set([...graphClasses, 'AgentExecutor']);
+const agentClasses = new Set([
+  'CompiledStateGraph',
+  'CompiledGraph',
+  'Pregel',
+  'LangGraph',
+  'RemoteGraph',
+  'AgentExecutor',
+]);
 /** The name of a graph that its author did not name. */
 const unnamedGraph = 'LangGraph';
 
@@ -34,7 +40,8 @@ const unnamedGraph = 'LangGraph';
 export function chainStepOf(run: ChainRun, within: RunSurroundings): ChainStep {
   const className = classOf(run.serialized);
   const name = nameOf(run);
-  if (agentClasses.has(className)) return { kind: 'agent', name: agentNameOf(run, name, within), isHidden: false };
+  if (isGraph(run.serialized) || agentClasses.has(className))
+    return { kind: 'agent', name: agentNameOf(run, name, within), isHidden: false };
   return { kind: 'step', name, isHidden: isGlue(run, name, className) };
 }
 
@@ -52,6 +59,12 @@ export function agentHintsOf({ tags = [], metadata }: RunOrigin): readonly strin
 /** What a run is called: by its user, or else by its class. */
 export function nameOf({ runName, serialized }: RunOrigin): string {
   return textOf(runName) ?? classOf(serialized);
+}
+
+/** Whether a graph runs, by the namespace of its class: minifiers rename classes. */
+function isGraph(serialized: unknown): boolean {
+  const { id } = fieldsOf(serialized);
+  return Array.isArray(id) && id[0] === 'langgraph' && id[1] === 'pregel';
 }
 
 /** The class of what runs. */

@@ -23,6 +23,7 @@ test.for([
       outfile,
       format,
       bundle: true,
+      minify: true,
       platform: 'node',
       conditions: ['@agentlightning/source'],
       // What the dependencies have in CommonJS requires modules of Node.
