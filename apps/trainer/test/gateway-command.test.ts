@@ -115,6 +115,20 @@ describe('agl gateway', () => {
     await model.close();
   });
 
+  it('ends calls whose model server sends no byte within --first-byte-timeout', async () => {
+    const model = await ScriptedModel.start([answer('5', { until: new Promise(() => undefined) })]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const flags = ['--upstream', model.baseUrl, '--upstream-timeout', '1h', '--first-byte-timeout', '0.1s'];
+    const { agl, url } = await startGateway({ folder, flags });
+    await using _ = agl;
+    const call = clientAt(url, rollout).chat.completions.create(request);
+    await expect(call).rejects.toMatchObject({ status: 504, code: 'TIMEOUT' });
+    agl.terminate();
+    expect(await agl.exitCode()).toBe(0);
+    await model.close();
+  });
+
   it('knows agents by their tokens and those who run it by their key, and logs no secret', async () => {
     const model = await ScriptedModel.start([answer('5')]);
     using folder = new RunFolder();

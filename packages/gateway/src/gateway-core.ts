@@ -1,4 +1,4 @@
-import { type Clock, SecretFields, systemClock } from '@agentlightning/core';
+import { AgentLightningError, type Clock, SecretFields, systemClock } from '@agentlightning/core';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
 import { AttemptDirectory } from './attempt-directory.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -13,8 +13,8 @@ import { noteTokenSupport } from './observe/token-support.ts';
 import { PauseGate } from './pause-gate.ts';
 import { PlainCalls } from './plain-calls.ts';
 import { ConversationMemory } from './responses/conversation-memory.ts';
+import { defaultRetry } from './retry.ts';
 import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts';
-import { defaultRetry } from './upstream/retry.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 import { UpstreamPool } from './upstream/upstream-pool.ts';
 
@@ -79,9 +79,11 @@ interface Foundations {
 
 function assembleParts(options: GatewayOptions, foundations: Foundations): GatewayParts {
   const { clock, log, writer, metrics, plainCalls, closing } = foundations;
+  const silenceTimeoutMs = timeoutOf('upstreamTimeoutMs', options.upstreamTimeoutMs ?? 600_000);
   const client = new UpstreamClient({
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-    silenceTimeoutMs: options.upstreamTimeoutMs ?? 600_000,
+    firstByteTimeoutMs: timeoutOf('firstByteTimeoutMs', options.firstByteTimeoutMs ?? silenceTimeoutMs),
+    silenceTimeoutMs,
     clock,
   });
   const checks = { ...defaultHealthChecks, ...options.healthChecks };
@@ -118,3 +120,16 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };
 }
+
+/** @throws AgentLightningError CONFIG for a timeout that is not above 0 */
+function timeoutOf(name: string, timeoutMs: number): number {
+  if (timeoutMs > 0 && timeoutMs <= maxTimerMs) return timeoutMs;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `invalid gateway option \`${name}\`: ${timeoutMs}`,
+    remedy: `Set a number of milliseconds above 0, up to ${maxTimerMs}.`,
+  });
+}
+
+/** The longest delay of a timer of Node. */
+const maxTimerMs = 2 ** 31 - 1;

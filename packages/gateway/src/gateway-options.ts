@@ -67,16 +67,15 @@ export interface UpstreamState {
   readonly queued: number;
 }
 
-/** How upstreams are found to be down, and up again. */
+/** Health checks of upstreams. Upstreams with calls that wait for their first byte are checked in any case. */
 export interface HealthCheckOptions {
-  /**
-   * Which upstreams are asked by and by. Those that are down always are; the others show how they do by their answers.
-   * @default 'down'
-   */
+  /** Which upstreams are checked: those that are down, or all. @default 'down' */
   readonly of: 'down' | 'all';
-  /** How often, in milliseconds. @default 5000 */
+  /** The interval, and the first cooldown of an upstream that went down, in milliseconds. @default 5000 */
   readonly intervalMs: number;
-  /** How long an upstream may take to answer, in milliseconds. @default 5000 */
+  /** The longest cooldown, in milliseconds: it doubles until a call succeeds. @default 60000 */
+  readonly maxIntervalMs: number;
+  /** The timeout of a check, in milliseconds. @default 5000 */
   readonly timeoutMs: number;
 }
 
@@ -94,9 +93,9 @@ export interface SamplingOverrides {
   readonly seed?: number;
 }
 
-/** When a failed call to an upstream is made again. */
+/** Retries of calls to upstreams. A failover to another upstream is not a retry. */
 export interface RetryOptions {
-  /** How often it is made again after the first try. @default 5 */
+  /** Retries once every upstream has failed. @default 5 */
   readonly maxRetries: number;
   /** The first delay, in milliseconds; each next one is twice as long, by ±25 %. @default 250 */
   readonly baseDelayMs: number;
@@ -153,8 +152,15 @@ export interface GatewayOptions {
   /** How long a call may wait in line for an upstream, in milliseconds; then it is answered 429. @default 60000 */
   readonly queueTimeoutMs?: number;
   readonly healthChecks?: Partial<HealthCheckOptions>;
-  /** How long an upstream may be silent, before the answer or within it, in milliseconds. @default 600000 */
+  /** How long an upstream may be silent within a response, in milliseconds. @default 600000 */
   readonly upstreamTimeoutMs?: number;
+  /**
+   * Limit for the first byte of a response, in milliseconds; then the call fails over to another upstream, and this one
+   * is down until a health check succeeds. The first byte of a response that is not streamed comes when it is complete.
+   *
+   * @default upstreamTimeoutMs
+   */
+  readonly firstByteTimeoutMs?: number;
   /**
    * Names of headers of agents that also go on to upstreams. Those of the model APIs go on anyway; keys, cookies and
    * what is meant for the gateway never do. @default none

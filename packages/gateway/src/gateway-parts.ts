@@ -5,7 +5,7 @@ import type { CallRecorder } from './capture/call-recorder.ts';
 import type { SamplingOverrides } from './gateway-options.ts';
 import type { CallObservation } from './observe/call-observation.ts';
 import type { ConversationMemory } from './responses/conversation-memory.ts';
-import type { UpstreamCaller } from './upstream/call-upstream.ts';
+import type { UpstreamCaller } from './upstream/upstream-caller.ts';
 import type { UpstreamPool } from './upstream/upstream-pool.ts';
 
 /** The dependencies of every model API. */

@@ -161,7 +161,7 @@ describe('an upstream that is down', () => {
     };
     await using left = await startUpstream(sometimes);
     await using right = await startUpstream(respond);
-    await using fixture = await gatewayOf([left, right], { healthChecks: { intervalMs: 10 } });
+    await using fixture = await gatewayOf([left, right], { healthChecks: { intervalMs: 10, maxIntervalMs: 20 } });
     // So many that some certainly go to each, whose ids are made by chance.
     const attempts = await Promise.all(Array.from({ length: 40 }, () => fixture.attempt()));
     for (const attempt of attempts) await fixture.client(attempt).chat.completions.create(simpleRequest);

@@ -53,6 +53,17 @@ export function addGatewayCommand(program: Command): void {
     .option('--text', 'ask --upstream for no token ids: for model APIs that refuse fields they do not know', false)
     .option('--max-concurrent <n>', 'calls that each --upstream gets at a time; others wait', wholeNumber({ min: 1 }))
     .option('--max-in-flight <n>', 'calls in flight, beyond which 429 is answered', wholeNumber({ min: 1 }), 4096)
+    .addOption(
+      new Option('--upstream-timeout <time>', 'how long a model server may be silent within a response')
+        .argParser(durationMs)
+        .default(600_000, '10m'),
+    )
+    .addOption(
+      new Option(
+        '--first-byte-timeout <time>',
+        'limit for the first byte of a response, then the call fails over to another server (default: --upstream-timeout)',
+      ).argParser(durationMs),
+    )
     .option('--train-temperature <t>', "in the place of the agent's, for training", temperature)
     .option('--val-temperature <t>', "in the place of the agent's, for validation and tests", temperature)
     .addOption(

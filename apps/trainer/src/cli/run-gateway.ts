@@ -16,6 +16,10 @@ export interface GatewayFlags {
   readonly text: boolean;
   readonly maxConcurrent?: number;
   readonly maxInFlight: number;
+  /** Milliseconds. */
+  readonly upstreamTimeout: number;
+  /** Milliseconds. */
+  readonly firstByteTimeout?: number;
   readonly trainTemperature?: number;
   readonly valTemperature?: number;
   readonly durability: 'before-response' | 'background';
@@ -74,6 +78,8 @@ function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'up
     aglServer,
     durability: flags.durability,
     maxCallsInFlight: flags.maxInFlight,
+    upstreamTimeoutMs: flags.upstreamTimeout,
+    firstByteTimeoutMs: flags.firstByteTimeout ?? flags.upstreamTimeout,
     secretFields: flags.secretField ?? [],
     plainCalls: flags.passPlainCalls ? 'pass' : 'record',
     ...(Object.keys(sampling).length === 0 ? {} : { sampling }),

@@ -48,6 +48,8 @@ type SharedKeys =
   | 'tokenSecret'
   | 'gatewayUrl'
   | 'secretFields'
+  | 'upstreamTimeoutMs'
+  | 'firstByteTimeoutMs'
   | 'concurrency'
   | 'rolloutTimeoutMs'
   | 'maxAttempts'

@@ -15,6 +15,8 @@ export interface SharedSettings {
   readonly attemptTokens: AttemptTokens | null;
   readonly gatewayUrl: string | null;
   readonly secretFields: readonly string[];
+  readonly upstreamTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
   readonly concurrency: number;
   readonly rolloutTimeoutMs: number;
   readonly maxAttempts: number;
@@ -26,6 +28,9 @@ export interface SharedSettings {
 
 const count = z.int().min(1);
 
+/** Milliseconds, up to the longest delay of a timer of Node. */
+const timeout = z.int().min(1).max(0x7fffffff);
+
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
 /** What a configuration says of them, checked; what depends on where it is has no default yet. */
@@ -34,6 +39,7 @@ export interface GivenSharedSettings
     SharedSettings,
     | 'agent'
     | 'secretFields'
+    | 'upstreamTimeoutMs'
     | 'concurrency'
     | 'rolloutTimeoutMs'
     | 'maxAttempts'
@@ -47,6 +53,7 @@ export interface GivenSharedSettings
   readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
   readonly tokenSecret?: string | undefined;
   readonly gatewayUrl?: string | undefined;
+  readonly firstByteTimeoutMs?: number | undefined;
 }
 
 /** What is checked of them, for the schema of a configuration. */
@@ -58,6 +65,8 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   tokenSecret: z.string().optional(),
   gatewayUrl: z.url().optional(),
   secretFields: z.array(z.string().min(1)).default([]),
+  upstreamTimeoutMs: timeout.default(600_000),
+  firstByteTimeoutMs: timeout.optional(),
   concurrency: count.max(4096).default(32),
   rolloutTimeoutMs: count.default(60_000),
   maxAttempts: count.default(1),
@@ -75,7 +84,16 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
  */
 export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
   const { name, agent, taskSchema, store, tokenSecret, gatewayUrl } = given;
-  const { secretFields, concurrency, rolloutTimeoutMs, maxAttempts, outageToleranceMs, maxMissingShare, seed } = given;
+  const {
+    secretFields,
+    upstreamTimeoutMs,
+    concurrency,
+    rolloutTimeoutMs,
+    maxAttempts,
+    outageToleranceMs,
+    maxMissingShare,
+    seed,
+  } = given;
   const dataDir = path.resolve(folder, given.dataDir);
   return {
     name: name ?? path.basename(folder),
@@ -86,6 +104,8 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     attemptTokens: attemptTokensOf(tokenSecret),
     gatewayUrl: gatewayUrl ?? null,
     secretFields,
+    upstreamTimeoutMs,
+    firstByteTimeoutMs: given.firstByteTimeoutMs ?? upstreamTimeoutMs,
     concurrency,
     rolloutTimeoutMs,
     maxAttempts,

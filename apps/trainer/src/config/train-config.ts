@@ -141,6 +141,19 @@ export interface TrainConfig<TTask = unknown> {
    * @default the usual names of credentials, such as `api_key` and `extra_headers`
    */
   readonly secretFields?: readonly string[];
+  /**
+   * How long a model server may be silent within a response to the gateway of this process, in milliseconds.
+   *
+   * @default 600000
+   */
+  readonly upstreamTimeoutMs?: number;
+  /**
+   * Limit for the first byte of a response to the gateway of this process, in milliseconds; then the call fails over to
+   * another model server. A response that is not streamed has its first byte when it is complete.
+   *
+   * @default upstreamTimeoutMs
+   */
+  readonly firstByteTimeoutMs?: number;
   /** Training steps in all. A finished run that is resumed with more of them goes on. @default 30 */
   readonly steps?: number;
   /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */

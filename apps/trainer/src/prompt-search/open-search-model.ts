@@ -36,7 +36,7 @@ export interface SearchModelOptions {
 export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
   const { config, store, onOpen } = options;
   const { sampling, evaluation } = config;
-  const { attemptTokens, gatewayUrl, secretFields } = config.shared;
+  const { attemptTokens, gatewayUrl, secretFields, upstreamTimeoutMs, firstByteTimeoutMs } = config.shared;
   const upstream = await openUpstream(options);
   const gateway =
     gatewayUrl === null
@@ -45,6 +45,8 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
           upstream,
           attemptTokens,
           secretFields,
+          upstreamTimeoutMs,
+          firstByteTimeoutMs,
           // A model API need not know seeds, nor keep what they promise.
           sampling:
             config.runtime.type === 'endpoint'

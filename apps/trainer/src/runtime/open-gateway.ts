@@ -43,6 +43,8 @@ export async function openGateway(options: {
     })),
     attemptTokens: config.attemptTokens,
     secretFields: config.secretFields,
+    upstreamTimeoutMs: config.upstreamTimeoutMs,
+    firstByteTimeoutMs: config.firstByteTimeoutMs,
     sampling: seededSampling(config),
   });
 }

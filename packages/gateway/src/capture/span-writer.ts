@@ -1,5 +1,6 @@
 import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
 import type { GatewayLog } from '../gateway-options.ts';
+import { backoffMs, withRetry } from '../retry.ts';
 
 interface PendingSpan {
   readonly span: SpanInput;
@@ -16,8 +17,10 @@ const maxBatchSize = 256;
  */
 const fullBatchSize = 16;
 
-/** How often a span is tried again that nobody waits for. */
+/** Retries of a span that is written in the background. */
 const maxBackgroundRetries = 5;
+
+const backoff = { baseDelayMs: 100, maxDelayMs: 3200 };
 
 /** Failures that are about the store and not about a span: writing the spans one by one would not help. */
 const storeFailures: readonly ErrorCode[] = ['UNREACHABLE', 'STORE_FULL', 'STORE_SCHEMA', 'TIMEOUT', 'UNAUTHENTICATED'];
@@ -74,17 +77,15 @@ export class SpanWriter {
   }
 
   async #writeWithRetries(span: SpanInput): Promise<void> {
-    for (let retry = 0; ; retry += 1) {
-      try {
-        return await this.write(span);
-      } catch (error) {
-        if (retry === maxBackgroundRetries || !isStoreFailure(error)) {
-          const { rolloutId, attemptId, spanId } = span;
-          this.#log.error({ rolloutId, attemptId, spanId, err: error }, 'a model call could not be recorded');
-          return;
-        }
-        await this.#clock.sleep(100 * 2 ** retry);
-      }
+    try {
+      await withRetry(() => this.write(span), {
+        clock: this.#clock,
+        delayMs: (error, retryIndex) =>
+          retryIndex < maxBackgroundRetries && isStoreFailure(error) ? backoffMs(backoff, retryIndex, 0.5) : null,
+      });
+    } catch (error) {
+      const { rolloutId, attemptId, spanId } = span;
+      this.#log.error({ rolloutId, attemptId, spanId, err: error }, 'a model call could not be recorded');
     }
   }
 

@@ -1,5 +1,5 @@
-import type { UpstreamResult } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
+import type { UpstreamResult } from '../upstream/upstream-caller.ts';
 
 /** A model API that an upstream may lack. */
 export type TranslatableApi = 'responses' | 'messages';

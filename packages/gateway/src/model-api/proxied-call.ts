@@ -5,9 +5,10 @@ import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse, StreamWriter } from '../http/call-response.ts';
-import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
+import { callUpstream } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
-import { wordsOf } from '../upstream/upstream-failure.ts';
+import type { UpstreamResult } from '../upstream/upstream-caller.ts';
+import { upstreamMessage } from '../upstream/upstream-failure.ts';
 import { type CapturedStream, relayCaptured, relayUnread } from './relay-stream.ts';
 import { streamOfWhole, TranslatedAnswerStream } from './translated-answer-stream.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
@@ -149,7 +150,7 @@ export class ProxiedCall {
   #refused(result: UpstreamResult, body: string): CallResponse {
     const { status, headers } = result.response;
     const text = result.upstream.withoutSecrets(body);
-    const words = wordsOf(result);
+    const words = upstreamMessage(result);
     const failure = `the model endpoint answered ${status}${words}`;
     this.#recordFailure(failure, status);
     const { translated } = this.#options;
@@ -220,6 +221,6 @@ function saidError(result: UpstreamResult): GatewayError {
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${response.status} with an error${wordsOf(result)}`,
+    message: `the model endpoint ${upstream.baseUrl} answered ${response.status} with an error${upstreamMessage(result)}`,
   });
 }

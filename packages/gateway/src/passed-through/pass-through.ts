@@ -1,7 +1,8 @@
 import { callingAgent } from '../capture/call-recorder.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
-import { callUpstream, type UpstreamResult } from '../upstream/call-upstream.ts';
+import { callUpstream } from '../upstream/call-upstream.ts';
+import type { UpstreamResult } from '../upstream/upstream-caller.ts';
 
 /** A request that is forwarded unchanged. */
 export interface PassedRequest {

@@ -1,14 +1,21 @@
 import type { Clock } from '@agentlightning/core';
 import type { GatewayLog, HealthCheckOptions } from '../gateway-options.ts';
+import { backoffMs } from '../retry.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamClient } from './upstream-client.ts';
+import { UpstreamSilence } from './upstream-silence.ts';
 
-/** How upstreams are checked unless told otherwise. */
-export const defaultHealthChecks: HealthCheckOptions = { of: 'down', intervalMs: 5000, timeoutMs: 5000 };
+/** The default health checks. */
+export const defaultHealthChecks: HealthCheckOptions = {
+  of: 'down',
+  intervalMs: 5000,
+  maxIntervalMs: 60_000,
+  timeoutMs: 5000,
+};
 
-/** What health checks work with. */
+/** The dependencies of health checks. */
 export interface HealthCheckerOptions {
-  readonly client: UpstreamClient;
+  readonly client: Pick<UpstreamClient, 'check'>;
   readonly clock: Clock;
   readonly log: GatewayLog;
   readonly checks: HealthCheckOptions;
@@ -16,7 +23,11 @@ export interface HealthCheckerOptions {
   readonly closing: AbortSignal;
 }
 
-/** Notes how upstreams do, and asks those that are down until they are back. */
+/**
+ * Keeps the health of upstreams. Checks those that are down with exponential backoff until they recover, and those
+ * with requests that wait for their first byte: when such an upstream is found down, these requests are aborted, so
+ * that they can be sent to another.
+ */
 export class HealthChecker {
   readonly #options: HealthCheckerOptions;
   readonly #watched: Set<RegisteredUpstream> = new Set();
@@ -30,30 +41,50 @@ export class HealthChecker {
     if (this.#options.checks.of === 'all') void this.#watch(upstream);
   }
 
-  /** A call, or a check, was answered. */
-  succeeded(upstream: RegisteredUpstream): void {
-    if (upstream.health.succeeded()) this.#options.log.warn({ upstream: upstream.id }, 'a model endpoint is back');
-  }
-
-  /** A call, or a check, failed. */
-  failed(upstream: RegisteredUpstream, reason: string): void {
-    if (!upstream.health.failed(reason)) return;
-    this.#options.log.warn({ upstream: upstream.id, reason }, 'a model endpoint is down; others are tried first');
+  /** A request that can be sent to another upstream is about to be sent. */
+  sending(upstream: RegisteredUpstream): void {
     void this.#watch(upstream);
   }
 
-  /** Checks an upstream until it is up, or for as long as it is registered. */
+  /** A call succeeded. */
+  succeeded(upstream: RegisteredUpstream): void {
+    if (upstream.health.succeeded()) this.#recovered(upstream);
+  }
+
+  /** A call failed. @param isConclusive - takes the upstream out at once */
+  failed(upstream: RegisteredUpstream, reason: string, isConclusive = false): void {
+    if (!upstream.health.failed(reason, isConclusive)) return;
+    this.#wentDown(upstream, reason);
+    void this.#watch(upstream);
+  }
+
+  /** Checks an upstream until it is up and no request waits for it, or for as long as it is registered. */
   async #watch(upstream: RegisteredUpstream): Promise<void> {
     if (this.#watched.has(upstream)) return;
     this.#watched.add(upstream);
     const { clock, checks, closing } = this.#options;
     const isOver = AbortSignal.any([closing, upstream.removed.signal]);
-    while (!isOver.aborted && (checks.of === 'all' || !upstream.health.isUp)) {
-      // A sleep that is cut short says so in the signal.
-      await clock.sleep(checks.intervalMs, isOver).catch(() => undefined);
-      if (!isOver.aborted) await this.#check(upstream, isOver);
-    }
+    const isDone = (): boolean => checks.of === 'down' && upstream.health.isUp && upstream.waiting.size === 0;
+    do {
+      // A sleep that is aborted ends early; the signal is read below.
+      await clock.sleep(this.#delayMs(upstream), isOver).catch(() => undefined);
+      if (!isOver.aborted && this.#isDue(upstream)) await this.#check(upstream, isOver);
+    } while (!isOver.aborted && !isDone());
     this.#watched.delete(upstream);
+  }
+
+  #delayMs({ health }: RegisteredUpstream): number {
+    const { intervalMs, maxIntervalMs } = this.#options.checks;
+    if (health.isUp) return intervalMs;
+    return backoffMs({ baseDelayMs: intervalMs, maxDelayMs: maxIntervalMs }, health.cooldowns - 1, 0.5);
+  }
+
+  /** One that is up is checked once a request has waited for an interval. */
+  #isDue({ health, waiting }: RegisteredUpstream): boolean {
+    const { checks, clock } = this.#options;
+    if (checks.of === 'all' || !health.isUp) return true;
+    const [oldestMs] = waiting.values();
+    return oldestMs !== undefined && clock.now() - oldestMs >= checks.intervalMs;
   }
 
   async #check(upstream: RegisteredUpstream, isOver: AbortSignal): Promise<void> {
@@ -61,10 +92,29 @@ export class HealthChecker {
     const signal = AbortSignal.any([isOver, AbortSignal.timeout(checks.timeoutMs)]);
     try {
       const status = await client.check(upstream, signal);
-      if (status < 500) this.succeeded(upstream);
-      else this.failed(upstream, `its health check answered ${status}`);
+      if (status >= 500) this.#checkFailed(upstream, `its health check answered ${status}`);
+      else if (upstream.health.checkSucceeded()) this.#recovered(upstream);
     } catch (error) {
-      if (!isOver.aborted) this.failed(upstream, error instanceof Error ? error.message : String(error));
+      if (!isOver.aborted) this.#checkFailed(upstream, error instanceof Error ? error.message : String(error));
     }
+  }
+
+  #checkFailed(upstream: RegisteredUpstream, reason: string): void {
+    if (upstream.health.checkFailed(reason)) this.#wentDown(upstream, reason);
+    if (upstream.health.isUp) return;
+    for (const request of upstream.waiting.keys()) {
+      request.abort(new UpstreamSilence(`its health checks failed while the request waited: ${reason}`));
+    }
+  }
+
+  #wentDown({ id, health }: RegisteredUpstream, reason: string): void {
+    this.#options.log.warn(
+      { upstream: id, reason, cooldowns: health.cooldowns },
+      'an upstream is down; others are tried first',
+    );
+  }
+
+  #recovered({ id }: RegisteredUpstream): void {
+    this.#options.log.warn({ upstream: id }, 'an upstream has recovered');
   }
 }

@@ -20,7 +20,9 @@ export class RegisteredUpstream implements Upstream {
   readonly seed: number;
   readonly slots: CallSlots;
   readonly health: UpstreamHealth = new UpstreamHealth(failuresUntilDown);
-  /** Whether it gives token ids, as its answers showed. */
+  /** Requests without a first byte that can be sent to another upstream, and when they were sent, the oldest first. */
+  readonly waiting: Map<AbortController, number> = new Map();
+  /** Whether it returns token ids, as its responses showed. */
   tokenSupport: TokenSupport = 'unknown';
   /** The APIs that it said it does not have, when it was asked in them. */
   readonly lackedApis: Set<string> = new Set();

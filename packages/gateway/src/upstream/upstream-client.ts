@@ -5,6 +5,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { isReturnedHeader } from '../http/forwarded-headers.ts';
 import type { CallObservation } from '../observe/call-observation.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
+import { UpstreamSilence } from './upstream-silence.ts';
 
 /** One HTTP request to an upstream. */
 export interface UpstreamRequest {
@@ -40,7 +41,9 @@ export interface UpstreamResponse {
 export interface UpstreamClientOptions {
   /** Limit for a connection to be established, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** Limit for the silence of an upstream, in milliseconds. */
+  /** Limit for the first byte of a response, in milliseconds. */
+  readonly firstByteTimeoutMs: number;
+  /** Limit for the silence within a response, in milliseconds. */
   readonly silenceTimeoutMs: number;
   readonly clock: Clock;
 }
@@ -49,19 +52,40 @@ export interface UpstreamClientOptions {
 export class UpstreamClient {
   readonly #agent: Agent;
   readonly #clock: Clock;
+  readonly #firstByteTimeoutMs: number;
 
   constructor(options: UpstreamClientOptions) {
     this.#clock = options.clock;
+    this.#firstByteTimeoutMs = options.firstByteTimeoutMs;
     this.#agent = new Agent({
       connect: { timeout: options.connectTimeoutMs },
-      headersTimeout: options.silenceTimeoutMs,
+      // The first byte has a timer of its own, which covers the first chunk of a stream as well.
+      headersTimeout: 0,
       bodyTimeout: options.silenceTimeoutMs,
       keepAliveTimeout: 30_000,
     });
   }
 
-  /** Resolves with the whole response, or with a stream that has begun. Rejects with undici's error otherwise. */
-  async send(upstream: RegisteredUpstream, request: UpstreamRequest): Promise<UpstreamResponse> {
+  /**
+   * Sends a request. Rejects with undici's error, or with `UpstreamSilence` when the first byte does not arrive in time.
+   *
+   * @param canFailOver - whether it is aborted when health checks find the upstream down
+   * @returns the whole response, or a stream that has begun
+   */
+  async send(upstream: RegisteredUpstream, request: UpstreamRequest, canFailOver: boolean): Promise<UpstreamResponse> {
+    const { head, body } = await this.#firstByte(upstream, request, canFailOver);
+    const firstByteTimeMs = this.#clock.now();
+    return { ...head, firstByteTimeMs, body: isStreamed(head, request) ? body : await body.text() };
+  }
+
+  /** The head of a response. That of a stream, once its first chunk has arrived: until then it can fail over. */
+  async #firstByte(
+    upstream: RegisteredUpstream,
+    request: UpstreamRequest,
+    canFailOver: boolean,
+  ): Promise<BegunResponse> {
+    const silence = new AbortController();
+    using _wait = this.#wait(upstream, silence, canFailOver);
     const { origin, pathname, search } = new URL(upstream.baseUrl + request.path);
     const { statusCode, headers, body } = await this.#agent.request({
       origin,
@@ -69,19 +93,31 @@ export class UpstreamClient {
       method: request.method,
       headers: { ...request.headers, ...keyHeaders(upstream, request.path), ...upstream.headers },
       body: request.body,
-      signal: request.signal,
+      signal: AbortSignal.any([request.signal, silence.signal]),
     });
     const head = { status: statusCode, headers: returnedHeaders(headers), requestId: requestIdOf(headers) };
-    const isStream = statusCode < 300 && head.headers['content-type']?.startsWith('text/event-stream') === true;
-    if (isStream && request.isStreamable) {
+    if (isStreamed(head, request)) {
       // Errors are reported to its reader; without a listener, one after its end would be uncaught.
       body.on('error', () => undefined);
-      // Until the first chunk arrives, the request can be sent to another upstream.
       await once(body, 'readable');
-      return { ...head, firstByteTimeMs: this.#clock.now(), body };
     }
-    const firstByteTimeMs = this.#clock.now();
-    return { ...head, firstByteTimeMs, body: await body.text() };
+    return { head, body };
+  }
+
+  /** Aborts a request after the first-byte timeout, or when health checks find its upstream down. */
+  #wait(upstream: RegisteredUpstream, silence: AbortController, canFailOver: boolean): Disposable {
+    const timeoutMs = this.#firstByteTimeoutMs;
+    const timer = setTimeout(
+      () => silence.abort(new UpstreamSilence(`no first byte within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    if (canFailOver) upstream.waiting.set(silence, this.#clock.now());
+    return {
+      [Symbol.dispose]: () => {
+        clearTimeout(timer);
+        upstream.waiting.delete(silence);
+      },
+    };
   }
 
   /** Sends a health check. @returns the status of the response; rejects with undici's error when there is none */
@@ -103,6 +139,17 @@ export class UpstreamClient {
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
+}
+
+type ResponseHead = Pick<UpstreamResponse, 'status' | 'headers' | 'requestId'>;
+
+interface BegunResponse {
+  readonly head: ResponseHead;
+  readonly body: Dispatcher.ResponseData['body'];
+}
+
+function isStreamed({ status, headers }: ResponseHead, { isStreamable }: UpstreamRequest): boolean {
+  return isStreamable && status < 300 && headers['content-type']?.startsWith('text/event-stream') === true;
 }
 
 type Headers = Dispatcher.ResponseData['headers'];

@@ -10,7 +10,7 @@ interface ReadResponse {
   readonly text: string | null;
 }
 
-/** The gateway could not get a model's words from an upstream. */
+/** An upstream could not be reached, or its response is not that of a model. */
 export function upstreamFailed(address: string, what: string, cause: unknown): GatewayError {
   return new GatewayError({
     code: 'UPSTREAM_FAILED',
@@ -21,19 +21,19 @@ export function upstreamFailed(address: string, what: string, cause: unknown): G
   });
 }
 
-/** An upstream answered nothing for longer than it may. */
+/** An upstream was silent until a timeout. */
 export function upstreamSilent(address: string, cause: unknown): GatewayError {
   return new GatewayError({
     code: 'TIMEOUT',
     httpStatus: 504,
     type: 'upstream_error',
-    message: `the model endpoint ${address} was silent for too long`,
-    remedy: 'Raise the gateway option `upstreamTimeoutMs`, or find out what hangs.',
+    message: `the model endpoint ${address} was silent for too long: ${describeFailure(cause)}`,
+    remedy: 'Find out why it hangs, or raise the gateway options `firstByteTimeoutMs` and `upstreamTimeoutMs`.',
     cause,
   });
 }
 
-/** Every upstream that a call may go to has as many calls as it takes, and as many that wait. */
+/** The queue for the upstreams of a call is full, or too slow. */
 export function upstreamsBusy(what: string): GatewayError {
   return new GatewayError({
     code: 'RESOURCE_EXHAUSTED',
@@ -45,11 +45,11 @@ export function upstreamsBusy(what: string): GatewayError {
   });
 }
 
-/** What the upstream itself says was wrong; without the secrets, which it may repeat. */
-export function wordsOf({ upstream, text }: ReadResponse): string {
-  // Once before words are cut, and once after they are read: JSON may write a secret in another way.
-  const words = upstream.withoutSecrets(httpErrorMessage(upstream.withoutSecrets(text ?? '')));
-  return words === '' ? '' : `: ${words}`;
+/** The upstream's own error message, without the secrets that it may repeat. */
+export function upstreamMessage({ upstream, text }: ReadResponse): string {
+  // Before the message is truncated and after it is parsed: JSON may escape a secret.
+  const message = upstream.withoutSecrets(httpErrorMessage(upstream.withoutSecrets(text ?? '')));
+  return message === '' ? '' : `: ${message}`;
 }
 
 /** Whether an upstream turned a request down because it asks for token ids or log-probabilities. */
@@ -57,12 +57,7 @@ export function refusesTokens({ response: { status }, text }: ReadResponse): boo
   return (status === 400 || status === 422) && /return_token_ids|logprobs/i.test(text ?? '');
 }
 
-/** Whether an upstream was silent for too long, once it was connected. */
-export function isSilence(error: unknown): boolean {
-  return hasCode(error) && (error.code === 'UND_ERR_HEADERS_TIMEOUT' || error.code === 'UND_ERR_BODY_TIMEOUT');
-}
-
-/** An error of the connection, in words. */
+/** The message of a connection error. */
 export function describeFailure(error: unknown): string {
   // A refused connection to several addresses of a name has no message, only a code.
   if (hasCode(error)) return error.message === '' ? error.code : error.message;

@@ -1,0 +1,115 @@
+import type { Readable } from 'node:stream';
+import { GatewayError } from '../gateway-error.ts';
+import { isRetryableStatus } from '../retry.ts';
+import type { UpstreamPlace } from './enter-upstream.ts';
+import type { RegisteredUpstream } from './registered-upstream.ts';
+import type { UpstreamCaller, UpstreamResult } from './upstream-caller.ts';
+import type { UpstreamRequest } from './upstream-client.ts';
+import { describeFailure, refusesTokens, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
+import { isSilence } from './upstream-silence.ts';
+
+/** A try that failed and may be repeated. */
+export class FailedTry extends Error {
+  override readonly name = 'FailedTry';
+  readonly upstream: RegisteredUpstream;
+  /** The whole response; null when there was none. */
+  readonly result: UpstreamResult | null;
+
+  constructor(upstream: RegisteredUpstream, cause: unknown, result: UpstreamResult | null) {
+    super(describeFailure(cause), { cause });
+    this.upstream = upstream;
+    this.result = result;
+  }
+}
+
+/** What one try is made of. */
+export interface UpstreamTry {
+  readonly caller: UpstreamCaller;
+  /** The slot at the upstream; freed with the end of the response. */
+  readonly place: UpstreamPlace;
+  readonly request: UpstreamRequest;
+  /** Whether the call can be sent to another upstream. */
+  readonly canFailOver: boolean;
+}
+
+/**
+ * Sends a call to one upstream, and keeps the upstream's health.
+ *
+ * @throws FailedTry for connection errors, timeouts and retryable statuses; GatewayError for failures that are final
+ */
+export async function tryUpstream(attempt: UpstreamTry): Promise<UpstreamResult> {
+  const { caller, place, request } = attempt;
+  const { upstream, leave } = place;
+  let stream: Readable | null = null;
+  try {
+    const result = await requested(attempt);
+    const { status, body } = result.response;
+    if (typeof body !== 'string') stream = body;
+    if (!isRetryableStatus(status)) return checked(caller, result);
+    if (status >= 500) caller.health.failed(upstream, `it answered ${status}`);
+    throw new FailedTry(upstream, `it answered ${status}`, result);
+  } catch (error) {
+    if (error instanceof GatewayError || error instanceof FailedTry) throw error;
+    if (!request.signal.aborted && !caller.closing.aborted) {
+      caller.health.failed(upstream, describeFailure(error), isSilence(error));
+    }
+    throw new FailedTry(upstream, error, null);
+  } finally {
+    // A stream holds its slot until it is read to its end or destroyed.
+    if (stream === null || stream.closed) leave();
+    else stream.once('close', leave);
+  }
+}
+
+/** Repeats a request without token ids, and requests none from then on, if the upstream rejects it because of them. */
+async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
+  const { caller, request } = attempt;
+  const { upstream } = attempt.place;
+  const isPlain = upstream.capture === 'text' && request.plainBody !== null;
+  const result = await send(isPlain ? withPlainBody(attempt) : attempt);
+  if (isPlain || request.plainBody === null || !refusesTokens(result)) return result;
+  const plain = await send(withPlainBody(attempt));
+  if (plain.response.status >= 300) return result;
+  upstream.tokenSupport = 'refused';
+  const message = 'a model endpoint refuses to tell token ids; its calls cannot be trained on';
+  caller.log.warn({ upstream: upstream.id, answered: upstreamMessage(result) }, message);
+  return plain;
+}
+
+function withPlainBody(attempt: UpstreamTry): UpstreamTry {
+  const { request } = attempt;
+  return { ...attempt, request: { ...request, body: request.plainBody?.() ?? request.body } };
+}
+
+async function send({ caller, place, request, canFailOver }: UpstreamTry): Promise<UpstreamResult> {
+  const { clock, metrics, client } = caller;
+  const { upstream } = place;
+  const startMs = clock.now();
+  let outcome: number | 'error' = 'error';
+  try {
+    if (canFailOver) caller.health.sending(upstream);
+    const response = await client.send(upstream, request, canFailOver);
+    const text = typeof response.body === 'string' ? response.body : null;
+    if (request.observation !== null) {
+      request.observation.upstreamRequestId = response.requestId;
+      request.observation.isStreamed = text === null;
+    }
+    outcome = response.status;
+    return { upstream, response, text };
+  } finally {
+    metrics.upstreamTried({ upstream: upstream.id, outcome, durationMs: clock.now() - startMs });
+  }
+}
+
+/** 401 and 403 are about the gateway's own key. The upstream's message may repeat it, so it is not returned. */
+function checked(caller: UpstreamCaller, result: UpstreamResult): UpstreamResult {
+  const { status } = result.response;
+  const { upstream } = result;
+  if (status === 401 || status === 403) {
+    caller.health.failed(upstream, `it refused the gateway's key with ${status}`);
+    throw upstreamFailed(upstream.baseUrl, `refused the gateway's key with ${status}`, null);
+  }
+  if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);
+  caller.health.succeeded(upstream);
+  return result;
+}
