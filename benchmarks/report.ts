@@ -6,7 +6,7 @@ export interface BenchmarkResult {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** As people say it: `>= 0.8`; null when the number is only told. */
+  /** The bound as text, such as `>= 0.8`; null for figures without a target. */
   readonly target: string | null;
   readonly met: boolean;
 }

@@ -5,10 +5,10 @@ export interface FrameworkUnderTest {
   /** The adapter's one line, in a rollout with an endpoint or without one. Gives its undo. */
   readonly instrument: () => () => void;
   /**
-   * Lets somebody who does nothing listen to the framework where the adapter does, so that the cost of the framework's
+   * Registers an empty listener with the framework where the adapter listens, so that the cost of the framework's
    * own telling is known apart from ours. Gives what ends it.
    *
-   * @default it has no such place, or tells anyway
+   * @default the framework has no listeners, or always emits
    */
   readonly listen?: () => () => void;
   /**

@@ -1,5 +1,5 @@
 /**
- * A model that answers at once, in this process: a `fetch` in place of the global one, so that clients find it whether
+ * A model that answers at once, in this process: it replaces the global `fetch`, so that clients find it whether
  * they look it up early or late.
  *
  * @module
@@ -11,7 +11,7 @@ export const prompt: string = 'How many bolts are in the box that came on Monday
 /** What every call is answered. */
 export const answer = 'There are seven bolts.';
 
-/** How the AI SDK's provider is told of the model, in both its versions. */
+/** Provider settings of the AI SDK, for both versions. */
 export const compatibleProvider = { name: 'provider', baseURL: 'https://provider.invalid/v1', apiKey: 'key' } as const;
 
 /** The text of a stream, read to its end. */
@@ -49,7 +49,7 @@ const streamHeaders = { 'content-type': 'text/event-stream' };
 /** How many requests the model has answered. */
 export let requestCount = 0;
 
-/** Puts the model in place of the network. */
+/** Replaces the network by the model. */
 export function installInstantModel(): void {
   globalThis.fetch = (_, init) => {
     requestCount += 1;

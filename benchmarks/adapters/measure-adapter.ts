@@ -1,5 +1,5 @@
 /**
- * Measures one adapter, alone in a process, so that no other adapter is in its way. Told by `process.send`:
+ * Measures one adapter in a separate process, without other adapters. Reports by `process.send`:
  *
  * - how long a call of the framework takes in each {@link Setting}, all of them in turns in the same run;
  * - what many calls in one rollout do to the time a call takes, and to memory.
@@ -17,7 +17,7 @@ import { answer, installInstantModel, requestCount } from './instant-model.ts';
 import { CountingSink, measuredRollout } from './measured-rollout.ts';
 
 /**
- * How the framework is run: `bare`, without the adapter; `listened`, with somebody in the adapter's place who does nothing;
+ * How the framework is run: `bare`, without the adapter; `listened`, with an empty listener instead of the adapter;
  * `ownTelemetry`, with the framework's own telemetry there;
  * `outside`, with the adapter, but in no rollout, as in production; `traced`, in a rollout; `sent`, in a rollout whose
  * model calls go to its endpoint, as in training.

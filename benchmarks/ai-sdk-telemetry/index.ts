@@ -1,5 +1,5 @@
 /**
- * The telemetry that comes with the AI SDK. A package of its own: beside OpenTelemetry, LangChain would be installed once
+ * The telemetry that comes with the AI SDK. A separate package: beside OpenTelemetry, LangChain would be installed once
  * more than its adapter knows it.
  *
  * @module

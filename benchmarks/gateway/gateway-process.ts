@@ -1,5 +1,5 @@
 /**
- * A gateway and its store, alone in a process as in production. Tells its URL and the addresses of attempts when it
+ * A gateway and its store, in a separate process as in production. Reports its URL and the URLs of attempts when it
  * listens, and what it has used whenever it is asked.
  *
  * @module
@@ -27,7 +27,7 @@ process.on('disconnect', () => process.exit(0));
 process.send?.({ urls });
 
 async function tell(): Promise<void> {
-  // What the last calls left behind is let go in turns of the loop.
+  // Objects of the last calls are released in later turns of the event loop.
   for (let turn = 0; turn < 3; turn += 1) {
     globalThis.gc?.();
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -31,7 +31,7 @@ const { values: flags } = parseArgs({
     full: { type: 'boolean', default: false },
     /** Leaves out `agl-server` and LiteLLM. */
     'no-python': { type: 'boolean', default: false },
-    /** LiteLLM's program; left out where there is none. */
+    /** LiteLLM's executable; omitted if missing. */
     litellm: { type: 'string', default: 'litellm' },
   },
 });

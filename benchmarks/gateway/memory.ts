@@ -8,7 +8,7 @@ const maxGrowthMb = 64;
 
 const partCount = 10;
 
-/** How the gateway's memory grows with the calls it has answered, told for a million of them. */
+/** Growth of the gateway's memory, extrapolated to a million calls. */
 export async function measureMemory(gateway: GatewayProcess, calls: number): Promise<BenchmarkResult[]> {
   const requests = [requestsTo(gateway.urls), requestsTo(gateway.urls, { stream: true })];
   const samples: (Usage & { readonly calls: number })[] = [];
@@ -21,7 +21,7 @@ export async function measureMemory(gateway: GatewayProcess, calls: number): Pro
     samples.push({ ...(await gateway.usage()), calls: done });
   }
   // What is compiled and cached once is there after the first parts. Of each half the lowest: what a collection has
-  // not come to yet is no growth.
+  // not come to yet is not growth.
   const settled = samples.slice(2);
   const halves = [settled.slice(0, settled.length / 2), settled.slice(settled.length / 2)] as const;
   const growth = (bytesOf: (usage: Usage) => number): number => {

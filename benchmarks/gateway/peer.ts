@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { freePort } from '../../tools/free-port.ts';
 import { cpuMsOf } from './processes.ts';
 
-/** Somebody else's gateway, which answers the same calls in the same run. */
+/** A proxy of another project that serves the same calls in the same run. */
 export interface Peer {
   readonly name: 'agl-server' | 'LiteLLM';
   /** The base URL for calls. */
@@ -16,7 +16,7 @@ export interface Peer {
   close(): Promise<void>;
 }
 
-/** A server that was started, and has told that it is up. */
+/** A started server that is ready. */
 export interface PeerProcess {
   readonly child: ChildProcess;
   /** Its address, without a path. */
@@ -34,7 +34,7 @@ export interface PeerCommand {
   readonly healthPath: string;
 }
 
-/** Starts a server of somebody else's. Resolves when it is up; throws when it ends before. */
+/** Starts a server of another project. Resolves when it is ready; throws when it exits before. */
 export async function startPeer({ command, args, environment, healthPath }: PeerCommand): Promise<PeerProcess> {
   const port = await freePort();
   const options: SpawnOptions = { stdio: 'ignore', env: { ...process.env, ...environment } };

@@ -14,7 +14,7 @@ export interface Usage {
   readonly spanCount: number;
 }
 
-/** A gateway in a process of its own. */
+/** A gateway in a separate process. */
 export interface GatewayProcess {
   /** Base URLs, one for each attempt. */
   readonly urls: readonly string[];

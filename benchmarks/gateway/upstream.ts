@@ -1,7 +1,7 @@
 /**
- * A model server that answers at once, in a process of its own: 1 kB of text, 200 prompt and 100 response token ids
+ * A model server that responds at once, in a separate process: 1 kB of text, 200 prompt and 100 response token ids
  * with log-probabilities. Streams come in 20 parts, all at once, or one every few milliseconds when the request asks
- * for `pace_ms`; each part says when it was written. Tells its port to its parent.
+ * for `pace_ms`; each part says when it was written. Reports its port to its parent.
  *
  * @module
  */

@@ -40,7 +40,7 @@ const grpoStep = 'a step of GRPO, 64 answers of about 30 tokens';
 
 const trainedPerSecond = (seconds: number): number => (work.rows * work.rowTokens) / seconds;
 
-/** PyTorch and Transformers as they are. */
+/** Plain PyTorch and Transformers. */
 export function torchContender(python: string): Contender {
   const peer = startPeer(python, 'torch_peer.py', { weights: weightFile, ...work });
   const sampling = Object.entries(samplings).map(([what, { temperature }]) => [

@@ -1,5 +1,5 @@
 /**
- * The embedded runtime, alone in a process. Tells its address when it listens.
+ * The embedded runtime, in a separate process. Reports its address when it listens.
  *
  * @module
  */

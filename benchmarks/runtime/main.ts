@@ -1,6 +1,6 @@
 /**
  * `pnpm bench runtime [--rounds 5] [--trl <python>]`: how many tokens a second the embedded runtime and the GPU runtime
- * train and sample, each over its wire, beside PyTorch and Transformers as they are; all with the same model, on one
+ * train and sample, each over its wire, beside plain PyTorch and Transformers; all with the same model, on one
  * thread each. With a Python that has TRL, what its GRPO trainer does a second. All sides take turns, so that what else
  * the machine does meets them alike.
  *

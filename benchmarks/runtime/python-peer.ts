@@ -7,7 +7,7 @@ import { z } from 'zod';
 const sources = path.join(import.meta.dirname, '../../apps/gpu-runtime/src');
 const answer = z.object({ measured: z.number() });
 
-/** A Python program beside this file: it does one thing at a time, when it is asked, and tells what it measured. */
+/** A Python program beside this file: it executes one request at a time and returns the measurement. */
 export interface Peer {
   /** Has it do something once, and gives the number that it measured. */
   ask(what: string): Promise<number>;

@@ -7,7 +7,7 @@ const answer = z.object({ usage: z.object({ completion_tokens: z.number() }) });
 /** An endpoint and its API key, where it requires one. */
 export type KeyedEndpoint = InferenceEndpoint & { readonly apiKey?: string | undefined };
 
-/** Tokens a second that an endpoint samples for many callers at once, each with a prompt and answers of its own. */
+/** Tokens a second that an endpoint samples for many callers at once, each with its own prompt and completions. */
 export async function sampledPerSecond(endpoint: KeyedEndpoint, work: Work, round: number): Promise<number> {
   const began = performance.now();
   const callers = Array.from({ length: work.answers / work.group }, (_, index) => `${round}-${index}`);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { startRuntime } from '../../apps/gpu-runtime/test/runtime-process.ts';
 
-/** A runtime in a process of its own. */
+/** A runtime in a separate process. */
 export interface RuntimeSide {
   /** `host:port` of its gRPC server. */
   readonly address: string;

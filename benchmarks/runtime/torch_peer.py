@@ -1,4 +1,4 @@
-"""PyTorch and Transformers as they are, on one thread: a plain training loop, and `generate`.
+"""Plain PyTorch and Transformers on one thread: a plain training loop, and `generate`.
 
 The first line of input is one JSON object: {"weights", "rows", "rowTokens", "promptTokens", "answers", "answerTokens"}.
 Every further line is answered with one line, {"measured": ...}: "train" with the seconds of a step, "sample" and a

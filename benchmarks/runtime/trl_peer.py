@@ -18,7 +18,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 
 class StepTimes(TrainerCallback):
-    """Takes a step when it is asked for, and tells how long it took."""
+    """Takes a step per request and returns its duration."""
 
     def __init__(self) -> None:
         self._began = 0.0

@@ -63,6 +63,6 @@ export async function fillStore(file: string, { rollouts, spansPerRollout }: Fil
     INSERT INTO workers (worker_id, status) SELECT DISTINCT worker_id, 'idle' FROM attempts;
     COMMIT; PRAGMA journal_mode = WAL`);
   database.close();
-  // What a store that is open does by itself, before anything is measured.
+  // Background work of an open store, finished before the measurement.
   await migrateStore(file);
 }

@@ -64,7 +64,7 @@ export class HttpLoad {
         });
       });
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        // The server let go of a connection that was idle just when it was used again.
+        // The server closed an idle connection while it was being reused.
         if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(this.send(request));
         else reject(error);
       });
@@ -96,7 +96,7 @@ export class HttpLoad {
     return { perSecond: (count / (performance.now() - beganMs)) * 1000, latenciesMs };
   }
 
-  /** Lets go of the connections. */
+  /** Closes the connections. */
   close(): void {
     this.#agent.destroy();
   }

@@ -1,6 +1,6 @@
 /**
  * `pnpm bench store`: spans and claims a second over HTTP, each acknowledged when it is durable; how long every call
- * takes; memory; and whether anything gets slower as the store grows. The server runs in a process of its own, the
+ * takes; memory; and whether anything gets slower as the store grows. The server runs in a separate process, the
  * load in this one. What it is compared with is measured in the same run: the bare database, and the Python package's
  * server where there is a Python.
  *
@@ -74,7 +74,7 @@ try {
 progress('done');
 report('store', results);
 
-/** Keeps results for the table at the end, and tells them at once: a run takes minutes. */
+/** Collects results for the final table and prints each at once: a run takes minutes. */
 function add(measured: readonly BenchmarkResult[]): void {
   results.push(...measured);
   for (const { name, value, unit, target, met } of measured) {

@@ -2,12 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** A store's server in a process of its own. */
+/** A store server in a separate process. */
 export interface ServedStore {
   readonly url: string;
   /** How much memory its process holds, in bytes, after collecting garbage: what is measured next starts colder for it. */
   memoryBytes(): Promise<number>;
-  /** For how long the thread that serves was at work so far, in milliseconds: what else goes on in the machine does not count. */
+  /** CPU time of the serving thread so far, in milliseconds, independent of other load. */
   servingCpuMs(): Promise<number>;
   close(): Promise<void>;
 }

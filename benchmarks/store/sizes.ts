@@ -31,7 +31,7 @@ const flatCalls: Readonly<Record<string, (index: number, store: SizedStore) => L
 };
 
 /**
- * Measures stores of several sizes side by side, in alternation, so that what else goes on in the machine hits all
+ * Measures stores of several sizes side by side, in alternation, so that other load affects all
  * of them. The files are made here, and removed.
  */
 export async function measureSizes(folder: string, sizes: readonly number[]): Promise<readonly BenchmarkResult[]> {

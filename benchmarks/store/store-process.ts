@@ -1,5 +1,5 @@
 /**
- * A store and its server, alone in a process as in production. Tells its URL when it listens, and what it uses
+ * A store and its server, in a separate process as in production. Reports its URL when it listens, and its resource usage
  * whenever it is asked.
  *
  * @module

@@ -34,7 +34,7 @@ export interface MeasuredStore {
   readonly compare?: (round: number) => Promise<BareResult>;
   /** How much of the load it gets: 1 for all of it. A slower kind needs less for the same figures. */
   readonly share: number;
-  /** The claims a second that it should give out; null for as many as they are. */
+  /** Target for claims per second; null for none. */
   readonly claimsTarget: number | null;
 }
 

@@ -61,7 +61,7 @@ export async function enqueue(load: HttpLoad, count: number): Promise<void> {
   }
 }
 
-/** Records spans, each by a request of its own. */
+/** Records spans, one request each. */
 export async function singleSpans(load: HttpLoad, count: number, clients: number): Promise<LoadResult> {
   const attempts = await openAttempts(load, clients);
   return load.closedLoop(count, clients, (index, client) => ({

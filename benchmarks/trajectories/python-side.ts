@@ -18,13 +18,13 @@ export interface PythonTimes {
   readonly rows: number;
 }
 
-/** The Python package at work, in a process of its own. */
+/** The Python package in a separate process. */
 export interface PythonSide {
   measure(workload: Workload, rounds: number): Promise<readonly PythonTimes[]>;
   close(): Promise<void>;
 }
 
-/** Starts the Python side; why there is none where it cannot be had. */
+/** Starts the Python side, or returns the reason why it is unavailable. */
 export async function startPythonSide(): Promise<PythonSide | { readonly missing: string }> {
   const environment = await preparePython(interopEnvironments['agentlightning 1.0.2']);
   if ('missing' in environment) return environment;

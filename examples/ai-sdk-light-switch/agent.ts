@@ -1,5 +1,5 @@
 /**
- * The lamps of a house: asked whether a lamp is on, or told to switch it on, the agent does so with a tool. What the tool
+ * The lamps of a house: asked whether a lamp is on, or instructed to switch it on, the agent does so with a tool. What the tool
  * says is the answer.
  *
  * An ordinary agent on the Vercel AI SDK. Nothing in this file is about training.

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { tendLamps } from './agent.ts';
 
 instrumentAiSdk();
-// Model calls go to the model in training, so that nobody needs a key.
+// Model calls are sent to the model in training, which needs no key.
 process.env['OPENAI_API_KEY'] ??= 'none';
 
-/** What somebody asks for, the lamps of the house, and the right answer. */
+/** The request, the lamps of the house, and the correct answer. */
 export const lampTask = z.object({
   request: z.string(),
   lamps: z.record(z.string(), z.boolean()),

@@ -39,7 +39,7 @@ async function askModel({ messages }: Mail): Promise<Partial<Mail>> {
   return { messages: [await model.invoke([{ role: 'system', content: 'You sort mail.' }, ...messages])] };
 }
 
-/** The branch that the model has chosen; none when it has answered by itself. */
+/** The branch that the model has chosen; undefined when it answered directly. */
 function chosenBranch({ messages }: Mail): 'lockers' | 'person' | typeof END {
   const last = messages.at(-1);
   const call = AIMessage.isInstance(last) ? last.tool_calls?.[0] : undefined;

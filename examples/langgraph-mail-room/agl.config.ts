@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { answerLetter } from './agent.ts';
 
 instrumentLangChain();
-// Model calls go to the model in training, so that nobody needs a key.
+// Model calls are sent to the model in training, which needs no key.
 process.env['OPENAI_API_KEY'] ??= 'none';
 
 /** A letter, the lockers of the house, and the right answer. */

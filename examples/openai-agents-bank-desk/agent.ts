@@ -1,5 +1,5 @@
 /**
- * The help desk of a bank: it tells customers what is on a card, and hands lost cards over to security, who block them.
+ * The help desk of a bank: it informs customers what is on a card, and hands lost cards over to security, who block them.
  *
  * An ordinary agent on the OpenAI Agents SDK, with hand-offs and tools. Nothing in this file is about training.
  *

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { answerCustomer } from './agent.ts';
 
 instrumentOpenAIAgents({ api: 'chat_completions' });
-// Model calls go to the model in training, so that nobody needs a key.
+// Model calls are sent to the model in training, which needs no key.
 process.env['OPENAI_API_KEY'] ??= 'none';
 
 /** What a customer says, what is on the cards of the bank, and the right answer. */

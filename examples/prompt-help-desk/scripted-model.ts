@@ -46,7 +46,7 @@ function answerTo(url: string, body: string): { readonly status: number; readonl
   };
 }
 
-/** Names the queue of the first rule that fits the ticket; talks too much unless it is told not to. */
+/** Names the queue of the first rule that fits the ticket; is too verbose unless the prompt forbids it. */
 function sort(prompt: string): string {
   const [, ticket = ''] = /Ticket: (.*)/.exec(prompt) ?? [];
   const rules = [...prompt.matchAll(/^- "(.+)" goes to (\w+)\.$/gm)];

@@ -17,7 +17,7 @@ export type CityTask = z.infer<typeof cityTask>;
 
 const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fetch: traceFetch() });
 
-/** The model's answer, as it is. */
+/** The model's unmodified answer. */
 export async function countryOf(city: string): Promise<string> {
   const completion = await client.chat.completions.create({
     model: 'smollm2',

@@ -6,7 +6,7 @@ export default defineConfig({
   agent: capitals,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
   taskSchema: cityTask,
-  // `node train.ts` starts the runtime at an address of its own; `--runtime` names another.
+  // `node train.ts` starts the runtime at its own address; `--runtime` names another.
   runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2', lora: { rank: 16, alpha: 32 } },
   algorithm: { type: 'grpo', groupSize: 8, learningRate: 3e-4, loss: 'importance_sampling', entropyCoefficient: 0.01 },
   sampling: { temperature: 0.8 },

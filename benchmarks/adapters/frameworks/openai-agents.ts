@@ -15,7 +15,7 @@ const request: ModelRequest = {
   tracing: true,
 };
 
-/** A model of the OpenAI Agents SDK. Its tracing is on, as it is by default, and exports nothing. */
+/** A model of the OpenAI Agents SDK. Its tracing is on, the default, and exports nothing. */
 export function open(): Promise<FrameworkUnderTest> {
   setTraceProcessors([]);
   const client = new OpenAI({ baseURL: 'https://provider.invalid/v1', apiKey: 'key' });

@@ -53,7 +53,7 @@ async function allTraces(storeUrl: string): Promise<string[]> {
   return traces;
 }
 
-/** The steps of a trace, each on a line of its own, indented below the one it is part of. */
+/** The steps of a trace, one per line, indented below their parent. */
 function outline(steps: readonly TraceStep[], indent = ''): string {
   return steps
     .map(({ kind, title, children }) => `${indent}${kind} ${title}\n${outline(children, `${indent}  `)}`)
