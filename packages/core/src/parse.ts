@@ -10,7 +10,23 @@ import { ValidationError } from './errors/validation-error.ts';
  * @throws ValidationError when the value does not have the shape
  */
 export function parse<TSchema extends z.ZodType>(schema: TSchema, value: unknown, what: string): z.output<TSchema> {
-  const result = schema.safeParse(value);
+  return outcome(schema.safeParse(value), what);
+}
+
+/**
+ * Encodes a value with a codec, or throws an error that names every wrong field as it is called on the wire.
+ *
+ * @throws ValidationError when the encoded value does not have the codec's shape
+ */
+export function encode<TCodec extends z.ZodType>(
+  codec: TCodec,
+  value: z.output<TCodec>,
+  what: string,
+): z.input<TCodec> {
+  return outcome(codec.safeEncode(value), what);
+}
+
+function outcome<TData>(result: z.ZodSafeParseResult<TData>, what: string): TData {
   if (result.success) return result.data;
   throw new ValidationError(
     what,

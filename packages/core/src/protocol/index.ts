@@ -12,17 +12,8 @@ export { maxSequenceId } from './max-sequence-id.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
-export type { WireAttempt, WireAttemptPatch } from './wire-attempt.ts';
-export {
-  attemptFromWire,
-  attemptPatchFromWire,
-  attemptPatchToWire,
-  attemptToWire,
-  wireAttemptPatchSchema,
-  wireAttemptSchema,
-  wireAttemptStartSchema,
-  wireAttemptStatusSchema,
-} from './wire-attempt.ts';
+export { attemptCodec, wireAttemptStartSchema, wireAttemptStatusSchema } from './wire-attempt.ts';
+export { attemptPatchCodec } from './wire-attempt-patch.ts';
 export type { WireAttemptToken, WireAttemptTokenRequest } from './wire-attempt-token.ts';
 export { attemptTokenToWire, wireAttemptTokenRequestSchema, wireAttemptTokenSchema } from './wire-attempt-token.ts';
 export type { WireChange, WireWatchQuery } from './wire-change.ts';
@@ -74,29 +65,11 @@ export {
 } from './wire-query.ts';
 export { namedResourcesCodec, resourcesSnapshotCodec } from './wire-resources.ts';
 export { retentionPolicyCodec, retentionPreviewCodec } from './wire-retention.ts';
-export type { WireAttemptedRollout, WireRollout, WireRolloutConfig } from './wire-rollout.ts';
-export {
-  attemptedRolloutFromWire,
-  rolloutConfigFromWire,
-  rolloutConfigToWire,
-  rolloutFromWire,
-  rolloutToWire,
-  wireAttemptedRolloutSchema,
-  wireRolloutConfigSchema,
-  wireRolloutModeSchema,
-  wireRolloutSchema,
-  wireRolloutStatusSchema,
-} from './wire-rollout.ts';
-export type { WireRolloutPatch, WireRolloutRequest } from './wire-rollout-request.ts';
-export {
-  rolloutPatchFromWire,
-  rolloutPatchToWire,
-  rolloutRequestFromWire,
-  rolloutRequestToWire,
-  wireEnqueueSchema,
-  wireRolloutPatchSchema,
-  wireRolloutRequestSchema,
-} from './wire-rollout-request.ts';
+export { attemptedRolloutCodec, rolloutCodec, wireRolloutModeSchema, wireRolloutStatusSchema } from './wire-rollout.ts';
+export { rolloutConfigCodec } from './wire-rollout-config.ts';
+export { rolloutPatchCodec } from './wire-rollout-patch.ts';
+export type { EnqueueRequest } from './wire-rollout-request.ts';
+export { enqueueCodec, rolloutRequestCodec } from './wire-rollout-request.ts';
 export type { RunRequest, RunUpdate } from './wire-run.ts';
 export { runCodec, runRequestCodec, runUpdateCodec } from './wire-run.ts';
 export { runStatisticsCodec } from './wire-run-statistics.ts';

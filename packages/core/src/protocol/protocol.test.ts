@@ -9,8 +9,8 @@ import { parse } from '../parse.ts';
 import { anAttemptedRollout } from '../testing/a-rollout.ts';
 import { aSpan } from '../testing/a-span.ts';
 import { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
-import { rolloutFromWire, rolloutToWire, wireRolloutSchema } from './wire-rollout.ts';
-import { rolloutPatchFromWire, rolloutPatchToWire, wireRolloutPatchSchema } from './wire-rollout-request.ts';
+import { rolloutCodec } from './wire-rollout.ts';
+import { rolloutPatchCodec } from './wire-rollout-patch.ts';
 import { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
@@ -37,13 +37,12 @@ describe('rollouts', () => {
       config: { timeoutMs: 1500, unresponsiveMs: null, maxAttempts: 3, retryCondition: ['timeout'] },
       endTimeMs: 1_700_000_000_123.456,
     });
-    const wire = parse(wireRolloutSchema, overTheWire(rolloutToWire(rollout)), 'rollout');
-    expect(rolloutFromWire(wire)).toEqual(rollout);
+    expect(parse(rolloutCodec, overTheWire(rolloutCodec.encode(rollout)), 'rollout')).toEqual(rollout);
   });
 
   test('of the Python server need no fields of ours', () => {
     const wire = { rollout_id: 'ro-1', input: 'x', start_time: 1.5, status: 'queuing', config: {} };
-    expect(rolloutFromWire(parse(wireRolloutSchema, wire, 'rollout'))).toMatchObject({
+    expect(parse(rolloutCodec, wire, 'rollout')).toMatchObject({
       runId: null,
       startTimeMs: 1500,
       config: { maxAttempts: 1, retryCondition: [] },
@@ -52,9 +51,8 @@ describe('rollouts', () => {
 
   test('are changed to null where null is said, and left alone where nothing is', () => {
     const patch = { mode: null, metadata: null, input: null } as const;
-    const wire = parse(wireRolloutPatchSchema, overTheWire(rolloutPatchToWire(patch)), 'patch');
-    expect(rolloutPatchFromWire(wire)).toEqual(patch);
-    expect(rolloutPatchFromWire({})).toEqual({});
+    expect(parse(rolloutPatchCodec, overTheWire(rolloutPatchCodec.encode(patch)), 'patch')).toEqual(patch);
+    expect(parse(rolloutPatchCodec, {}, 'patch')).toEqual({});
   });
 });
 

@@ -1,3 +1,4 @@
+import { encode } from '../parse.ts';
 import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
 import { type WireAttemptTokenRequest, wireAttemptTokenSchema } from '../protocol/wire-attempt-token.ts';
 import { deletionCountsSchema, rolloutDeletionCodec, runDeletionCodec } from '../protocol/wire-deletion.ts';
@@ -38,23 +39,26 @@ export class StoreMaintenanceClient {
     return this.#transport.send({ method: 'GET', path, answer: runStatisticsCodec });
   }
 
-  deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
-    return this.#delete('/deletions/rollouts', rolloutDeletionCodec.encode(rolloutIds));
+  async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
+    return this.#delete('/deletions/rollouts', encode(rolloutDeletionCodec, rolloutIds, 'Request'));
   }
 
-  deleteRun(runId: string, options: { readonly force?: boolean } = {}): Promise<DeletionCounts> {
-    return this.#delete('/deletions/runs', runDeletionCodec.encode({ runId, force: options.force ?? false }));
+  async deleteRun(runId: string, options: { readonly force?: boolean } = {}): Promise<DeletionCounts> {
+    return this.#delete(
+      '/deletions/runs',
+      encode(runDeletionCodec, { runId, force: options.force ?? false }, 'Request'),
+    );
   }
 
-  applyRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
-    return this.#delete('/deletions/retention', retentionPolicyCodec.encode(policy));
+  async applyRetention(policy: RetentionPolicy): Promise<DeletionCounts> {
+    return this.#delete('/deletions/retention', encode(retentionPolicyCodec, policy, 'Request'));
   }
 
-  previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
+  async previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {
     return this.#transport.send({
       method: 'POST',
       path: '/deletions/retention/preview',
-      body: retentionPolicyCodec.encode(policy),
+      body: encode(retentionPolicyCodec, policy, 'Request'),
       answer: retentionPreviewCodec,
       waitMs: deletionWaitMs,
     });

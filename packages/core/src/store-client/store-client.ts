@@ -5,18 +5,16 @@ import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { NotFoundError } from '../errors/not-found-error.ts';
 import { newId } from '../id.ts';
 import type { JsonObject } from '../json.ts';
-import { attemptFromWire, attemptPatchToWire, wireAttemptSchema } from '../protocol/wire-attempt.ts';
+import { encode } from '../parse.ts';
+import { attemptCodec } from '../protocol/wire-attempt.ts';
+import { attemptPatchCodec } from '../protocol/wire-attempt-patch.ts';
 import { metricPointCodec } from '../protocol/wire-metric-point.ts';
 import { pageFromWire, wirePageSchema } from '../protocol/wire-page.ts';
 import * as queries from '../protocol/wire-query.ts';
 import { namedResourcesCodec, resourcesSnapshotCodec } from '../protocol/wire-resources.ts';
-import {
-  attemptedRolloutFromWire,
-  rolloutFromWire,
-  wireAttemptedRolloutSchema,
-  wireRolloutSchema,
-} from '../protocol/wire-rollout.ts';
-import { rolloutPatchToWire, rolloutRequestToWire } from '../protocol/wire-rollout-request.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../protocol/wire-rollout.ts';
+import { rolloutPatchCodec } from '../protocol/wire-rollout-patch.ts';
+import { enqueueCodec, rolloutRequestCodec } from '../protocol/wire-rollout-request.ts';
 import { type RunRequest, runCodec, runRequestCodec, runUpdateCodec } from '../protocol/wire-run.ts';
 import { spanFromWire, wireSpanSchema } from '../protocol/wire-span.ts';
 import { statisticsCodec } from '../protocol/wire-statistics.ts';
@@ -91,14 +89,17 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
 
   async enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
     // With ids of our own, a request that is sent again finds its rollouts there.
-    const rollouts = requests.map((request) => rolloutRequestToWire({ rolloutId: newId('rollout'), ...request }));
-    const wire = await this.#post('/queues/rollouts/enqueue', { rollouts }, z.array(wireRolloutSchema));
-    return wire.map(rolloutFromWire);
+    const rollouts = requests.map((request) => ({ rolloutId: newId('rollout'), ...request }));
+    return await this.#post(
+      '/queues/rollouts/enqueue',
+      encode(enqueueCodec, { rollouts }, 'Request'),
+      z.array(rolloutCodec),
+    );
   }
 
   async startRollout(request: StartRolloutRequest): Promise<AttemptedRollout> {
-    const body = rolloutRequestToWire({ rolloutId: newId('rollout'), ...request });
-    return attemptedRolloutFromWire(await this.#post('/rollouts', body, wireAttemptedRolloutSchema));
+    const body = encode(rolloutRequestCodec, { rolloutId: newId('rollout'), ...request }, 'Request');
+    return await this.#post('/rollouts', body, attemptedRolloutCodec);
   }
 
   claimRollouts(options: ClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
@@ -107,12 +108,12 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
 
   async startAttempt(rolloutId: string, workerId: string | null = null): Promise<AttemptedRollout> {
     const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts`;
-    return attemptedRolloutFromWire(await this.#postOnce(path, { worker_id: workerId }, wireAttemptedRolloutSchema));
+    return await this.#postOnce(path, { worker_id: workerId }, attemptedRolloutCodec);
   }
 
   async getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
     try {
-      return rolloutFromWire(await this.#get(`/rollouts/${encodeURIComponent(rolloutId)}`, wireRolloutSchema));
+      return await this.#get(`/rollouts/${encodeURIComponent(rolloutId)}`, rolloutCodec);
     } catch (error) {
       // A server of Agent Lightning 0.3 does not say what it did not find.
       const isNamed = !AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND' || 'id' in error.details;
@@ -122,12 +123,12 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
 
   async queryRollouts(query: RolloutQuery = {}): Promise<Page<Rollout | AttemptedRollout>> {
     const body = queries.rolloutQueryToWire(query);
-    return pageFromWire(await this.#post('/rollouts/search', body, wirePageSchema(wireRolloutSchema)), rolloutFromWire);
+    return await this.#post('/rollouts/search', body, wirePageSchema(rolloutCodec));
   }
 
   async updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout> {
     const path = `/rollouts/${encodeURIComponent(rolloutId)}`;
-    return rolloutFromWire(await this.#postOnce(path, rolloutPatchToWire(patch), wireRolloutSchema));
+    return await this.#postOnce(path, encode(rolloutPatchCodec, patch, 'Request'), rolloutCodec);
   }
 
   waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
@@ -140,25 +141,21 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
 
   async queryAttempts(rolloutId: string, query: AttemptQuery = {}): Promise<Page<Attempt>> {
     const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/search`;
-    const wire = await this.#post(path, queries.attemptQueryToWire(query), wirePageSchema(wireAttemptSchema));
-    return pageFromWire(wire, attemptFromWire);
+    return await this.#post(path, queries.attemptQueryToWire(query), wirePageSchema(attemptCodec));
   }
 
   async getLatestAttempt(rolloutId: string): Promise<Attempt | null> {
     const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/latest`;
-    const wire = await this.#get(path, wireAttemptSchema.nullable());
-    return wire === null ? null : attemptFromWire(wire);
+    return await this.#get(path, attemptCodec.nullable());
   }
 
   async updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
     const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/${encodeURIComponent(attemptId)}`;
-    const body = attemptPatchToWire(patch);
+    const body = encode(attemptPatchCodec, patch, 'Request');
     // A heartbeat has the same effect when it comes twice; a status need not.
-    const send =
-      patch.status === undefined
-        ? this.#post(path, body, wireAttemptSchema)
-        : this.#postOnce(path, body, wireAttemptSchema);
-    return attemptFromWire(await send);
+    return patch.status === undefined
+      ? await this.#post(path, body, attemptCodec)
+      : await this.#postOnce(path, body, attemptCodec);
   }
 
   async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
@@ -177,12 +174,16 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async addResources(resources: NamedResources): Promise<ResourcesSnapshot> {
-    return await this.#postOnce('/resources', namedResourcesCodec.encode(resources), resourcesSnapshotCodec);
+    return await this.#postOnce(
+      '/resources',
+      encode(namedResourcesCodec, resources, 'Request'),
+      resourcesSnapshotCodec,
+    );
   }
 
   async updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot> {
     const path = `/resources/${encodeURIComponent(resourcesId)}`;
-    return await this.#postOnce(path, namedResourcesCodec.encode(resources), resourcesSnapshotCodec);
+    return await this.#postOnce(path, encode(namedResourcesCodec, resources, 'Request'), resourcesSnapshotCodec);
   }
 
   async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
@@ -216,7 +217,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async createRun(run: RunRequest): Promise<Run> {
-    return await this.#postOnce('/runs', runRequestCodec.encode(run), runCodec);
+    return await this.#postOnce('/runs', encode(runRequestCodec, run, 'Request'), runCodec);
   }
 
   getRun(runId: string): Promise<Run> {
@@ -228,7 +229,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {
-    const body = runUpdateCodec.encode({ patch, metrics });
+    const body = encode(runUpdateCodec, { patch, metrics }, 'Request');
     return await this.#post(`/runs/${encodeURIComponent(runId)}`, body, runCodec);
   }
 

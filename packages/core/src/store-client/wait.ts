@@ -3,12 +3,7 @@ import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
-import {
-  attemptedRolloutFromWire,
-  rolloutFromWire,
-  wireAttemptedRolloutSchema,
-  wireRolloutSchema,
-} from '../protocol/wire-rollout.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../protocol/wire-rollout.ts';
 import type { WireClaimRequest, WireWaitRequest } from '../protocol/wire-wait.ts';
 import type { AttemptedRollout, Rollout } from '../rollout.ts';
 import type { ClaimOptions, WaitOptions } from '../store.ts';
@@ -45,14 +40,14 @@ export async function claimOverHttp(
       method: 'POST',
       path: '/queues/rollouts/dequeue',
       body,
-      answer: z.array(wireAttemptedRolloutSchema),
+      answer: z.array(attemptedRolloutCodec),
       // A claim whose answer is lost on the way is asked for again, and gives the same rollouts.
       idempotencyKey: crypto.randomUUID(),
       waitMs: pollMs,
       signal,
     } as const;
-    const wire = await transport.send(request).catch(unlessAborted(signal, []));
-    if (wire.length > 0 || clock.now() >= deadline) return wire.map(attemptedRolloutFromWire);
+    const claimed = await transport.send(request).catch(unlessAborted(signal, []));
+    if (claimed.length > 0 || clock.now() >= deadline) return claimed;
     await unlessItWaited({ clock, askedMs, deadline, signal });
   }
   return [];
@@ -81,7 +76,7 @@ export async function waitOverHttp(
     const headers = { accept: `${eventStreamType}, application/json` };
     const request = { method: 'POST', path: '/waits/rollouts', body, headers, waitMs: pollMs, signal: until } as const;
     const answer = await transport.open(request).then(readFinished).catch(unlessAborted(until, null));
-    return answer === null ? null : parse(z.array(wireRolloutSchema), answer, 'Finished rollouts').map(rolloutFromWire);
+    return answer === null ? null : parse(z.array(rolloutCodec), answer, 'Finished rollouts');
   };
   while (!signal?.aborted) {
     const askedMs = clock.now();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { attemptToWire, rolloutToWire, spanToWire } from '@agentlightning/core/protocol';
+import { spanToWire } from '@agentlightning/core/protocol';
 import type { OperationRunner } from '../operation-runner.ts';
 import {
   type ExportedRollout,
@@ -90,9 +90,9 @@ async function resourcesRecord(runner: OperationRunner, resourcesId: string): Pr
 
 async function* rolloutRecords(runner: OperationRunner, exported: ExportedRollout): AsyncGenerator<ArchiveRecord> {
   const { rollout, attempts, lastSequenceId } = exported;
-  yield { kind: 'rollout', rollout: rolloutToWire(rollout), last_sequence_id: lastSequenceId };
+  yield { kind: 'rollout', rollout, last_sequence_id: lastSequenceId };
   for (const { attempt, isCounted } of attempts) {
-    yield { kind: 'attempt', attempt: attemptToWire(attempt), is_counted: isCounted };
+    yield { kind: 'attempt', attempt, is_counted: isCounted };
   }
   const known = new Set(attempts.map(({ attempt }) => attempt.attemptId));
   const nextAfter = (after: SpanPlace | null): ReturnType<typeof readSpansAfter> =>

@@ -1,13 +1,11 @@
-import type { MetricPoint, ResourcesSnapshot, Run } from '@agentlightning/core';
+import type { Attempt, MetricPoint, ResourcesSnapshot, Rollout, Run } from '@agentlightning/core';
 import {
+  attemptCodec,
   metricPointCodec,
   resourcesSnapshotCodec,
+  rolloutCodec,
   runCodec,
-  type WireAttempt,
-  type WireRollout,
   type WireSpan,
-  wireAttemptSchema,
-  wireRolloutSchema,
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
 import { z } from 'zod';
@@ -33,9 +31,9 @@ export type ArchiveRecord =
   | { readonly kind: 'metrics'; readonly metrics: MetricPoint }
   | { readonly kind: 'resources'; readonly resources: ResourcesSnapshot }
   /** `last_sequence_id`: the last number that was given to a span of it. */
-  | { readonly kind: 'rollout'; readonly rollout: WireRollout; readonly last_sequence_id: number }
+  | { readonly kind: 'rollout'; readonly rollout: Rollout; readonly last_sequence_id: number }
   /** `is_counted`: whether it uses up one of the rollout's attempts. */
-  | { readonly kind: 'attempt'; readonly attempt: WireAttempt; readonly is_counted: boolean }
+  | { readonly kind: 'attempt'; readonly attempt: Attempt; readonly is_counted: boolean }
   | { readonly kind: 'span'; readonly span: WireSpan }
   /** `lines` before this one, and the SHA-256 of them with their line ends, in hexadecimal digits. */
   | { readonly kind: 'end'; readonly lines: number; readonly sha256: string };
@@ -51,8 +49,8 @@ export const archiveRecordSchema: z.ZodType<ArchiveRecord> = z.discriminatedUnio
   z.object({ kind: z.literal('run'), run: runCodec }),
   z.object({ kind: z.literal('metrics'), metrics: metricPointCodec }),
   z.object({ kind: z.literal('resources'), resources: resourcesSnapshotCodec }),
-  z.object({ kind: z.literal('rollout'), rollout: wireRolloutSchema, last_sequence_id: z.int().min(0) }),
-  z.object({ kind: z.literal('attempt'), attempt: wireAttemptSchema, is_counted: z.boolean() }),
+  z.object({ kind: z.literal('rollout'), rollout: rolloutCodec, last_sequence_id: z.int().min(0) }),
+  z.object({ kind: z.literal('attempt'), attempt: attemptCodec, is_counted: z.boolean() }),
   z.object({ kind: z.literal('span'), span: wireSpanSchema }),
   z.object({ kind: z.literal('end'), lines: z.int().min(1), sha256: z.string() }),
 ]);

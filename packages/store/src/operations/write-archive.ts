@@ -8,7 +8,7 @@ import {
   type Run,
   type Span,
 } from '@agentlightning/core';
-import { attemptFromWire, rolloutFromWire, spanFromWire } from '@agentlightning/core/protocol';
+import { spanFromWire } from '@agentlightning/core/protocol';
 import { archiveError } from '../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../archive/run-archive-record.ts';
 import type { OperationContext } from '../operation.ts';
@@ -60,9 +60,9 @@ export class WriteArchive {
       case 'resources':
         return this.#writeResources(record.resources);
       case 'rollout':
-        return this.#writeRollout(rolloutFromWire(record.rollout), record.last_sequence_id);
+        return this.#writeRollout(record.rollout, record.last_sequence_id);
       case 'attempt':
-        return this.#writeAttempt(attemptFromWire(record.attempt), record.is_counted);
+        return this.#writeAttempt(record.attempt, record.is_counted);
     }
   }
 

@@ -2,9 +2,9 @@ import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AttemptedRollout, JsonObject } from '@agentlightning/core';
 import {
-  attemptToWire,
+  attemptCodec,
   resourcesSnapshotCodec,
-  rolloutToWire,
+  rolloutCodec,
   spanToWire,
   workerCodec,
 } from '@agentlightning/core/protocol';
@@ -67,7 +67,7 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
 
   /** What the Python package sees of a rollout of ours: it knows no runs. */
   async function rolloutSeen(rolloutId: string): Promise<Fields> {
-    const { run_id: _, ...seen } = rolloutToWire(await store.getRollout(rolloutId));
+    const { run_id: _, ...seen } = rolloutCodec.encode(await store.getRollout(rolloutId)) as Fields;
     return seen;
   }
 
@@ -78,7 +78,7 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
 
   async function attemptSeen(rolloutId: string): Promise<Fields | null> {
     const attempt = await store.getLatestAttempt(rolloutId);
-    return attempt === null ? null : { ...attemptToWire(attempt) };
+    return attemptCodec.nullable().encode(attempt) as Fields | null;
   }
 
   const request = {

@@ -1,10 +1,9 @@
 import {
-  attemptPatchFromWire,
+  attemptCodec,
+  attemptPatchCodec,
   attemptQueryFromWire,
-  attemptToWire,
-  rolloutToWire,
+  rolloutCodec,
   type WireAttemptQuery,
-  wireAttemptPatchSchema,
   wireAttemptQuerySchema,
   wireAttemptStartSchema,
 } from '@agentlightning/core/protocol';
@@ -23,7 +22,7 @@ const notNull = ['status', 'worker_id', 'last_heartbeat_time', 'metadata'];
 export function addAttemptRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
   const list = (context: Context, rolloutId: string, wire: WireAttemptQuery): Promise<Response> => {
     const attempts = store.streamAttempts(rolloutId, attemptQueryFromWire(wire));
-    return answerList(context, attempts, { toWire: attemptToWire, onFault });
+    return answerList(context, attempts, { toWire: (attempt) => attemptCodec.encode(attempt), onFault });
   };
 
   app.post('/rollouts/:rolloutId/attempts', async (context) => {
@@ -32,7 +31,7 @@ export function addAttemptRoutes(app: Hono, { store, onFault }: StoreRouteOption
     const started = await doOnce(context, store, (transaction) =>
       transaction.startAttempt(rolloutId, worker_id ?? null),
     );
-    return answerJson(context, rolloutToWire(started), 201);
+    return answerJson(context, rolloutCodec.encode(started), 201);
   });
 
   app.get('/rollouts/:rolloutId/attempts', (context) =>
@@ -46,15 +45,15 @@ export function addAttemptRoutes(app: Hono, { store, onFault }: StoreRouteOption
     const rolloutId = context.req.param('rolloutId');
     assertOwnRollout(context, rolloutId);
     const attempt = await store.getLatestAttempt(rolloutId);
-    return answerJson(context, attempt === null ? null : attemptToWire(attempt));
+    return answerJson(context, attemptCodec.nullable().encode(attempt));
   });
 
   app.post('/rollouts/:rolloutId/attempts/:attemptId', async (context) => {
-    const patch = attemptPatchFromWire(await readPatch(context, wireAttemptPatchSchema, notNull));
+    const patch = await readPatch(context, attemptPatchCodec, notNull);
     const { rolloutId, attemptId } = context.req.param();
     const updated = await doOnce(context, store, (transaction) =>
       transaction.updateAttempt(rolloutId, attemptId, patch),
     );
-    return answerJson(context, attemptToWire(updated));
+    return answerJson(context, attemptCodec.encode(updated));
   });
 }

@@ -1,10 +1,5 @@
 import type { AttemptedRollout } from '@agentlightning/core';
-import {
-  rolloutRequestFromWire,
-  rolloutToWire,
-  wireClaimRequestSchema,
-  wireEnqueueSchema,
-} from '@agentlightning/core/protocol';
+import { enqueueCodec, rolloutCodec, wireClaimRequestSchema } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
@@ -17,12 +12,15 @@ type Claimed = readonly AttemptedRollout[];
 /** Into the queue and out of it. */
 export function addQueueRoutes(app: Hono, { store, metrics, waits, untilClosed }: StoreRouteOptions): void {
   app.post('/queues/rollouts/enqueue', async (context) => {
-    const { rollouts } = await readBody(context, wireEnqueueSchema);
-    const requests = rollouts.map(rolloutRequestFromWire);
-    const enqueued = await doOnce(context, store, (transaction) => transaction.enqueueRollouts(requests));
+    const { rollouts } = await readBody(context, enqueueCodec);
+    const enqueued = await doOnce(context, store, (transaction) => transaction.enqueueRollouts(rollouts));
     metrics.rolloutsEnqueued(enqueued.length);
     // The protocol's rollouts in a queue have no attempt.
-    return answerJson(context, enqueued.map(rolloutToWire), 201);
+    return answerJson(
+      context,
+      enqueued.map((rollout) => rolloutCodec.encode(rollout)),
+      201,
+    );
   });
 
   app.post('/queues/rollouts/dequeue', async (context) => {
@@ -41,7 +39,10 @@ export function addQueueRoutes(app: Hono, { store, metrics, waits, untilClosed }
     // Only a wait can be given up, and the signal of a request costs as much as the claim.
     const claimed = waitMs > 0 ? await waiting(context, (signal) => claim({ waitMs, signal })) : await claim({});
     metrics.rolloutsClaimed(claimed.length);
-    return answerJson(context, claimed.map(rolloutToWire));
+    return answerJson(
+      context,
+      claimed.map((rollout) => rolloutCodec.encode(rollout)),
+    );
   });
 
   async function waiting(context: Context, claim: (signal: AbortSignal) => Promise<Claimed>): Promise<Claimed> {

@@ -1,12 +1,10 @@
 import {
-  rolloutPatchFromWire,
+  rolloutCodec,
+  rolloutPatchCodec,
   rolloutQueryFromWire,
-  rolloutRequestFromWire,
-  rolloutToWire,
+  rolloutRequestCodec,
   type WireRolloutQuery,
-  wireRolloutPatchSchema,
   wireRolloutQuerySchema,
-  wireRolloutRequestSchema,
 } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { assertOwnRollout } from '../access/agent-limits.ts';
@@ -20,12 +18,15 @@ import type { StoreRouteOptions } from '../store-route.ts';
 /** Rollouts: start, list, read, change. */
 export function addRolloutRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
   const list = (context: Context, wire: WireRolloutQuery): Promise<Response> =>
-    answerList(context, store.streamRollouts(rolloutQueryFromWire(wire)), { toWire: rolloutToWire, onFault });
+    answerList(context, store.streamRollouts(rolloutQueryFromWire(wire)), {
+      toWire: (rollout) => rolloutCodec.encode(rollout),
+      onFault,
+    });
 
   app.post('/rollouts', async (context) => {
-    const request = rolloutRequestFromWire(await readBody(context, wireRolloutRequestSchema));
+    const request = await readBody(context, rolloutRequestCodec);
     const started = await doOnce(context, store, (transaction) => transaction.startRollout(request));
-    return answerJson(context, rolloutToWire(started), 201);
+    return answerJson(context, rolloutCodec.encode(started), 201);
   });
 
   app.get('/rollouts', (context) => list(context, readParameters(context, wireRolloutQuerySchema)));
@@ -34,13 +35,13 @@ export function addRolloutRoutes(app: Hono, { store, onFault }: StoreRouteOption
   app.get('/rollouts/:rolloutId', async (context) => {
     const rolloutId = context.req.param('rolloutId');
     assertOwnRollout(context, rolloutId);
-    return answerJson(context, rolloutToWire(await store.getRollout(rolloutId)));
+    return answerJson(context, rolloutCodec.encode(await store.getRollout(rolloutId)));
   });
 
   app.post('/rollouts/:rolloutId', async (context) => {
-    const patch = rolloutPatchFromWire(await readPatch(context, wireRolloutPatchSchema, ['status', 'config']));
+    const patch = await readPatch(context, rolloutPatchCodec, ['status', 'config']);
     const rolloutId = context.req.param('rolloutId');
     const updated = await doOnce(context, store, (transaction) => transaction.updateRollout(rolloutId, patch));
-    return answerJson(context, rolloutToWire(updated));
+    return answerJson(context, rolloutCodec.encode(updated));
   });
 }

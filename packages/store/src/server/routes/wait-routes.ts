@@ -1,5 +1,5 @@
 import { AgentLightningError, type Rollout, type WaitOptions } from '@agentlightning/core';
-import { errorToWire, rolloutToWire, type WireWaitRequest, wireWaitRequestSchema } from '@agentlightning/core/protocol';
+import { errorToWire, rolloutCodec, type WireWaitRequest, wireWaitRequestSchema } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { answerEvents, type ServerEvent } from '../event-stream.ts';
@@ -16,7 +16,10 @@ export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClose
     if (!isStream) {
       const wait = { timeoutMs: timeoutOf(request.timeout), signal: untilClosed(context) };
       const finished = await within(context, wait, () => store.waitForRollouts(rolloutIds, wait));
-      return answerJson(context, finished.map(rolloutToWire));
+      return answerJson(
+        context,
+        finished.map((rollout) => rolloutCodec.encode(rollout)),
+      );
     }
     // What can be refused is refused with a status of its own, before the stream begins.
     await store.waitForRollouts(rolloutIds, { timeoutMs: 0 });
@@ -56,7 +59,7 @@ export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClose
       yield { event: 'error', data: errorToWire(error) };
       return;
     }
-    yield { event: 'finished', data: finished.map(rolloutToWire) };
+    yield { event: 'finished', data: finished.map((rollout) => rolloutCodec.encode(rollout)) };
   }
 
   /** The protocol leaves ids out that it does not know. */
