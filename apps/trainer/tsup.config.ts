@@ -1,8 +1,9 @@
 import { libraryConfig } from '../../tools/tsup-library.ts';
 
-export default libraryConfig([
-  'src/index.ts',
-  'src/cli/main.ts',
-  'src/cli/run-command-line.ts',
-  'src/runtime/event-loop-worker.ts',
-]);
+export default libraryConfig({
+  index: 'src/index.ts',
+  'cli/main': 'src/cli/main.ts',
+  'cli/run-command-line': 'src/cli/run-command-line.ts',
+  // Beside the bundle that starts it.
+  'event-loop-worker': 'src/runtime/event-loop-worker.ts',
+});
