@@ -4,17 +4,17 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { TrainConfig } from './config/train-config.ts';
-import { reopenRun } from './loop/find-or-begin.ts';
-import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './loop/open-session.ts';
-import { trainedPolicies } from './loop/session-policies.ts';
 import { whyNoStepIsLeft } from './loop/steps-left.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
-import type { TrainingSession } from './loop/training-session.ts';
 import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } from './prompt-search/open-search.ts';
 import { searchLoop } from './prompt-search/search-loop.ts';
 import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
+import { reopenRun } from './run/find-or-begin.ts';
+import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
+import { trainedPolicies } from './session/session-policies.ts';
+import type { TrainingSession } from './session/training-session.ts';
 import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** How to run a training. */

@@ -12,7 +12,7 @@ import {
   type Store,
 } from '@agentlightning/core';
 import { readFinishedRollout } from '../evaluation/finished-rollout.ts';
-import { groupRollouts } from '../loop/collect-rollouts.ts';
+import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import { openExistingStore } from './open-existing-store.ts';
 
 /** The flags of `agl dataset`. */

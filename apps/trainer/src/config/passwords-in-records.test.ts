@@ -1,7 +1,7 @@
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
-import { findOrBeginRun } from '../loop/find-or-begin-run.ts';
 import { findOrBeginSearch } from '../prompt-search/find-or-begin-search.ts';
+import { findOrBeginRun } from '../run/find-or-begin-run.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { isPromptSearch, resolveRun } from './resolve-run.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { groupSizeOf } from '../loop/session-policies.ts';
+import { groupSizeOf } from '../session/session-policies.ts';
 import { resolvePolicies } from './policies.ts';
 
 const grpo = { type: 'grpo', groupSize: 4 } as const;

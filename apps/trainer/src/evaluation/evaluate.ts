@@ -1,9 +1,9 @@
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../evaluation/stored-evaluation.ts';
+import { collectPhase } from '../rollouts/collect-phase.ts';
+import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import type { EvaluationPhase } from '../training-event.ts';
-import { allFailed, failureText } from './all-failed.ts';
-import { collectPhase } from './collect-phase.ts';
-import type { TrainingSession } from './training-session.ts';
+import type { FinishedRollout } from './finished-rollout.ts';
+import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from './stored-evaluation.ts';
 
 /**
  * Runs the held-out tasks and measures their reward. Rollouts without a reward are reported and excluded from the mean.

@@ -1,8 +1,8 @@
 import { AgentLightningError, modelCallFromSpan } from '@agentlightning/core';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
-import { allFailed, failureText } from './all-failed.ts';
-import type { TrainingSession } from './training-session.ts';
 
 /**
  * Stops a run that cannot learn, and says why: every rollout failed, none called the model, or none

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { RunState } from '../run/run-state.ts';
 import { checkpointsToKeep } from './checkpoints.ts';
-import type { RunState } from './run-state.ts';
 
 type Known = Pick<RunState, 'checkpoints' | 'evaluations'>;
 

@@ -1,12 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { RunState, SavedStep } from './run-state.ts';
-import { type TrainedPolicy, trainedPolicies } from './session-policies.ts';
+import type { RunState, SavedStep } from '../run/run-state.ts';
+import { writeState } from '../run/write-state.ts';
+import { type TrainedPolicy, trainedPolicies } from '../session/session-policies.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import { whyNoStepIsLeft } from './steps-left.ts';
-import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import { writeState } from './write-state.ts';
 
 /**
  * Saves the models after a step when the configuration asks for it, and always after the last one.

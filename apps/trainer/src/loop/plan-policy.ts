@@ -1,8 +1,8 @@
 import type { CollectedRollout, StepContext, StepPlan } from '@agentlightning/core';
-import { groupRollouts } from './collect-rollouts.ts';
+import { groupRollouts } from '../rollouts/collect-rollouts.ts';
+import type { TrainedPolicy } from '../session/session-policies.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import { scoreSequences } from './score-sequences.ts';
-import type { TrainedPolicy } from './session-policies.ts';
-import type { TrainingSession } from './training-session.ts';
 
 /** What a policy's algorithm makes of the step's rollouts. */
 export async function planPolicy(

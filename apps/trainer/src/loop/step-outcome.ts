@@ -1,7 +1,7 @@
 import type { CollectedRollout, StepPlan } from '@agentlightning/core';
+import type { TrainedPolicy } from '../session/session-policies.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 import type { AppliedPlan } from './apply-plan.ts';
-import type { TrainedPolicy } from './session-policies.ts';
 
 /** What a step did to one policy. */
 export interface PolicyStep {

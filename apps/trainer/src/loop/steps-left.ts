@@ -1,6 +1,6 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { RunState } from '../run/run-state.ts';
 import { hasReachedGoal } from './reached-goal.ts';
-import type { RunState } from './run-state.ts';
 
 /**
  * Why a training has no step left to do: its goal is reached, or all its steps are done; null while there is one. Asked of

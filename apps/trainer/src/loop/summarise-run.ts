@@ -2,8 +2,8 @@ import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
 import { judgeImprovement } from '../evaluation/verdict.ts';
+import type { RunState } from '../run/run-state.ts';
 import type { TrainingSummary } from '../training-event.ts';
-import type { RunState } from './run-state.ts';
 
 /** What a finished run came to: held-out reward before and after, compared task by task. */
 export function summariseRun(options: {

@@ -1,20 +1,20 @@
 import { type CollectedRollout, systemClock } from '@agentlightning/core';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { collectPhase } from '../rollouts/collect-phase.ts';
+import { tasksOfStep } from '../rollouts/rollout-plan.ts';
+import type { RunState } from '../run/run-state.ts';
+import { writeState } from '../run/write-state.ts';
+import { trainedPolicies } from '../session/session-policies.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import type { StepSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
-import { collectPhase } from './collect-phase.ts';
 import type { Pace } from './pace.ts';
 import { planPolicy } from './plan-policy.ts';
-import { tasksOfStep } from './rollout-plan.ts';
-import type { RunState } from './run-state.ts';
-import { trainedPolicies } from './session-policies.ts';
 import { type PolicyStep, policyMetrics, stepReward } from './step-outcome.ts';
-import type { TrainingSession } from './training-session.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { warnOfLeftOut } from './warn-of-left-out.ts';
-import { writeState } from './write-state.ts';
 
 /** One training step, from collecting to its record in the store; the state after it. */
 export async function trainStep(options: {

@@ -1,16 +1,16 @@
 import { systemClock } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { evaluate } from '../evaluation/evaluate.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
+import type { RunState } from '../run/run-state.ts';
+import { writeState } from '../run/write-state.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { saveCheckpoint } from './checkpoints.ts';
-import { evaluate } from './evaluate.ts';
 import { Pace } from './pace.ts';
-import type { RunState } from './run-state.ts';
 import { whyNoStepIsLeft } from './steps-left.ts';
 import { summariseRun } from './summarise-run.ts';
 import { trainStep } from './train-step.ts';
-import type { TrainingSession } from './training-session.ts';
-import { writeState } from './write-state.ts';
 
 /**
  * The training loop: collect rollouts, let the algorithm plan, take the steps, publish the weights.

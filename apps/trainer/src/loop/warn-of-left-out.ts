@@ -1,6 +1,6 @@
 import { type CollectedRollout, modelCallFromSpan } from '@agentlightning/core';
+import type { TrainingSession } from '../session/training-session.ts';
 import type { PolicyStep } from './step-outcome.ts';
-import type { TrainingSession } from './training-session.ts';
 
 /** What is looked at of a policy's step. */
 interface LearntStep {

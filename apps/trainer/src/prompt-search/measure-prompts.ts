@@ -1,4 +1,5 @@
 import type { JudgedPrompts } from '@agentlightning/core';
+import { warnOfLost } from '../evaluation/evaluate.ts';
 import {
   type MeasuredRewards,
   measureRewards,
@@ -6,9 +7,8 @@ import {
   type StoredEvaluation,
   summariseRewards,
 } from '../evaluation/stored-evaluation.ts';
-import { allFailed } from '../loop/all-failed.ts';
-import { collectRollouts } from '../loop/collect-rollouts.ts';
-import { warnOfLost } from '../loop/evaluate.ts';
+import { collectRollouts } from '../rollouts/collect-rollouts.ts';
+import { allFailed } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import type { SearchSession } from './search-session.ts';

@@ -1,12 +1,12 @@
 import { AgentLightningError, type Store, systemClock } from '@agentlightning/core';
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
-import { dropUnfinished } from '../loop/collect-rollouts.ts';
-import { findInStore, type SessionOptions } from '../loop/open-session.ts';
-import { leaseIntervalMs } from '../loop/run-lease.ts';
-import { startRunner } from '../loop/start-runner.ts';
+import { dropUnfinished } from '../rollouts/collect-rollouts.ts';
+import { startRunner } from '../rollouts/start-runner.ts';
+import { leaseIntervalMs } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
+import { findInStore, type SessionOptions } from '../session/open-session.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { type FoundSearch, findOrBeginSearch } from './find-or-begin-search.ts';
 import { openSearchModel } from './open-search-model.ts';

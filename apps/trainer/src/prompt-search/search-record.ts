@@ -1,6 +1,6 @@
 import type { MetricPoint, Run, RunStatus, Store } from '@agentlightning/core';
-import type { RunLease } from '../loop/run-lease.ts';
-import { writeState } from '../loop/write-state.ts';
+import type { RunLease } from '../run/run-lease.ts';
+import { writeState } from '../run/write-state.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
 /** What is written in one transaction with a change. */

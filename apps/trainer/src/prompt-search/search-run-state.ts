@@ -1,7 +1,7 @@
 import { AgentLightningError, type JsonObject, type JudgedPrompts, parse, type Run } from '@agentlightning/core';
 import { z } from 'zod';
 import { type StoredEvaluation, storedEvaluationSchema } from '../evaluation/stored-evaluation.ts';
-import { isSearchRun } from '../loop/run-state.ts';
+import { isSearchRun } from '../run/run-state.ts';
 
 /** What ends a search, by option; null for none, and for an option that was left to its default. */
 export type SearchLimits = Readonly<

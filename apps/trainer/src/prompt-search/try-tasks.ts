@@ -1,9 +1,9 @@
 import { AgentLightningError, type PromptTrial, type TriedTask } from '@agentlightning/core';
+import { warnOfLost } from '../evaluation/evaluate.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rolloutReward } from '../evaluation/rollout-reward.ts';
-import { allFailed, failureText } from '../loop/all-failed.ts';
-import { collectRollouts } from '../loop/collect-rollouts.ts';
-import { warnOfLost } from '../loop/evaluate.ts';
+import { collectRollouts } from '../rollouts/collect-rollouts.ts';
+import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { rolloutAccount } from './rollout-account.ts';

@@ -1,8 +1,8 @@
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import type { TrainingSession } from '../session/training-session.ts';
 import type { RolloutPhase } from '../training-event.ts';
 import { collectRollouts } from './collect-rollouts.ts';
 import { type NumberedTask, planRollouts } from './rollout-plan.ts';
-import type { TrainingSession } from './training-session.ts';
 
 /** The rollouts of a step or of an evaluation. */
 export interface PhasePlan {

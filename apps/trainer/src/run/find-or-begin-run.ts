@@ -3,10 +3,10 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
+import { whyNoStepIsLeft } from '../loop/steps-left.ts';
 import { type Found, findOrBegin, type RunChoice } from './find-or-begin.ts';
-import { type RunTasks, rolloutShape } from './rollout-shape.ts';
+import { type RunTasks, rolloutShape } from './run-shape.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
-import { whyNoStepIsLeft } from './steps-left.ts';
 
 /** A training that this process may work on, and where it stands. */
 export type FoundRun = Found<RunState>;

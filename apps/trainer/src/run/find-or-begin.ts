@@ -1,7 +1,7 @@
 import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
 import { isRunId } from './model-name.ts';
-import { assertSameShape, shapeKey } from './rollout-shape.ts';
 import { type RunLease, takeRunLease } from './run-lease.ts';
+import { assertSameShape, shapeKey } from './run-shape.ts';
 import { writeState } from './write-state.ts';
 
 /** Which run to work on. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AgentLightningError, type JsonObject, type JsonValue, type Run } from '@agentlightning/core';
 import { z } from 'zod';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { groupSizeOf } from './session-policies.ts';
+import { groupSizeOf } from '../session/session-policies.ts';
 
 /** The tasks of a run, read and checked. */
 export interface RunTasks {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { isCheckpointFolder } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
-import { isRunId } from '../loop/model-name.ts';
+import { isRunId } from '../run/model-name.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 
 /** Where checkpoints may be deleted. */

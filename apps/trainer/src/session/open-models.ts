@@ -11,9 +11,9 @@ import {
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
+import { modelName, referenceName } from '../run/model-name.ts';
+import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
-import { modelName, referenceName } from './model-name.ts';
-import type { RunState } from './run-state.ts';
 
 /** A policy's model, and the one it began as. */
 export interface OpenModel {

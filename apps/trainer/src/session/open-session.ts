@@ -2,6 +2,12 @@ import { AgentLightningError, type InferenceEndpoint, type ProxyLlmResource, typ
 import { loadTasks } from '../config/load-tasks.ts';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { dropUnfinished } from '../rollouts/collect-rollouts.ts';
+import { startRunner } from '../rollouts/start-runner.ts';
+import type { Found, RunChoice } from '../run/find-or-begin.ts';
+import { type FoundRun, findOrBeginRun } from '../run/find-or-begin-run.ts';
+import { leaseIntervalMs } from '../run/run-lease.ts';
+import type { RunTasks } from '../run/run-shape.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { openAnyStore } from '../runtime/open-any-store.ts';
@@ -9,14 +15,8 @@ import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
-import { dropUnfinished } from './collect-rollouts.ts';
-import type { Found, RunChoice } from './find-or-begin.ts';
-import { type FoundRun, findOrBeginRun } from './find-or-begin-run.ts';
 import { openModel } from './open-models.ts';
-import type { RunTasks } from './rollout-shape.ts';
-import { leaseIntervalMs } from './run-lease.ts';
 import { groupSizeOf, learnerOf, needsValueHead, type SessionPolicy } from './session-policies.ts';
-import { startRunner } from './start-runner.ts';
 import type { TrainingSession } from './training-session.ts';
 
 /** Closes something that was opened. */

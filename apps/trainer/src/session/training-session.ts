@@ -1,8 +1,8 @@
 import type { RuntimeCapabilities, Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { FoundRun } from '../run/find-or-begin-run.ts';
+import type { RunTasks } from '../run/run-shape.ts';
 import type { TrainingListener } from '../training-event.ts';
-import type { FoundRun } from './find-or-begin-run.ts';
-import type { RunTasks } from './rollout-shape.ts';
 import type { SessionPolicy } from './session-policies.ts';
 
 /** Everything a training run works with, opened and ready. */
