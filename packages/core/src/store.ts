@@ -192,7 +192,7 @@ export interface StoreStatistics {
  * - **Resources.** Every update raises the version; the last one written is the latest.
  *
  * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for bad limits and fields,
- * STORE_FULL, and UNREACHABLE for a store behind HTTP.
+ * QUOTA_EXCEEDED for spans beyond a quota of their attempt, STORE_FULL, and UNREACHABLE for a store behind HTTP.
  */
 export interface Store {
   /** Puts rollouts into the queue, all or none; known ids return the existing rollouts unchanged. */

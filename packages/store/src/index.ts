@@ -1,4 +1,5 @@
 export type { AccessKey, AccessKeyRequest, AccessScope, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
+export type { AttemptQuotas } from './attempt-quotas.ts';
 export type { StoreBackup } from './maintenance/backup-store.ts';
 export { backupStore } from './maintenance/backup-store.ts';
 export type { StoreMigration } from './maintenance/migrate-store.ts';

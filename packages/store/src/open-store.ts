@@ -7,6 +7,7 @@ import {
   systemClock,
   ValidationError,
 } from '@agentlightning/core';
+import { type AttemptQuotas, resolveQuotas } from './attempt-quotas.ts';
 import { SqliteDriver } from './drivers/sqlite.ts';
 import { migrate } from './migrate.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
@@ -43,6 +44,8 @@ export interface OpenStoreOptions {
   readonly outsidePollMs?: number;
   /** The most the store's file may hold, in bytes; writes beyond it fail with STORE_FULL. @default null no limit but the disk's */
   readonly maxSizeBytes?: number | null;
+  /** How much an attempt may record. @default the defaults of {@link AttemptQuotas} */
+  readonly quotas?: Partial<AttemptQuotas>;
   /** PostgreSQL: how many connections at most, besides the one that listens for changes. @default 10 */
   readonly poolSize?: number;
   /**
@@ -70,6 +73,7 @@ export interface OpenStoreOptions {
 export async function openStore(location: string, options: OpenStoreOptions = {}): Promise<SqlStore> {
   const clock = options.clock ?? systemClock;
   assertOptions(options);
+  const quotas = resolveQuotas(options.quotas ?? {});
   const driver = await openDriver(location, options);
   try {
     await migrate(driver, { nowMs: clock.now() });
@@ -83,6 +87,7 @@ export async function openStore(location: string, options: OpenStoreOptions = {}
     watchdogIntervalMs: options.watchdogIntervalMs ?? 1000,
     maxLostClaims: options.maxLostClaims ?? 10,
     retention: options.retention ?? null,
+    quotas,
   });
 }
 

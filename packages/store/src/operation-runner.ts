@@ -1,4 +1,5 @@
 import type { Clock } from '@agentlightning/core';
+import type { AttemptQuotas } from './attempt-quotas.ts';
 import { type OperationContext, operationTime } from './operation.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { type ChangeFeed, ChangeRecorder } from './store-change.ts';
@@ -14,16 +15,26 @@ export interface OperationRunner {
   write<TResult>(operation: Operation<TResult>): Promise<TResult>;
 }
 
-/** Runs each operation in a transaction of its own and tells those who wait what it changed. */
+/** What a transaction runner works with. */
+export interface TransactionRunnerOptions {
+  readonly driver: SqlDriver;
+  readonly clock: Clock;
+  readonly feed: ChangeFeed;
+  readonly quotas: AttemptQuotas;
+}
+
+/** Runs each operation in a transaction of its own and publishes what it changed. */
 export class TransactionRunner implements OperationRunner {
   readonly #driver: SqlDriver;
   readonly #clock: Clock;
   readonly #feed: ChangeFeed;
+  readonly #quotas: AttemptQuotas;
 
-  constructor(driver: SqlDriver, clock: Clock, feed: ChangeFeed) {
+  constructor({ driver, clock, feed, quotas }: TransactionRunnerOptions) {
     this.#driver = driver;
     this.#clock = clock;
     this.#feed = feed;
+    this.#quotas = quotas;
   }
 
   read<TResult>(operation: Operation<TResult>): Promise<TResult> {
@@ -44,7 +55,7 @@ export class TransactionRunner implements OperationRunner {
   }
 
   #context(db: OperationContext['db'], changes: ChangeRecorder): OperationContext {
-    return { db, dialect: this.#driver.dialect, nowMs: operationTime(this.#clock), changes };
+    return { db, dialect: this.#driver.dialect, nowMs: operationTime(this.#clock), changes, quotas: this.#quotas };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@agentlightning/core';
+import type { AttemptQuotas } from './attempt-quotas.ts';
 import type { SqlDialect } from './sql-dialect.ts';
 import type { SqlConnection } from './sql-driver.ts';
 import type { ChangeRecorder } from './store-change.ts';
@@ -11,6 +12,7 @@ export interface OperationContext {
   readonly nowMs: number;
   /** Where the operation notes what others may be waiting for. */
   readonly changes: ChangeRecorder;
+  readonly quotas: AttemptQuotas;
 }
 
 /** When an operation that runs now takes place: to the microsecond, which is as fine as the store protocol's seconds are. */

@@ -1,4 +1,5 @@
 import type { ClaimOptions, Clock, RetentionPolicy } from '@agentlightning/core';
+import type { AttemptQuotas } from './attempt-quotas.ts';
 import type { IdempotentRequest } from './operations/answer-once.ts';
 
 /** What an `SqlStore` works with. */
@@ -10,6 +11,7 @@ export interface SqlStoreOptions {
   readonly watchdogIntervalMs: number;
   /** How many of a rollout's claims may be lost before it fails. */
   readonly maxLostClaims: number;
+  readonly quotas: AttemptQuotas;
   /** What the store deletes by itself; null for nothing. */
   readonly retention: RetentionPolicy | null;
 }

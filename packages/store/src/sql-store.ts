@@ -77,7 +77,8 @@ export class SqlStore extends SqlStoreOperations implements Store {
 
   constructor(driver: SqlDriver, options: SqlStoreOptions) {
     const feed = new ChangeFeed();
-    super(new TransactionRunner(driver, options.clock, feed), options.claimLeaseMs);
+    const { clock, quotas, claimLeaseMs } = options;
+    super(new TransactionRunner({ driver, clock, feed, quotas }), claimLeaseMs);
     this.#driver = driver;
     this.#clock = options.clock;
     this.#feed = feed;

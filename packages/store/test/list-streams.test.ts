@@ -2,6 +2,7 @@ import type { Rollout } from '@agentlightning/core';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { resolveQuotas } from '../src/attempt-quotas.ts';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { createStoreServer, openStore, SqlStore } from '../src/index.ts';
 import { maxPageRows } from '../src/list-pages.ts';
@@ -38,6 +39,7 @@ beforeEach(async () => {
     watchdogIntervalMs: 1e9,
     maxLostClaims: 10,
     retention: null,
+    quotas: resolveQuotas({}),
   });
 });
 afterEach(() => store.close());

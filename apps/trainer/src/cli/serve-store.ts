@@ -1,5 +1,5 @@
 import { addressText, type RetentionPolicy } from '@agentlightning/core';
-import { createStoreServer, openStore } from '@agentlightning/store';
+import { type AttemptQuotas, createStoreServer, openStore } from '@agentlightning/store';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -11,7 +11,7 @@ const idleGraceMs = 1000;
 const minKeyLength = 20;
 
 /** The flags of `agl store`. */
-export interface StoreFlags {
+export interface StoreFlags extends Partial<AttemptQuotas> {
   readonly db: string;
   readonly host: string;
   readonly port: number;
@@ -23,7 +23,7 @@ export interface StoreFlags {
 export async function serveStore(flags: StoreFlags): Promise<void> {
   const { db, host, port } = flags;
   const log = serverLog('agl-store');
-  const store = await openStore(db, { retention: retentionOf(flags) });
+  const store = await openStore(db, { retention: retentionOf(flags), quotas: quotasOf(flags) });
   try {
     const apiKey = process.env['AGL_STORE_KEY'] ?? null;
     const attemptTokens = attemptTokensFromEnvironment();
@@ -48,4 +48,16 @@ function retentionOf({ pruneOlderThan, pruneKeepRuns }: StoreFlags): RetentionPo
     ...(pruneOlderThan === undefined ? {} : { olderThanMs: pruneOlderThan }),
     ...(pruneKeepRuns === undefined ? {} : { keepRuns: pruneKeepRuns }),
   };
+}
+
+const quotaNames = [
+  'maxAttemptSpans',
+  'maxAttemptBytes',
+  'maxSpanBytes',
+  'maxSpanEvents',
+  'maxRewardDimensions',
+] as const satisfies readonly (keyof AttemptQuotas)[];
+
+function quotasOf(flags: StoreFlags): Partial<AttemptQuotas> {
+  return Object.fromEntries(quotaNames.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
 }

@@ -20,6 +20,11 @@ export function addStoreCommand(program: Command): void {
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
     .option('--prune-older-than <time>', 'delete by itself what ended longer ago, such as 30d', durationMs)
     .option('--prune-keep-runs <n>', 'when deleting by itself, keep the newest runs', wholeNumber({ min: 0 }))
+    .option('--max-attempt-spans <n>', 'spans of an attempt (default: 100000)', wholeNumber({ min: 1 }))
+    .option('--max-attempt-bytes <n>', 'bytes of all spans of an attempt (default: 256 MiB)', wholeNumber({ min: 1 }))
+    .option('--max-span-bytes <n>', 'bytes of one span (default: 8 MiB)', wholeNumber({ min: 1 }))
+    .option('--max-span-events <n>', 'events of one span (default: 1000)', wholeNumber({ min: 1 }))
+    .option('--max-reward-dimensions <n>', 'dimensions of one reward (default: 100)', wholeNumber({ min: 1 }))
     .addHelpText('after', keysHelp)
     .action(async (flags: StoreFlags) => {
       const { serveStore } = await import('./serve-store.ts');

@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'PERMISSION_DENIED'
   | 'PAYLOAD_TOO_LARGE'
+  | 'QUOTA_EXCEEDED'
   | 'UNREACHABLE'
   | 'UPSTREAM_FAILED'
   | 'TIMEOUT'
@@ -76,6 +77,10 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   PAYLOAD_TOO_LARGE: {
     meaning: 'A request body or message is larger than the server accepts.',
     remedy: 'Send less at a time, or raise the limit that the message names.',
+  },
+  QUOTA_EXCEEDED: {
+    meaning: 'An attempt recorded more than its quota allows. Nothing of the request was recorded.',
+    remedy: 'Record less, or raise the quota that the message names.',
   },
   UNREACHABLE: {
     meaning: 'A server cannot be reached: store, gateway, runtime or model endpoint.',

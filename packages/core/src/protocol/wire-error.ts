@@ -39,6 +39,7 @@ const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   CONFLICT: 409,
   ILLEGAL_TRANSITION: 409,
   PAYLOAD_TOO_LARGE: 413,
+  QUOTA_EXCEEDED: 413,
   RESOURCE_EXHAUSTED: 429,
   PRECONDITION_FAILED: 503,
   TIMEOUT: 503,

@@ -1,4 +1,5 @@
 import { systemClock } from '@agentlightning/core';
+import { resolveQuotas } from '../attempt-quotas.ts';
 import { currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
 import { TransactionRunner } from '../operation-runner.ts';
@@ -49,7 +50,12 @@ export async function migrateStore(
 }
 
 async function indexAllRollouts(driver: SqlDriver, onIndexed: (rollouts: number) => void): Promise<void> {
-  const runner = new TransactionRunner(driver, systemClock, new ChangeFeed());
+  const runner = new TransactionRunner({
+    driver,
+    clock: systemClock,
+    feed: new ChangeFeed(),
+    quotas: resolveQuotas({}),
+  });
   for (let all = 0; ; ) {
     const rollouts = await runner.write(indexRollouts);
     if (rollouts === 0) return;

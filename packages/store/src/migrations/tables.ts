@@ -65,6 +65,8 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       lease_until_ms ${real},
       is_counted ${integer} NOT NULL DEFAULT 1,
       is_given_back ${integer} NOT NULL DEFAULT 0,
+      span_count ${integer} NOT NULL DEFAULT 0,
+      span_bytes ${integer} NOT NULL DEFAULT 0,
       metadata ${text},
       PRIMARY KEY (rollout_id, attempt_id),
       UNIQUE (rollout_id, sequence_id)

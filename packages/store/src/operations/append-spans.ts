@@ -1,6 +1,7 @@
 import type { Span, SpanInput } from '@agentlightning/core';
+import { assertSpanQuotas, assertWithin, bytesOf } from '../attempt-quotas.ts';
 import type { OperationContext } from '../operation.ts';
-import { readText } from '../row-value.ts';
+import { readInteger, readText } from '../row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
 import { loadAttempt } from './attempt-record.ts';
 import { loadRollout } from './rollout-record.ts';
@@ -13,12 +14,17 @@ import { markRollouts, onlyMarkOf, positionsOf } from './span-marks.ts';
  * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
  *
  * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
+ * @throws AgentLightningError QUOTA_EXCEEDED when a span or its attempt exceeds a quota; then none is recorded
  */
 export async function appendSpans(
   context: OperationContext,
   spans: readonly SpanInput[],
 ): Promise<readonly (Span | null)[]> {
-  const rows = spans.map(spanRow);
+  const rows = spans.map((span) => {
+    const row = spanRow(span);
+    assertSpanQuotas(context.quotas, span, bytesOf(row));
+    return row;
+  });
   const batches = batchesOf(rows);
   const different = new Set(batches);
   await lockRows(
@@ -40,6 +46,7 @@ export async function appendSpans(
   }
   const newSpans = numberNewSpans(rows, batches, counters);
   for (const [rolloutId, last] of counters) await writeSequenceId(context, rolloutId, last);
+  for (const batch of different) await countSpans(context, batch);
   await insertSpanRows(
     context,
     newSpans.filter((row) => row !== null),
@@ -69,6 +76,8 @@ interface SpanBatch {
   readonly known: Set<string>;
   /** How many are new. */
   count: number;
+  /** Bytes of those that are new. */
+  bytes: number;
   lastSequenceId: number;
 }
 
@@ -100,6 +109,7 @@ function newBatch(first: SpanRow): SpanBatch {
     first,
     known: new Set(),
     count: 0,
+    bytes: 0,
     lastSequenceId: 0,
   };
 }
@@ -123,9 +133,28 @@ function numberNewSpans(
     const sequenceId = row[3] ?? last + 1;
     if (sequenceId > last) counters.set(rolloutId, sequenceId);
     batch.count += 1;
+    batch.bytes += bytesOf(row);
     batch.lastSequenceId = Math.max(batch.lastSequenceId, sequenceId);
     return numbered(row, sequenceId);
   });
+}
+
+/**
+ * Adds the new spans of a batch to the totals of their attempt.
+ *
+ * @throws AgentLightningError QUOTA_EXCEEDED
+ */
+async function countSpans({ db, quotas }: OperationContext, batch: SpanBatch): Promise<void> {
+  const { rolloutId, attemptId, count, bytes } = batch;
+  if (count === 0) return;
+  const [row = {}] = await db.all(
+    `UPDATE attempts SET span_count = span_count + ?, span_bytes = span_bytes + ?
+     WHERE rollout_id = ? AND attempt_id = ? RETURNING span_count, span_bytes`,
+    [count, bytes, rolloutId, attemptId],
+  );
+  const subject = `attempt ${attemptId} of rollout ${rolloutId}`;
+  assertWithin(quotas, 'maxAttemptSpans', { subject, actual: readInteger(row, 'span_count') });
+  assertWithin(quotas, 'maxAttemptBytes', { subject, actual: readInteger(row, 'span_bytes') });
 }
 
 /** Notes which spans of a batch are recorded already. */

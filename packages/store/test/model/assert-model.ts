@@ -1,5 +1,6 @@
 import { ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
+import { resolveQuotas } from '../../src/attempt-quotas.ts';
 import { migrate } from '../../src/migrate.ts';
 import { TransactionRunner } from '../../src/operation-runner.ts';
 import type { SqlDriver } from '../../src/sql-driver.ts';
@@ -34,12 +35,19 @@ export async function assertKeepsToModel({ openDriver, numRuns }: ModelCheck): P
 async function openReal(driver: SqlDriver): Promise<RealStore> {
   const clock = new ManualClock();
   await migrate(driver, { nowMs: clock.now() });
+  const quotas = resolveQuotas({});
   const store = new SqlStore(driver, {
     clock,
     claimLeaseMs: modelLeaseMs,
     watchdogIntervalMs: 1_000_000,
     maxLostClaims: modelMaxLostClaims,
     retention: null,
+    quotas,
   });
-  return { store, clock, rolloutIds: [], runner: new TransactionRunner(driver, clock, new ChangeFeed()) };
+  return {
+    store,
+    clock,
+    rolloutIds: [],
+    runner: new TransactionRunner({ driver, clock, feed: new ChangeFeed(), quotas }),
+  };
 }

@@ -1,10 +1,4 @@
-import {
-  type AgentLightningError,
-  NotFoundError,
-  type Span,
-  type SpanInput,
-  ValidationError,
-} from '@agentlightning/core';
+import { AgentLightningError, NotFoundError, type Span, type SpanInput, ValidationError } from '@agentlightning/core';
 import type { Context, Hono } from 'hono';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
 import { answerExport, answerOtlpError, presentable } from '../otlp/otlp-answer.ts';
@@ -42,12 +36,12 @@ export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault
 
   for (const path of otherSignals) app.post(path, (context) => context.body(null, 501));
 
-  /** Records the spans, and tells why some were not: those of attempts that are not there. */
+  /** Records the spans, and returns why some were rejected: those of unknown attempts, and of attempts beyond a quota. */
   async function append(spans: readonly SpanInput[]): Promise<AppendedSpans> {
     try {
       return { recorded: countNew(await store.appendSpans(spans)), rejected: [] };
     } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
+      if (rejectionOf(error) === null) throw error;
     }
     const rejected: string[] = [];
     let recorded = 0;
@@ -55,8 +49,9 @@ export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault
       try {
         recorded += countNew(await store.appendSpans(ofAttempt));
       } catch (error) {
-        if (!(error instanceof NotFoundError)) throw error;
-        rejected.push(...ofAttempt.map(() => `${error.details.kind} ${error.details.id} not found`));
+        const reason = rejectionOf(error);
+        if (reason === null) throw error;
+        rejected.push(...ofAttempt.map(() => reason));
       }
     }
     return { recorded, rejected };
@@ -69,6 +64,13 @@ interface AppendedSpans {
   readonly recorded: number;
   /** Why others were not recorded, one sentence for each. */
   readonly rejected: readonly string[];
+}
+
+/** Why spans of one attempt cannot be recorded; null for an error that concerns the whole request. */
+function rejectionOf(error: unknown): string | null {
+  if (error instanceof NotFoundError) return `${error.details.kind} ${error.details.id} not found`;
+  if (!AgentLightningError.isInstance(error) || error.code !== 'QUOTA_EXCEEDED') return null;
+  return `${error.message} ${error.remedy}`;
 }
 
 function countNew(spans: readonly (Span | null)[]): number {
