@@ -28,12 +28,8 @@ const properUse = /\bthere is no\b|\bis no (longer|more|less|greater|later|earli
 const pending: readonly string[] = [
   'apps/gpu-runtime/',
   'apps/trainer/',
-  'docs/decisions/0008-',
   'docs/decisions/0017-',
-  'docs/decisions/0020-',
   'docs/decisions/0034-',
-  'docs/decisions/0039-',
-  'docs/decisions/0041-',
   'docs/errors.md',
   'docs/platforms.md',
   'packages/ai-sdk/',
