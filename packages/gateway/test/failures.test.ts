@@ -109,12 +109,14 @@ describe('an upstream that fails', () => {
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
   });
 
-  it('with 5xx for good gives 502, and the call is recorded as failed', async () => {
-    await using fixture = await startGateway({ script: () => failWith(500) });
+  it.each([500, 502, 503, 504])('with %i for good gives 502, and the call is recorded as failed', async (status) => {
+    await using fixture = await startGateway({ script: () => failWith(status) });
     const attempt = await fixture.attempt();
     const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
     expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', type: 'upstream_error' });
-    expect(error.message).toContain(`${fixture.model.baseUrl} answered 500 after 4 tries: scripted failure 500`);
+    expect(error.message).toContain(
+      `${fixture.model.baseUrl} answered ${status} after 4 tries: scripted failure ${status}`,
+    );
     await fixture.gateway.drain();
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
     expect((await fixture.spans(attempt))[0]?.status.code).toBe('ERROR');

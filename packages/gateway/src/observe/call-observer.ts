@@ -4,11 +4,11 @@ import type { GatewayLog } from '../gateway-options.ts';
 import type { CallObservation } from './call-observation.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 
-/** To be told how one call goes on; each is called once, in either order. */
+/** The progress of one call; each function is called once, in either order. */
 export interface CallReport {
-  /** The answer's head has left; with the error that it tells of, if it does. */
+  /** The response head was sent; with the error of an error response. */
   readonly answered: (httpStatus: number, error?: GatewayError) => void;
-  /** The call is answered and recorded, or never will be. */
+  /** The call is complete and recorded, or failed. */
   readonly left: () => void;
 }
 
@@ -18,7 +18,7 @@ interface CallEnd {
   readonly failure: GatewayError | null;
 }
 
-/** Tells log and metrics of every call that has left. */
+/** Reports every finished call to log and metrics. */
 export class CallObserver {
   readonly #clock: Clock;
   readonly #log: GatewayLog;
@@ -30,35 +30,35 @@ export class CallObserver {
     this.#metrics = options.metrics;
   }
 
-  /** Follows a call that has just come. */
+  /** Observes a new call. */
   follow(call: CallObservation): CallReport {
     let status: number | null = null;
     let failure: GatewayError | null = null;
     let leaveTimeMs: number | null = null;
-    const tell = (): void => {
+    const report = (): void => {
       if (status === null || leaveTimeMs === null) return;
-      this.#tell(call, { httpStatus: status, failure, durationMs: leaveTimeMs - call.startTimeMs });
+      this.#report(call, { httpStatus: status, failure, durationMs: leaveTimeMs - call.startTimeMs });
     };
     return {
       answered: (httpStatus, error) => {
         status = httpStatus;
         failure = error ?? null;
-        tell();
+        report();
       },
       left: () => {
         if (leaveTimeMs !== null) return;
         leaveTimeMs = this.#clock.now();
-        tell();
+        report();
       },
     };
   }
 
-  #tell(call: CallObservation, { httpStatus, durationMs, failure }: CallEnd): void {
+  #report(call: CallObservation, { httpStatus, durationMs, failure }: CallEnd): void {
     this.#metrics.callLeft(call, { httpStatus, durationMs });
     if (httpStatus < 500 && this.#log.debug === undefined) return;
     const { startTimeMs: _, attempt, ...facts } = call;
-    const told = { ...facts, ...attempt, status: httpStatus, durationMs };
-    if (httpStatus >= 500) this.#log.warn({ ...told, err: failure }, 'a model call failed');
-    else this.#log.debug?.(told, 'a model call');
+    const entry = { ...facts, ...attempt, status: httpStatus, durationMs };
+    if (httpStatus >= 500) this.#log.warn({ ...entry, err: failure }, 'a model call failed');
+    else this.#log.debug?.(entry, 'a model call');
   }
 }

@@ -1,13 +1,13 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { GatewayState, UpstreamState } from '../gateway-options.ts';
 
-/** What is counted when it is asked for, rather than as it happens. */
+/** Values that are read when metrics are scraped. */
 export interface GatewayGauges {
   readonly state: () => GatewayState;
   readonly upstreams: () => readonly UpstreamState[];
 }
 
-/** Adds what can be read off at any time. */
+/** Registers the gauges. */
 export function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges): void {
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
@@ -26,7 +26,7 @@ export function registerGauges(registry: Registry, { state, upstreams }: Gateway
       labelNames: ['upstream'],
       registers: [registry],
       collect() {
-        // Those that were removed are told of no more.
+        // Removed upstreams are not reported any more.
         this.reset();
         for (const upstream of upstreams()) {
           const value = read(upstream);
@@ -35,12 +35,12 @@ export function registerGauges(registry: Registry, { state, upstreams }: Gateway
       },
     });
   };
-  gauge('calls_in_flight', 'Model calls that were let in and have not left', () => state().inFlight);
-  gauge('paused', 'Whether model calls are turned away', () => Number(state().isPaused));
+  gauge('calls_in_flight', 'Model calls in flight', () => state().inFlight);
+  gauge('paused', 'Whether model calls are rejected', () => Number(state().isPaused));
   perUpstream('up', 'Whether an upstream works', ({ isUp }) => Number(isUp));
-  perUpstream('in_flight', 'Calls that an upstream is answering', ({ inFlight }) => inFlight);
-  perUpstream('queued', 'Calls that wait in line for an upstream', ({ queued }) => queued);
-  perUpstream('token_ids', 'Whether an upstream gives token ids; absent until its first answer', ({ tokenIds }) =>
+  perUpstream('in_flight', 'Calls in flight at an upstream', ({ inFlight }) => inFlight);
+  perUpstream('queued', 'Calls in the queue of an upstream', ({ queued }) => queued);
+  perUpstream('token_ids', 'Whether an upstream returns token ids; absent until its first response', ({ tokenIds }) =>
     tokenIds === 'unknown' ? null : Number(tokenIds === 'given'),
   );
 }

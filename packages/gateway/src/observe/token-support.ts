@@ -2,7 +2,7 @@ import type { EndedCall } from '../capture/call-recorder.ts';
 import type { GatewayLog } from '../gateway-options.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 
-/** Learns from whole answers whether an upstream gives token ids, and says once when one does not. */
+/** Learns from complete responses whether an upstream returns token ids, and warns once when it does not. */
 export function noteTokenSupport(ended: EndedCall, log: GatewayLog): void {
   const { asked, upstream, answer, failure } = ended;
   if (!asked.asksForTokens || upstream === null || failure !== null || upstream.capture === 'text') return;
@@ -10,14 +10,13 @@ export function noteTokenSupport(ended: EndedCall, log: GatewayLog): void {
     answer.promptTokenIds.length > 0 || answer.choices.some((choice) => choice.responseTokenIds.length > 0);
   const support = isGiven ? 'given' : 'missing';
   if (upstream.tokenSupport === support) return;
-  tell(upstream, support, log);
+  warnIfMissing(upstream, support, log);
   upstream.tokenSupport = support;
 }
 
-function tell(upstream: RegisteredUpstream, support: 'given' | 'missing', log: GatewayLog): void {
+function warnIfMissing(upstream: RegisteredUpstream, support: 'given' | 'missing', log: GatewayLog): void {
   if (support === 'given') return;
-  const message = 'a model endpoint tells no token ids; its calls cannot be trained on';
-  const remedy =
-    'Use an engine that knows return_token_ids (vLLM 0.10.2 or later), or say capture: text to ask for none.';
+  const message = 'a model endpoint returns no token ids; its calls cannot be trained on';
+  const remedy = 'Use an engine that supports return_token_ids (vLLM 0.10.2 or later), or set capture: text.';
   log.warn({ upstream: upstream.id, remedy }, message);
 }

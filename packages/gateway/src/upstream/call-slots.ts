@@ -1,4 +1,4 @@
-/** How many calls an upstream takes at a time, and how many wait. */
+/** The limits of an upstream's concurrent and queued calls. */
 export interface CallSlotsOptions {
   /** Null for no limit. */
   readonly maxConcurrent: number | null;
@@ -11,14 +11,14 @@ interface Waiter {
 }
 
 /**
- * The places of an upstream that calls hold while they are answered. When all are taken, calls wait in a bounded line
- * that is fair between rollouts: each waiting rollout gets a place in turn, however many calls it has waiting.
+ * The slots of an upstream, which calls hold until the end of their response. When all are taken, calls wait in a
+ * bounded queue that is fair between rollouts: each waiting rollout gets a slot in turn, however many calls it has queued.
  */
 export class CallSlots {
   readonly #maxConcurrent: number;
   readonly #maxQueued: number;
-  /** Waiting calls by rollout, in the order in which the rollouts get their turn. */
-  readonly #lines: Map<string, Waiter[]> = new Map();
+  /** Queued calls by rollout, in the order in which the rollouts get a slot. */
+  readonly #queues: Map<string, Waiter[]> = new Map();
   #inFlight = 0;
   #queued = 0;
 
@@ -27,22 +27,22 @@ export class CallSlots {
     this.#maxQueued = maxQueued;
   }
 
-  /** Calls that hold a place. */
+  /** Calls that hold a slot. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Calls that wait for one. */
+  /** Calls in the queue. */
   get queued(): number {
     return this.#queued;
   }
 
-  /** Whether a call that comes now is neither let in nor may wait. */
+  /** Whether a new call is neither admitted nor queued. */
   get isFull(): boolean {
     return this.#inFlight >= this.#maxConcurrent && this.#queued >= this.#maxQueued;
   }
 
-  /** A place, if one is free: the function that gives it back. Null when the call would have to wait. */
+  /** Takes a free slot. @returns the function that frees it; null when no slot is free */
   tryEnter(): (() => void) | null {
     if (this.#inFlight >= this.#maxConcurrent) return null;
     this.#inFlight += 1;
@@ -50,7 +50,7 @@ export class CallSlots {
   }
 
   /**
-   * Waits for a place, in the line of a rollout. The function that it resolves with gives the place back.
+   * Waits for a slot in the queue of a rollout. Resolves with the function that frees it.
    *
    * @throws the signal's reason when it aborts before
    */
@@ -68,9 +68,9 @@ export class CallSlots {
           resolve(this.#leaveOnce());
         },
       };
-      const line = this.#lines.get(key) ?? [];
-      line.push(waiter);
-      this.#lines.set(key, line);
+      const queue = this.#queues.get(key) ?? [];
+      queue.push(waiter);
+      this.#queues.set(key, queue);
       this.#queued += 1;
       signal.addEventListener('abort', onAbort, { once: true });
     });
@@ -82,29 +82,29 @@ export class CallSlots {
       if (hasLeft) return;
       hasLeft = true;
       const next = this.#next();
-      // The place goes from hand to hand, so that nobody who has just come gets before those who wait.
+      // The slot is handed over, so that a new call cannot overtake queued ones.
       if (next === null) this.#inFlight -= 1;
       else next.enter();
     };
   }
 
   #next(): Waiter | null {
-    const turn = this.#lines.entries().next();
+    const turn = this.#queues.entries().next();
     if (turn.done === true) return null;
-    const [key, line] = turn.value;
-    const waiter = line.shift() ?? null;
-    this.#lines.delete(key);
-    if (line.length > 0) this.#lines.set(key, line);
+    const [key, queue] = turn.value;
+    const waiter = queue.shift() ?? null;
+    this.#queues.delete(key);
+    if (queue.length > 0) this.#queues.set(key, queue);
     this.#queued -= 1;
     return waiter;
   }
 
   #forget(waiter: Waiter): void {
-    const line = this.#lines.get(waiter.key);
-    const index = line?.indexOf(waiter) ?? -1;
-    if (line === undefined || index < 0) return;
-    line.splice(index, 1);
-    if (line.length === 0) this.#lines.delete(waiter.key);
+    const queue = this.#queues.get(waiter.key);
+    const index = queue?.indexOf(waiter) ?? -1;
+    if (queue === undefined || index < 0) return;
+    queue.splice(index, 1);
+    if (queue.length === 0) this.#queues.delete(waiter.key);
     this.#queued -= 1;
   }
 }

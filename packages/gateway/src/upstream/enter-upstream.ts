@@ -2,27 +2,27 @@ import type { Clock } from '@agentlightning/core';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { upstreamsBusy } from './upstream-failure.ts';
 
-/** How a call waits for a place at an upstream. */
+/** How a call waits for a slot of an upstream. */
 export interface EnterOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Whose turn it is in the line: the rollout. */
+  /** The rollout: slots are granted to the waiting rollouts in turn. */
   readonly key: string;
   readonly signal: AbortSignal;
 }
 
-/** A place at an upstream. */
+/** A slot of an upstream. */
 export interface UpstreamPlace {
   readonly upstream: RegisteredUpstream;
-  /** Gives the place back; to be called once the answer is whole. */
+  /** Frees the slot; to be called at the end of the response. */
   readonly leave: () => void;
 }
 
 /**
- * Waits for a place at the first upstream that lets calls in or in line.
+ * Waits for a slot of the first upstream whose queue is not full.
  *
  * @param upstreams - in the order of preference
- * @throws GatewayError 429 when all are full, or the line was too slow; the signal's reason when it aborts
+ * @throws GatewayError 429 when all queues are full, or the wait timed out; the signal's reason when it aborts
  */
 export async function enterUpstream(
   upstreams: readonly RegisteredUpstream[],
@@ -31,13 +31,13 @@ export async function enterUpstream(
   const upstream = upstreams.find(({ slots }) => !slots.isFull);
   if (upstream === undefined) {
     const names = upstreams.map(({ id }) => id).join(', ');
-    throw upstreamsBusy(`as many calls wait for ${names} as may`);
+    throw upstreamsBusy(`the queue for ${names} is full`);
   }
-  const leave = upstream.slots.tryEnter() ?? (await waitInLine(upstream, options));
+  const leave = upstream.slots.tryEnter() ?? (await waitInQueue(upstream, options));
   return { upstream, leave };
 }
 
-async function waitInLine(upstream: RegisteredUpstream, options: EnterOptions): Promise<() => void> {
+async function waitInQueue(upstream: RegisteredUpstream, options: EnterOptions): Promise<() => void> {
   const { clock, timeoutMs, key } = options;
   const signal = options.signal;
   const waiting = new AbortController();
@@ -45,7 +45,7 @@ async function waitInLine(upstream: RegisteredUpstream, options: EnterOptions): 
   const onAbort = (): void => waiting.abort(signal.reason);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
-  const tooLong = upstreamsBusy(`the call waited ${timeoutMs} ms for ${upstream.id}, and no longer may`);
+  const tooLong = upstreamsBusy(`timed out after ${timeoutMs} ms in the queue for ${upstream.id}`);
   void clock.sleep(timeoutMs, done.signal).then(
     () => waiting.abort(tooLong),
     () => undefined,
