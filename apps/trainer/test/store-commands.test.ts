@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { StoreClient } from '@agentlightning/core/store-client';
+import { aSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';
@@ -188,6 +190,18 @@ test('migrations that are due are told, and commands below store have help with 
     const { code, output } = await agl('store', name, '--help');
     expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Example:\n +agl store .*/) });
   }
+});
+
+test('a server holds attempts to the quotas of its flags', async () => {
+  await using server = new AglProcess(['store', '--port', '0', '--max-span-bytes', '2000'], { cwd: folder });
+  const client = new StoreClient({ baseUrl: String((await server.event('ready'))['url']) });
+  const { rolloutId, attempt } = await client.startRollout({ input: 1 });
+  const span = aSpan({ rolloutId, attemptId: attempt.attemptId, attributes: { text: 'x'.repeat(2000) } });
+  await expect(client.appendSpans([span])).rejects.toMatchObject({
+    code: 'QUOTA_EXCEEDED',
+    details: { quota: 'maxSpanBytes', limit: 2000 },
+  });
+  await client.close();
 });
 
 test('a server deletes by itself what it is told to', async () => {
