@@ -1,4 +1,4 @@
-import { AgentLightningError, type AgentLightningErrorOptions } from '@agentlightning/core';
+import { AgentLightningError, type AgentLightningErrorOptions, type JsonObject } from '@agentlightning/core';
 
 /** What a {@link GatewayError} is made of. */
 export interface GatewayErrorOptions extends AgentLightningErrorOptions {
@@ -10,6 +10,15 @@ export interface GatewayErrorOptions extends AgentLightningErrorOptions {
   readonly param?: string | null;
   /** Headers of the answer beyond the content type. @default none */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The error response of the upstream that caused it, for the record. @default null none */
+  readonly upstreamResponse?: UpstreamErrorResponse | null;
+}
+
+/** An error response of an upstream, without the secrets that it may repeat. */
+export interface UpstreamErrorResponse {
+  readonly status: number;
+  /** Null when it is not a JSON object. */
+  readonly body: JsonObject | null;
 }
 
 /** A call that the gateway does not answer with a model's words. Callers get it in OpenAI's error shape. */
@@ -22,6 +31,8 @@ export class GatewayError extends AgentLightningError {
   readonly param: string | null;
   /** Headers of the answer beyond the content type. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The error response of the upstream that caused it; null for none. */
+  readonly upstreamResponse: UpstreamErrorResponse | null;
   /** What callers read: what happened, and what to do. */
   readonly text: string;
 
@@ -31,6 +42,7 @@ export class GatewayError extends AgentLightningError {
     this.type = options.type;
     this.param = options.param ?? null;
     this.headers = options.headers ?? {};
+    this.upstreamResponse = options.upstreamResponse ?? null;
     this.text = `${options.message}. ${this.remedy}`;
   }
 

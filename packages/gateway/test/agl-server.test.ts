@@ -125,6 +125,21 @@ test('a call has the log-probability and the text of each of its tokens', async 
   ]);
 });
 
+test.each([400, 500])('the error of an upstream with status %i is in the events as it came', async (status) => {
+  const error = { message: 'boom', type: 'server_error', code: 'E7' };
+  await using upstream = await startUpstream((response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+  });
+  const retry = { maxRetries: 0 };
+  await using server = await startServer({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' }, retry });
+  await server.create('a');
+  await expect(server.ask(proxyPath, { body: chat })).rejects.toThrow('boom');
+  await server.gateway.drain(5000);
+  await expect
+    .poll(() => server.ask<readonly unknown[]>('/api/rollouts/a/events'))
+    .toMatchObject([{ data: { status: 'error', http_status: status, response: { error } } }]);
+});
+
 test('a call without a registered model is told so', async () => {
   await using server = await startServer();
   await server.create('a');

@@ -63,3 +63,11 @@ export class TransactionRunner implements OperationRunner {
 export function runnerWithin(context: OperationContext): OperationRunner {
   return { read: (operation) => operation(context), write: (operation) => operation(context) };
 }
+
+/** Runs operations with the semantics of the Agent Lightning 0.3 protocol; see `OperationContext.isLenient`. */
+export function lenientRunner(runner: OperationRunner): OperationRunner {
+  return {
+    read: (operation) => runner.read((context) => operation({ ...context, isLenient: true })),
+    write: (operation) => runner.write((context) => operation({ ...context, isLenient: true })),
+  };
+}

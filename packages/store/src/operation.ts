@@ -13,6 +13,12 @@ export interface OperationContext {
   /** Where the operation notes what others may be waiting for. */
   readonly changes: ChangeRecorder;
   readonly quotas: AttemptQuotas;
+  /**
+   * Whether the operation has the semantics of the Agent Lightning 0.3 protocol where the store is stricter: unknown
+   * resources are accepted, numbers are reserved for unknown attempts, and finished rollouts take new attempts.
+   * @default false
+   */
+  readonly isLenient?: boolean;
 }
 
 /** When an operation that runs now takes place: to the microsecond, which is as fine as the store protocol's seconds are. */

@@ -33,7 +33,7 @@ import type {
 } from '@agentlightning/core';
 import type { AccessKey, AccessKeyRequest, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
 import { collectPages, readPages, type StreamedPage } from './list-pages.ts';
-import type { OperationRunner } from './operation-runner.ts';
+import { lenientRunner, type OperationRunner } from './operation-runner.ts';
 import {
   createAccessKey,
   findAccessKey,
@@ -87,6 +87,11 @@ export class SqlStoreOperations implements StoreTransaction {
   constructor(runner: OperationRunner, claimLeaseMs: number) {
     this.runner = runner;
     this.claimLeaseMs = claimLeaseMs;
+  }
+
+  /** The same operations with the semantics of the Agent Lightning 0.3 protocol where the store is stricter. */
+  lenient(): SqlStoreOperations {
+    return new SqlStoreOperations(lenientRunner(this.runner), this.claimLeaseMs);
   }
 
   enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {

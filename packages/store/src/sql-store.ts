@@ -37,7 +37,7 @@ import { isStoreTimeOld, noteStoreTime, readStoreTime, type StoreTime } from './
 import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
 import type { SqlDriver } from './sql-driver.ts';
-import { SqlStoreOperations, type StoreTransaction } from './sql-store-operations.ts';
+import { SqlStoreOperations } from './sql-store-operations.ts';
 import type { SqlClaimOptions, SqlDeletionOptions, SqlStoreOptions } from './sql-store-options.ts';
 import { ChangeFeed, type StoreChangeListener } from './store-change.ts';
 import { Watchdog } from './watchdog.ts';
@@ -146,7 +146,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
    */
   once<TAnswer extends object>(
     request: IdempotentRequest,
-    work: (transaction: StoreTransaction) => Promise<TAnswer>,
+    work: (transaction: SqlStoreOperations) => Promise<TAnswer>,
   ): Promise<TAnswer> {
     return this.runner.write((context) =>
       answerOnce(context, request, () => work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs))),

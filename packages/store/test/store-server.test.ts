@@ -356,3 +356,31 @@ async function callAsHost(host: string): Promise<Answer> {
     sent.on('error', reject).end();
   });
 }
+
+test('a client that does not ask for strict checks gets those of the 0.3 protocol, also with an idempotency key', async () => {
+  const strict = { 'x-agentlightning-strict': '1' };
+  const once = { 'idempotency-key': 'lenient-1' };
+  const rollouts = { rollouts: [{ input: 1, resources_id: 'rs-none' }] };
+  expect(await call('/queues/rollouts/enqueue', rollouts, strict)).toMatchObject({ status: 404 });
+  expect(await call('/queues/rollouts/enqueue', rollouts, once)).toMatchObject({ status: 201 });
+  const { body } = await call('/rollouts', { input: 1 });
+  const { rollout_id } = body as { readonly rollout_id: string };
+  await store.updateAttempt(rollout_id, 'latest', { status: 'succeeded' });
+  expect(await call(`/rollouts/${rollout_id}/attempts`, {}, strict)).toMatchObject({ status: 409 });
+  expect(await call(`/rollouts/${rollout_id}/attempts`, {})).toMatchObject({ status: 201 });
+  const unknown = { rollout_id, attempt_id: 'at-none' };
+  expect(await call('/spans/next', unknown, strict)).toMatchObject({ status: 404 });
+  expect(await call('/spans/next', unknown)).toMatchObject({ status: 200, body: { sequence_id: 1 } });
+});
+
+test('a run with a rollout of unknown resources can be exported and imported', async () => {
+  await store.createRun({ runId: 'run-lenient', name: 'run', config: {} });
+  await call('/rollouts', { input: 1, run_id: 'run-lenient', resources_id: 'rs-none' });
+  const archive: Uint8Array[] = [];
+  for await (const piece of store.exportRun('run-lenient')) archive.push(piece);
+  await store.deleteRun('run-lenient', { force: true });
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    yield* archive;
+  }
+  expect(await store.importRun(pieces())).toMatchObject({ runId: 'run-lenient' });
+});

@@ -12,6 +12,7 @@ export { maxSequenceId } from './max-sequence-id.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
+export { strictHeader } from './strict-header.ts';
 export { attemptCodec, wireAttemptStartSchema, wireAttemptStatusSchema } from './wire-attempt.ts';
 export { attemptPatchCodec } from './wire-attempt-patch.ts';
 export type { WireAttemptToken, WireAttemptTokenRequest } from './wire-attempt-token.ts';

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
+import { strictHeader } from '../protocol/strict-header.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
 import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
@@ -115,6 +116,7 @@ export class StoreTransport {
 
   #headers(request: RequestHead): Record<string, string> {
     return {
+      [strictHeader]: '1',
       ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(this.#options.apiKey === null ? {} : { authorization: `Bearer ${this.#options.apiKey}` }),
       ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
-import { GatewayError } from '../gateway-error.ts';
+import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse, StreamWriter } from '../http/call-response.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
@@ -152,7 +152,7 @@ export class ProxiedCall {
     const text = result.upstream.withoutSecrets(body);
     const words = upstreamMessage(result);
     const failure = `the model endpoint answered ${status}${words}`;
-    this.#recordFailure(failure, status);
+    this.#recordFailure(failure, { status, body: parseJsonObject(text) });
     const { translated } = this.#options;
     const said = words === '' ? failure : words.slice(': '.length);
     return {
@@ -165,15 +165,21 @@ export class ProxiedCall {
   #failed(error: unknown): never {
     const known = GatewayError.from(error);
     // The store has just refused a record; it is not asked to record that.
-    if (known.type !== 'store_unavailable') this.#recordFailure(known.message, null);
+    if (known.type !== 'store_unavailable') this.#recordFailure(known.message, known.upstreamResponse);
     throw known;
   }
 
-  #recordFailure(failure: string, httpStatus: number | null): void {
+  #recordFailure(failure: string, from: UpstreamErrorResponse | null): void {
     const { parts, started } = this.#options;
     if (started === null) return;
     const ended = this.#ended(new CapturedAnswer(), null);
-    parts.recorder.recordFailed(started, { ...ended, response: null, firstByteTimeMs: null, httpStatus, failure });
+    parts.recorder.recordFailed(started, {
+      ...ended,
+      response: from?.body ?? null,
+      firstByteTimeMs: null,
+      httpStatus: from?.status ?? null,
+      failure,
+    });
   }
 
   #ended(

@@ -6,7 +6,7 @@ import type { RegisteredUpstream } from './registered-upstream.ts';
 import { FailedTry, tryUpstream } from './try-upstream.ts';
 import type { UpstreamCaller, UpstreamResult } from './upstream-caller.ts';
 import type { UpstreamRequest } from './upstream-client.ts';
-import { describeFailure, upstreamFailed, upstreamMessage, upstreamSilent } from './upstream-failure.ts';
+import { describeFailure, upstreamErrored, upstreamFailed, upstreamSilent } from './upstream-failure.ts';
 import { isSilence } from './upstream-silence.ts';
 
 /**
@@ -128,10 +128,7 @@ function roundDelayMs(caller: UpstreamCaller, finishedRounds: number, result: Up
 function finalResult({ upstream, result, cause }: FailedTry, tries: number): UpstreamResult {
   if (result !== null && result.response.status < 500) return result;
   const times = tries === 1 ? 'at the first try' : `after ${tries} tries`;
-  if (result !== null) {
-    const what = `answered ${result.response.status} ${times}${upstreamMessage(result)}`;
-    throw upstreamFailed(upstream.baseUrl, what, cause);
-  }
+  if (result !== null) throw upstreamErrored(result, times);
   if (isSilence(cause)) throw upstreamSilent(upstream.baseUrl, cause);
   throw upstreamFailed(upstream.baseUrl, `could not be reached ${times}: ${describeFailure(cause)}`, cause);
 }

@@ -1,4 +1,4 @@
-import { httpErrorMessage } from '@agentlightning/core';
+import { httpErrorMessage, parseJsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamResponse } from './upstream-client.ts';
@@ -18,6 +18,18 @@ export function upstreamFailed(address: string, what: string, cause: unknown): G
     type: 'upstream_error',
     message: `the model endpoint ${address} ${what}`,
     cause,
+  });
+}
+
+/** An upstream responded with a server error to every try. */
+export function upstreamErrored(result: ReadResponse, times: string): GatewayError {
+  const { upstream, response, text } = result;
+  return new GatewayError({
+    code: 'UPSTREAM_FAILED',
+    httpStatus: 502,
+    type: 'upstream_error',
+    message: `the model endpoint ${upstream.baseUrl} answered ${response.status} ${times}${upstreamMessage(result)}`,
+    upstreamResponse: { status: response.status, body: parseJsonObject(upstream.withoutSecrets(text ?? '')) },
   });
 }
 

@@ -11,7 +11,7 @@ import {
   readSpansAfter,
   type SpanPlace,
 } from '../operations/read-archive-parts.ts';
-import { loadResources } from '../operations/read-resources.ts';
+import { findResources } from '../operations/read-resources.ts';
 import { loadRun, queryMetrics } from '../operations/read-runs.ts';
 import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
 
@@ -63,7 +63,8 @@ async function* recordsOf(runner: OperationRunner, runId: string): AsyncGenerato
     const { resourcesId } = exported.rollout;
     if (resourcesId !== null && !writtenResources.has(resourcesId)) {
       writtenResources.add(resourcesId);
-      yield await resourcesRecord(runner, resourcesId);
+      const record = await resourcesRecord(runner, resourcesId);
+      if (record !== null) yield record;
     }
     yield* rolloutRecords(runner, exported);
   }
@@ -78,8 +79,10 @@ async function* rolloutIdsOf(runner: OperationRunner, runId: string): AsyncGener
 }
 
 /** Resources without the keys of model endpoints: an archive is made to be handed around. */
-async function resourcesRecord(runner: OperationRunner, resourcesId: string): Promise<ArchiveRecord> {
-  const snapshot = await runner.read((context) => loadResources(context, resourcesId));
+async function resourcesRecord(runner: OperationRunner, resourcesId: string): Promise<ArchiveRecord | null> {
+  const snapshot = await runner.read((context) => findResources(context, resourcesId));
+  // A client of the 0.3 protocol may name resources that do not exist.
+  if (snapshot === null) return null;
   const withoutKeys = Object.entries(snapshot.resources).map(([name, resource]) => [
     name,
     'apiKey' in resource ? { ...resource, apiKey: null } : resource,

@@ -35,7 +35,8 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       run_id ${text} REFERENCES runs (run_id),
       status ${text} NOT NULL,
       mode ${text},
-      resources_id ${text} REFERENCES resources (resources_id),
+      -- No reference: the store protocol accepts unknown resources.
+      resources_id ${text},
       latest_attempt_id ${text},
       timeout_ms ${real},
       unresponsive_ms ${real},

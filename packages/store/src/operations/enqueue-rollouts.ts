@@ -2,7 +2,7 @@ import { type EnqueueRolloutRequest, newId, type Rollout, type RolloutStatus } f
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { completeConfig } from './complete-config.ts';
-import { findLatestResources, loadResources } from './read-resources.ts';
+import { assertResourcesExist, findLatestResources } from './read-resources.ts';
 import { loadRun } from './read-runs.ts';
 import { enterQueue, findRollouts, noteRollout } from './rollout-record.ts';
 
@@ -53,9 +53,8 @@ async function loadWhatIsNamed(
   context: OperationContext,
   requests: readonly EnqueueRolloutRequest[],
 ): Promise<RolloutDefaults> {
-  for (const resourcesId of new Set(requests.flatMap((request) => request.resourcesId ?? []))) {
-    await loadResources(context, resourcesId);
-  }
+  const resourcesIds = new Set(requests.flatMap((request) => request.resourcesId ?? []));
+  for (const resourcesId of resourcesIds) await assertResourcesExist(context, resourcesId);
   for (const runId of new Set(requests.flatMap((request) => request.runId ?? []))) await loadRun(context, runId);
   const needsLatest = requests.some(({ resourcesId = null }) => resourcesId === null);
   return { latestResourcesId: needsLatest ? ((await findLatestResources(context))?.resourcesId ?? null) : null };

@@ -10,9 +10,24 @@ import type { SqlCondition } from '../sql-dialect.ts';
  * @throws NotFoundError when there is none
  */
 export async function loadResources(context: OperationContext, resourcesId: string): Promise<ResourcesSnapshot> {
+  const found = await findResources(context, resourcesId);
+  if (found === null) throw new NotFoundError('Resources', resourcesId);
+  return found;
+}
+
+/** Reads a snapshot of resources; null when there is none. */
+export async function findResources(context: OperationContext, resourcesId: string): Promise<ResourcesSnapshot | null> {
   const [row] = await context.db.all('SELECT * FROM resources WHERE resources_id = ?', [resourcesId]);
-  if (row === undefined) throw new NotFoundError('Resources', resourcesId);
-  return resourcesFromRow(row);
+  return row === undefined ? null : resourcesFromRow(row);
+}
+
+/**
+ * Refuses an id of resources that do not exist, which a client of the 0.3 protocol may use.
+ *
+ * @throws NotFoundError
+ */
+export async function assertResourcesExist(context: OperationContext, resourcesId: string): Promise<void> {
+  if (context.isLenient !== true) await loadResources(context, resourcesId);
 }
 
 /** Reads the snapshot that was written last; null when there is none yet. */

@@ -66,7 +66,15 @@ async function selectRollouts(
  */
 export async function moveRollout(context: OperationContext, rollout: Rollout, to: RolloutStatus): Promise<Rollout> {
   assertRolloutTransition(rollout.rolloutId, rollout.status, to);
-  if (rollout.status === to) return rollout;
+  return rollout.status === to ? rollout : await writeStatus(context, rollout, to);
+}
+
+/** Reopens a rollout that has succeeded, which the state machine does not allow and the 0.3 protocol does. */
+export function reopenRollout(context: OperationContext, rollout: Rollout): Promise<Rollout> {
+  return writeStatus(context, rollout, 'preparing');
+}
+
+async function writeStatus(context: OperationContext, rollout: Rollout, to: RolloutStatus): Promise<Rollout> {
   const isOver = isTerminalRolloutStatus(to);
   const endTimeMs = isOver ? context.nowMs : null;
   await context.db.run('UPDATE rollouts SET status = ?, end_time_ms = ? WHERE rollout_id = ?', [

@@ -1,12 +1,12 @@
-import type { AttemptedRollout } from '@agentlightning/core';
+import type { AttemptedRollout, Rollout } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { closeOpenAttempts, openAttempt } from './attempt-record.ts';
-import { isQueued, loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
+import { isQueued, loadRollout, moveRollout, reopenRollout, withAttempt } from './rollout-record.ts';
 
 /**
- * Opens another attempt by hand. Whatever attempt was open before is given up on.
+ * Opens another attempt by hand. An attempt that was open before becomes unresponsive.
  *
- * @throws IllegalTransitionError when the rollout has succeeded
+ * @throws IllegalTransitionError when the rollout has succeeded, unless the client speaks the 0.3 protocol
  */
 export async function startAttempt(
   context: OperationContext,
@@ -15,10 +15,13 @@ export async function startAttempt(
 ): Promise<AttemptedRollout> {
   const record = await loadRollout(context, rolloutId);
   await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
-  // A rollout is tried again by way of the queue, even if it only passes through.
-  const queued = isQueued(record.rollout.status)
-    ? record.rollout
-    : await moveRollout(context, record.rollout, 'requeuing');
-  const rollout = await moveRollout(context, queued, 'preparing');
+  const rollout = await moveToPreparing(context, record.rollout);
   return withAttempt(rollout, await openAttempt(context, rolloutId, { workerId, claimLeaseMs: null }));
+}
+
+/** A retry goes through the queue, even if only within this transaction. */
+async function moveToPreparing(context: OperationContext, rollout: Rollout): Promise<Rollout> {
+  if (context.isLenient === true && rollout.status === 'succeeded') return await reopenRollout(context, rollout);
+  const queued = isQueued(rollout.status) ? rollout : await moveRollout(context, rollout, 'requeuing');
+  return await moveRollout(context, queued, 'preparing');
 }

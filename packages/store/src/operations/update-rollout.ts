@@ -5,7 +5,7 @@ import { toJson } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';
 import { closeOpenAttempts } from './attempt-record.ts';
 import { completeConfig } from './complete-config.ts';
-import { loadResources } from './read-resources.ts';
+import { assertResourcesExist } from './read-resources.ts';
 import { isQueued, loadRollout, moveRollout, noteRollout } from './rollout-record.ts';
 
 /** Changes a rollout. Writing a status by hand also closes what was open. */
@@ -43,7 +43,7 @@ async function writeFields(context: OperationContext, rolloutId: string, patch: 
   if (patch.input !== undefined) fields.push(['input', toJson(patch.input, 'Rollout input')]);
   if (patch.mode !== undefined) fields.push(['mode', patch.mode]);
   if (patch.resourcesId !== undefined) {
-    if (patch.resourcesId !== null) await loadResources(context, patch.resourcesId);
+    if (patch.resourcesId !== null) await assertResourcesExist(context, patch.resourcesId);
     fields.push(['resources_id', patch.resourcesId]);
   }
   if (patch.metadata !== undefined) {

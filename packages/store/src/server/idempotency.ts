@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import { ValidationError } from '@agentlightning/core';
+import { strictHeader } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { IdempotentRequest } from '../operations/answer-once.ts';
 import type { SqlStore } from '../sql-store.ts';
-import type { StoreTransaction } from '../sql-store-operations.ts';
+import type { SqlStoreOperations, StoreTransaction } from '../sql-store-operations.ts';
 
 const longestKey = 255;
 
 /**
- * Does what a request asks for; once, when it carries an `Idempotency-Key`, however often it is sent.
+ * Does what a request asks for; once, when it carries an `Idempotency-Key`, however often it is sent. A client that does
+ * not ask for the checks of this store gets those of the Agent Lightning 0.3 protocol.
  */
 export async function doOnce<TAnswer extends object>(
   context: Context,
@@ -16,7 +18,10 @@ export async function doOnce<TAnswer extends object>(
   work: (store: StoreTransaction) => Promise<TAnswer>,
 ): Promise<TAnswer> {
   const request = await idempotentRequest(context);
-  return request === undefined ? work(store) : store.once(request, work);
+  const isStrict = context.req.header(strictHeader) !== undefined;
+  const doWork = (operations: SqlStoreOperations): Promise<TAnswer> =>
+    work(isStrict ? operations : operations.lenient());
+  return request === undefined ? doWork(store) : store.once(request, doWork);
 }
 
 /**

@@ -414,6 +414,29 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
     expect((await store.statistics()).totalRollouts).toBe(before + 1);
   });
 
+  test('unknown resources are accepted on enqueue, start and update', async () => {
+    const started = await client.call<Fields>('start_rollout', { input: 1, resources_id: 'rs-none' });
+    expect(started).toMatchObject({ resources_id: 'rs-none' });
+    expect(await client.call('enqueue_rollout', { input: 1, resources_id: 'rs-none' })).toMatchObject({
+      resources_id: 'rs-none',
+    });
+    const update = { rollout_id: started.rollout_id as string, resources_id: 'rs-later' };
+    expect(await client.call('update_rollout', update)).toMatchObject({ resources_id: 'rs-later' });
+    await client.call('dequeue_many_rollouts', { limit: 10 });
+  });
+
+  test('the next sequence id of an unknown attempt is given, and a finished rollout takes a new attempt', async () => {
+    const { rolloutId } = await store.startRollout({ input: 1 });
+    const unknown = { rollout_id: rolloutId, attempt_id: 'at-unknown' };
+    expect(await client.call('get_next_span_sequence_id', unknown)).toBe(1);
+    await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
+    expect(await client.call('start_attempt', { rollout_id: rolloutId })).toMatchObject({
+      status: 'preparing',
+      end_time: null,
+      attempt: { sequence_id: 2, status: 'preparing' },
+    });
+  });
+
   test('what it may not do is refused at once, with a status that it does not try again', async () => {
     const { rolloutId } = await store.startRollout({ input: 1 });
     await store.updateRollout(rolloutId, { status: 'cancelled' });
