@@ -98,7 +98,7 @@ test('a runtime that is not there is named, and nothing hangs', async () => {
   expect(code).toBe(3);
   expect(stderr).toMatch(/RUNTIME_UNAVAILABLE.*127\.0\.0\.1:1/);
   // The run is in the store by then, and the whole command is said that goes on with it.
-  expect(stderr).toMatch(/Go on with: agl train \S+small\.config\.ts --runtime \S+ --data-dir \S+ --resume run-\w+/);
+  expect(stderr).toMatch(/Resume with: agl train \S+small\.config\.ts --runtime \S+ --data-dir \S+ --resume run-\w+/);
 });
 
 test('a model that there is none of is corrected for a run of its own, since the one that is there has another', async () => {
@@ -179,7 +179,7 @@ test('standard output of --json is JSON whatever the agent writes, and its carel
 
 test.each([
   ['exit', /ended the process with exit code 0 before the run was over/],
-  ['throw', /an error that nobody caught ended the process: Error: thrown by a timer/],
+  ['throw', /an uncaught error ended the process: Error: thrown by a timer/],
 ])('an agent that ends the process (%s) is no success, and the run can be resumed', async (how, message) => {
   await using agl = new AglProcess(['train', leavingConfig, '--json', '--data-dir', folder], { env: { LEAVE: how } });
   expect(await agl.exitCode()).toBe(1);

@@ -1,19 +1,19 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 
-/** What a process's exit code says. */
+/** Exit codes of `agl`. */
 export const exitCodes = {
   done: 0,
-  /** The run ended and the held-out reward did not rise significantly, or something unforeseen broke. */
+  /** The run ended and the held-out reward did not rise significantly, or an unexpected error occurred. */
   failed: 1,
   /** A flag, configuration or task file is wrong. */
   usage: 2,
-  /** Store, gateway or runtime is gone; the run can be resumed. */
+  /** Store, gateway or runtime is unavailable; the run can be resumed. */
   unavailable: 3,
   /** An agent blocked the event loop; the run can be resumed. */
   blocked: 4,
   /** Stopped by Ctrl+C; the run can be resumed. */
   interrupted: 130,
-  /** Nobody reads the output any more. */
+  /** The reader of the output has closed it. */
   brokenPipe: 141,
 } as const;
 
@@ -31,7 +31,7 @@ const byErrorCode: Partial<Record<ErrorCode, number>> = {
   CANCELLED: exitCodes.interrupted,
 };
 
-/** The exit code that an error stands for. */
+/** The exit code for an error. */
 export function exitCodeOf(error: unknown): number {
   return AgentLightningError.isInstance(error) ? (byErrorCode[error.code] ?? exitCodes.failed) : exitCodes.failed;
 }

@@ -7,7 +7,7 @@ import { explainedFileError } from './file-error.ts';
 
 const thrownBy = (work: Promise<unknown>): Promise<unknown> => work.then(() => null, explainedFileError);
 
-test('an error of the file system says what to do, and is told without a stack', async () => {
+test('an error of the file system has a remedy and no stack', async () => {
   expect(await thrownBy(writeFile(tmpdir(), ''))).toMatchObject({
     code: 'CONFIG',
     remedy: expect.stringMatching(/Name a file/),
@@ -20,12 +20,12 @@ test('an error of the file system says what to do, and is told without a stack',
   });
 });
 
-test('a full disk is no fault of the flags', () => {
+test('a full disk is not a configuration error', () => {
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
   expect(explainedFileError(full)).toMatchObject({ code: 'STORE_FULL' });
 });
 
-test('what is foreseen already, and what nobody foresaw, stays as it is', async () => {
+test('known and unexpected errors are returned unchanged', async () => {
   const known = new AgentLightningError({ code: 'CONFIG', message: 'known' });
   const unforeseen = new TypeError('x is not a function');
   for (const error of [known, unforeseen, 'a text', null]) expect(explainedFileError(error)).toBe(error);

@@ -1,19 +1,19 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 
-/** What to do about an error of the file system, by Node's code. */
+/** Remedies for errors of the file system, by Node's code. */
 const remedies: Readonly<Record<string, string>> = {
-  EACCES: 'Name a place that you may write to, or allow it there.',
-  EPERM: 'Name a place that you may write to, or allow it there.',
-  EROFS: 'Name a place that can be written to.',
+  EACCES: 'Choose a writable path, or change its permissions.',
+  EPERM: 'Choose a writable path, or change its permissions.',
+  EROFS: 'Choose a writable path.',
   ENOENT: 'Check the path.',
-  ENOTDIR: 'Check the path: a part of it is a file, and not a folder.',
+  ENOTDIR: 'Check the path: a part of it is a file, not a folder.',
   EISDIR: 'Name a file: there is a folder at this path.',
-  EEXIST: 'Check the path: there is something else at it, or at a part of it.',
-  ENOSPC: 'Free some space on that disk.',
-  EDQUOT: 'Free some space, or ask for a larger quota.',
+  EEXIST: 'Check the path: it, or a part of it, exists already.',
+  ENOSPC: 'Free disk space.',
+  EDQUOT: 'Free disk space, or request a larger quota.',
 };
 
-/** An error of ours for one of the file system, which says enough without its stack; any other as it is. */
+/** Converts an expected error of the file system to an `AgentLightningError`; returns any other error unchanged. */
 export function explainedFileError(error: unknown): unknown {
   if (!(error instanceof Error) || AgentLightningError.isInstance(error) || !('syscall' in error)) return error;
   const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-/** How a command learns what it was asked, and tells its outcome. */
+/** The arguments of a command and the callback for its exit code. */
 export interface ProgramOptions {
   /** The arguments, without the program. */
   readonly args: readonly string[];

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { withoutPasswords } from '@agentlightning/core';
 import { Command } from 'commander';
-import { addDatasetCommand } from './dataset-command.ts';
-import { addGatewayCommand } from './gateway-command.ts';
+import { addDatasetCommand } from './dataset/dataset-command.ts';
+import { addPromptsCommand } from './inspect/prompts-command.ts';
+import { addRolloutsCommand } from './inspect/rollouts-command.ts';
+import { addRunsCommand } from './inspect/runs-command.ts';
+import { addShowCommand } from './inspect/show-command.ts';
 import type { ProgramOptions } from './program-options.ts';
-import { addPromptsCommand } from './prompts-command.ts';
-import { addRolloutsCommand } from './rollouts-command.ts';
-import { addRunsCommand } from './runs-command.ts';
-import { addRuntimeCommand } from './runtime-command.ts';
-import { addShowCommand } from './show-command.ts';
-import { addStoreCommand } from './store-command.ts';
-import { addTrainCommand } from './train-command.ts';
+import { addGatewayCommand } from './serve/gateway-command.ts';
+import { addRuntimeCommand } from './serve/runtime-command.ts';
+import { addStoreCommand } from './store/store-command.ts';
+import { addTrainCommand } from './train/train-command.ts';
 
 /** The `agl` command with all its sub-commands. */
 export function buildProgram(options: ProgramOptions): Command {

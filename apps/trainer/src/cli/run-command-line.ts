@@ -5,10 +5,10 @@ import { exitCodeOf, exitCodes } from './exit-code.ts';
 import { explainedFileError } from './file-error.ts';
 import { buildProgram } from './program.ts';
 
-/** How long what an agent left behind, such as open connections, may keep the process once its work is done. */
+/** Grace period for open handles of agents, such as connections, after the command has finished, in milliseconds. */
 const lingerMs = 1000;
 
-// `agl runs | head`: whoever read the output has enough.
+// `agl runs | head`: the reader has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.brokenPipe);
   process.stderr.write(`error: standard output cannot be written: ${error.message}\n`);

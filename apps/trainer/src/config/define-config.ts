@@ -2,7 +2,7 @@ import type { PromptSearchConfig } from './prompt-search-config.ts';
 import type { TrainConfig } from './train-config.ts';
 
 /**
- * Types a configuration; returns it as it is.
+ * Types a configuration and returns it unchanged.
  *
  * @example
  * ```ts

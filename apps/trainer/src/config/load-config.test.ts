@@ -14,7 +14,7 @@ function fileWith(runtime: object): string {
   return file;
 }
 
-test('a folder in the place of the file is told with the file that is meant', async () => {
+test('a folder instead of a file is reported with the path of the file', async () => {
   const folder = path.dirname(fileWith({ type: 'embedded' }));
   await expect(loadConfig(folder)).rejects.toMatchObject({
     code: 'CONFIG',

@@ -17,15 +17,15 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
   if (!existsSync(full)) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `there is no configuration file ${full}`,
-      remedy: `Give its path: \`agl train path/to/agl.config.ts\`.`,
+      message: `configuration file not found: ${full}`,
+      remedy: `Pass its path: \`agl train path/to/agl.config.ts\`.`,
     });
   }
   if (statSync(full).isDirectory()) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${full} is a folder, and no configuration file`,
-      remedy: `Give the file in it: \`agl train ${path.join(file, 'agl.config.ts')}\`.`,
+      message: `${full} is a folder, not a configuration file`,
+      remedy: `Pass the file in it: \`agl train ${path.join(file, 'agl.config.ts')}\`.`,
     });
   }
   const exported = await importModule(full);
@@ -40,12 +40,12 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
   return resolveRun({ ...config, ...overrides, ...otherRuntime(config, overrides) }, path.dirname(full));
 }
 
-/** What shows a runtime who we are: only the one that it was given for is to see it. */
+/** Settings that are sent only to the runtime that they are configured for. */
 const credentials: ReadonlySet<string> = new Set(['apiKey', 'inferenceApiKey']);
 
 /**
- * Another address is no other model: what the file says of a runtime beside where it is, such as LoRA, stays. What it says
- * of keys is for the address in the file alone.
+ * Another address keeps the other settings of the runtime in the file, such as LoRA. Credentials in the file are sent to the
+ * address in the file only.
  */
 function otherRuntime(config: object, { runtime }: ConfigOverrides): ConfigOverrides {
   const own = 'runtime' in config ? config.runtime : undefined;

@@ -5,7 +5,7 @@ import type { Upstream } from '@agentlightning/gateway';
 import { z } from 'zod';
 import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
 
-/** An upstream as a file tells it: keys are in the environment, and the file names the variables. */
+/** An entry of an upstreams file. Keys are in the environment; the file names the variables. */
 const entrySchema = z.strictObject({
   baseUrl: z.string(),
   model: z.string().exactOptional(),
@@ -24,7 +24,7 @@ const entrySchema = z.strictObject({
 
 /**
  * Reads a file of upstreams: a JSON list of objects with the fields of the gateway's `Upstream`, but with `apiKeyEnv`
- * and `headersEnv`, the names of environment variables, in the place of secrets.
+ * and `headersEnv`, the names of environment variables, instead of secrets.
  *
  * @throws AgentLightningError CONFIG when it cannot be read, a field is wrong, or a variable that it names is not set
  */

@@ -2,7 +2,7 @@
  * What in a value JSON cannot hold, or would give back as something else: a bigint, NaN, a Date, a Map, a cycle.
  * A property that is undefined is one that is not there.
  *
- * @returns the first such place in words, such as `field "due" is a Date`; null when there is none
+ * @returns a description of the first such value, such as `field "due" is a Date`; null when every value is JSON
  */
 export function notJson(value: unknown): string | null {
   return problemOf(value, { path: [], within: [] });

@@ -10,7 +10,7 @@ export interface ResolvedPolicy {
   readonly name: string | null;
   /** Whose calls it answers: names and paths of agents. */
   readonly agents: readonly string[];
-  /** How it learns; null when it stays as it is. */
+  /** The algorithm; null for a policy that is not trained. */
   readonly algorithm: AlgorithmOptions | null;
   /** Null takes that of the runtime's configuration. */
   readonly baseModel: string | null;
@@ -36,7 +36,7 @@ export const onlyPolicy = 'policy';
  * Fills in what policies take from the rest of the configuration.
  *
  * @param policies - by name, in order; undefined for a run with one model
- * @param algorithm - for policies without one of their own
+ * @param algorithm - the default algorithm
  * @throws AgentLightningError CONFIG with every contradiction between them
  */
 export function resolvePolicies(
@@ -108,7 +108,7 @@ function assertNoAgentTwice(named: readonly NamedPolicy[]): void {
       if (other !== undefined && other !== name) {
         throw policyError(
           `policies: the agent "${agent}" is in ${other} and in ${name}`,
-          'Give each agent to one policy; a path such as "boss>expert" tells apart agents of the same name.',
+          'Give each agent to one policy; a path such as "boss>expert" distinguishes agents of the same name.',
         );
       }
       owners.set(agent, name);

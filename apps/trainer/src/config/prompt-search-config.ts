@@ -10,7 +10,7 @@ export interface EndpointRuntimeConfig {
   readonly model: string;
   /** The environment variable that holds the key. @default none is sent */
   readonly apiKeyEnv?: string;
-  /** How many calls it gets at a time; the others wait in line. @default no limit but `concurrency` */
+  /** The maximum number of concurrent calls; further calls are queued. @default no limit but `concurrency` */
   readonly maxConcurrent?: number;
 }
 
@@ -21,9 +21,9 @@ export interface OptimizerConfig {
   readonly model: string;
   /** The environment variable that holds the key. @default none is sent */
   readonly apiKeyEnv?: string;
-  /** How many questions it is asked at a time. @default 8 */
+  /** The maximum number of concurrent requests. @default 8 */
   readonly maxConcurrent?: number;
-  /** How long an answer may take, in milliseconds. @default 180000 */
+  /** Timeout of a request, in milliseconds. @default 180000 */
   readonly timeoutMs?: number;
   /** Further fields of each request, such as `{ reasoning_effort: 'low' }`. @default none */
   readonly parameters?: JsonObject;
@@ -39,7 +39,7 @@ export interface PromptConfig {
   readonly name?: string;
 }
 
-/** What searches and trainings are told alike. */
+/** Keys that prompt searches and trainings share. */
 type SharedKeys =
   | 'name'
   | 'agent'
@@ -59,7 +59,7 @@ type SharedKeys =
   | 'dataDir'
   | 'seed';
 
-/** Everything `agl train` can be told of a search for better prompts. */
+/** The configuration of a prompt search. */
 export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TTask>, SharedKeys> {
   /** How to search: a name, a name with options, or a search of one's own. */
   readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
@@ -83,9 +83,9 @@ export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TT
   readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
   /** How `tasks.test` are measured. */
   readonly evaluation?: Omit<EvaluationConfig, 'every' | 'failedReward' | 'missingReward'>;
-  /** What a rollout counts whose agent failed; null leaves it out of every mean. @default 0 */
+  /** The score of a rollout whose agent failed; null excludes it from every mean. @default 0 */
   readonly failedReward?: number | null;
-  /** What a rollout counts that nobody judged; null leaves it out of every mean. @default null */
+  /** The score of a rollout without a reward; null excludes it from every mean. @default null */
   readonly missingReward?: number | null;
   /** Where the outcome is written, as JSON. @default `prompts/<run>.json` in `dataDir` */
   readonly promptsFile?: string;

@@ -25,7 +25,7 @@ test('fills in defaults and makes paths absolute', () => {
   expect(config.algorithm.type).toBe('grpo');
 });
 
-test('takes paths from the folder of the configuration, and addresses as they are', () => {
+test('resolves paths from the folder of the configuration, and keeps URLs', () => {
   const urlOf = (url: string): string => resolveConfig({ ...minimal, store: { url } }, '/home/me/clerk').storeUrl;
   expect(urlOf('sqlite:runs/a.db')).toBe('sqlite:/home/me/clerk/runs/a.db');
   expect(urlOf('sqlite::memory:')).toBe('sqlite::memory:');

@@ -64,7 +64,7 @@ const tlsSchema = z
 
 const hashSchema = z.string().regex(/^[0-9a-fA-F]{64}$/, { error: 'must be 64 hexadecimal digits' });
 
-/** One that is told apart by `type`, and can be a form of a larger choice. */
+/** A schema with the discriminator `type`, which can be an option of a larger union. */
 type RuntimeSchema = z.ZodType<
   GivenRuntime,
   unknown,

@@ -32,7 +32,7 @@ export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxC
 /** The configuration of a search for prompts, with every default filled in and every path absolute. */
 export interface ResolvedPromptSearch extends RewardSubstitutes {
   readonly kind: 'prompt-search';
-  /** What a training is told alike. */
+  /** Settings that trainings have too. */
   readonly shared: SharedSettings;
   readonly search: PromptSearch;
   /** How it was configured, for the record. */

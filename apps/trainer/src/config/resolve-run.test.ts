@@ -124,7 +124,7 @@ test('every problem of every part of a search is reported at once', () => {
 
 const training = { agent: async () => 1, tasks: { train: [{}], test: [{}] } };
 
-test('a training is told what only a search has, and that an endpoint cannot be trained', () => {
+test('keys of a prompt search and endpoints are refused for a training', () => {
   const resolve = (changes: object): unknown => resolveRun({ ...training, ...changes }, '/there');
   expect(() => resolve({ prompts: [] })).toThrow(/no option "prompts": it is of a search.*'apo' or 'gepa'/);
   const runtime = { type: 'endpoint', ...endpoint };

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
 import type { ConfigProblems } from './config-problems.ts';
 
-/** What trainings and searches for prompts are told alike, with every default filled in and every path absolute. */
+/** Settings that trainings and prompt searches share, with defaults and absolute paths. */
 export interface SharedSettings {
   readonly name: string;
   readonly agent: Agent<unknown>;
@@ -33,7 +33,7 @@ const timeout = z.int().min(1).max(0x7fffffff);
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
-/** What a configuration says of them, checked; what depends on where it is has no default yet. */
+/** The validated settings; those that depend on the configuration's folder have no default yet. */
 export interface GivenSharedSettings
   extends Pick<
     SharedSettings,
@@ -56,7 +56,7 @@ export interface GivenSharedSettings
   readonly firstByteTimeoutMs?: number | undefined;
 }
 
-/** What is checked of them, for the schema of a configuration. */
+/** The part of a configuration's schema for them. */
 export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.ZodType<GivenSharedSettings[TName]> } = {
   name: z.string().min(1).optional(),
   agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),

@@ -9,7 +9,7 @@ export const taskSourceSchema: z.ZodType<TaskSource> = z.union([z.string().min(1
   error: 'must be the path of a JSON-lines file or a list of at least one task',
 });
 
-/** A path that does not depend on where the process is; tasks as they are. */
+/** An absolute path, or the tasks unchanged. */
 export function absoluteSource(source: TaskSource, folder: string): TaskSource {
   return typeof source === 'string' ? path.resolve(folder, source) : source;
 }

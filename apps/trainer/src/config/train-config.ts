@@ -6,7 +6,7 @@ import type { z } from 'zod';
 /** Where training happens. */
 export type RuntimeConfig =
   | {
-      /** A tiny model trained and served on this machine's CPU, in a process of its own. */
+      /** A tiny model trained and served on this machine's CPU, in a separate process. */
       readonly type: 'embedded';
       /** Which of the embedded runtime's models to start from. @default 'tiny-chat' */
       readonly model?: string;
@@ -37,7 +37,7 @@ export type RuntimeConfig =
 
 /** Who is trusted on the way to a runtime. All in PEM. */
 export interface RuntimeTls {
-  /** Certificates of your own authority. @default those of the system */
+  /** Certificates of a private authority. @default those of the system */
   readonly authority?: string;
   /** The trainer's own certificate, for a runtime that asks for one. @default none */
   readonly certificate?: string;
@@ -90,7 +90,7 @@ export interface PolicyConfig {
    * Calls of all others go to the first policy. A call that asks for the policy by its name as `model` goes to it in any
    * case.
    *
-   * @default nobody's in particular
+   * @default none
    */
   readonly agents?: readonly string[];
   /** How it learns. @default the configuration's `algorithm` */
@@ -101,7 +101,7 @@ export interface PolicyConfig {
   readonly train?: boolean;
 }
 
-/** Everything `agl train` can be told. */
+/** The configuration of a training. */
 export interface TrainConfig<TTask = unknown> {
   /** A name for people. @default the configuration file's folder */
   readonly name?: string;
@@ -119,10 +119,10 @@ export interface TrainConfig<TTask = unknown> {
   readonly algorithm?: AlgorithmType | AlgorithmOptions;
   /**
    * Several models in one run, by name: one for each agent, say. Each is trained on the calls that it answered, with
-   * batches, optimizer and checkpoints of its own; rollouts and evaluations are shared. Each is also a resource of this
-   * name, for agents that choose by themselves.
+   * its own batches, optimizer and checkpoints; rollouts and evaluations are shared. Each is also a resource of this
+   * name, for agents that select a model.
    *
-   * @default one model, which answers everybody
+   * @default one model for all calls
    */
   readonly policies?: Readonly<Record<string, PolicyConfig>>;
   /** @default { type: 'embedded' } */
@@ -154,7 +154,7 @@ export interface TrainConfig<TTask = unknown> {
    * @default upstreamTimeoutMs
    */
   readonly firstByteTimeoutMs?: number;
-  /** Training steps in all. A finished run that is resumed with more of them goes on. @default 30 */
+  /** Training steps in all. A finished run that is resumed with more steps continues. @default 30 */
   readonly steps?: number;
   /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */
   readonly tasksPerStep?: number;
@@ -177,7 +177,7 @@ export interface TrainConfig<TTask = unknown> {
   /** @default { temperature: 1 } */
   readonly sampling?: SamplingConfig;
   readonly evaluation?: EvaluationConfig;
-  /** Save every so many steps, and after the last one. A resumed run goes on from the last saved step. @default 1 */
+  /** Save every so many steps, and after the last one. A resumed run continues from the last saved step. @default 1 */
   readonly checkpointEvery?: number;
   /** How many checkpoints are kept, the newest ones; a resumed run needs the newest. @default 3 */
   readonly keepCheckpoints?: number;

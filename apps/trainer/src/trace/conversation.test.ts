@@ -13,7 +13,7 @@ function linesOf(...messages: readonly object[]): readonly string[] {
   return conversationLines([call, aRewardSpan(1, { sequenceId: 2 })]);
 }
 
-test('a message in parts is shown by its text, and what is no text by what it is', () => {
+test('a message in parts is shown as text, and other parts by their type', () => {
   const system = {
     role: 'system',
     content: [

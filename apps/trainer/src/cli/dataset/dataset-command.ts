@@ -1,0 +1,39 @@
+import { type Command, Option } from 'commander';
+import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { finiteNumber, wholeNumber } from '../number-flag.ts';
+import { examples } from '../store/store-file-commands.ts';
+import { storeHelp } from '../store-option.ts';
+import type { DatasetFlags } from './write-dataset.ts';
+
+/** Adds `agl dataset`. */
+export function addDatasetCommand(program: Command): void {
+  program
+    .command('dataset')
+    .description(
+      'Write what rollouts of a run said as JSON lines, to fine-tune a model elsewhere: all, or with a flag the good ones.',
+    )
+    .requiredOption('--run <id>', 'the run')
+    .addOption(
+      new Option('--format <format>', 'chat: conversations to imitate. preference: a better and a worse answer')
+        .choices(['chat', 'preference'])
+        .default('chat'),
+    )
+    .option('--min-reward <reward>', 'chat: only rollouts with at least this reward', finiteNumber)
+    .option('--best <n>', 'chat: only the best rollouts of each task', wholeNumber({ min: 1 }))
+    .option('--min-gap <reward>', 'preference: how much better the better one must be', finiteNumber)
+    .option('--agent <names...>', 'only what these agents said, by name or path')
+    .addOption(new Option('--mode <mode>', 'rollouts of this mode').choices(['train', 'val', 'test']).default('train'))
+    .option('--out <file>', 'the file to write; - for the standard output', '-')
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .addHelpText(
+      'after',
+      examples(
+        'agl dataset --run run-1a2b3c4d --min-reward 0.9 --best 1 --out good.jsonl',
+        'The lines are in the formats of OpenAI’s fine-tuning API.',
+      ),
+    )
+    .action(async (flags: DatasetFlags) => {
+      const { writeDataset } = await import('./write-dataset.ts');
+      await writeDataset(flags);
+    });
+}

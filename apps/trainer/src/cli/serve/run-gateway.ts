@@ -1,0 +1,108 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { type ServeGatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
+import { areInsecureKeysAllowed } from '../../config/environment.ts';
+import { loadUpstreams } from '../../config/load-upstreams.ts';
+import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
+import { serverLog } from './server-log.ts';
+import { untilStopped } from './until-stopped.ts';
+
+/** The flags of `agl gateway`. */
+export interface GatewayFlags {
+  readonly store: string;
+  readonly upstream?: readonly string[];
+  readonly upstreams?: string;
+  readonly model?: string;
+  readonly text: boolean;
+  readonly maxConcurrent?: number;
+  readonly maxInFlight: number;
+  /** Milliseconds. */
+  readonly upstreamTimeout: number;
+  /** Milliseconds. */
+  readonly firstByteTimeout?: number;
+  readonly trainTemperature?: number;
+  readonly valTemperature?: number;
+  readonly durability: 'before-response' | 'background';
+  readonly passPlainCalls: boolean;
+  readonly secretField?: readonly string[];
+  readonly aglServer: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** Milliseconds. */
+  readonly drain: number;
+}
+
+/** Serves a gateway until the process is stopped, and lets the calls end that are under way then. */
+export async function runGateway(flags: GatewayFlags): Promise<void> {
+  const log = serverLog('agl-gateway');
+  const upstream = await upstreamsOf(flags);
+  const keys = keysOf(process.env);
+  const apiKey = process.env['AGL_STORE_KEY'] ?? null;
+  const store = await openAnyStore({ url: flags.store, apiKey });
+  try {
+    const gateway = await serveGateway({ store, upstream, log, ...keys, ...optionsOf(flags) });
+    const upstreams = gateway.upstreams().map(({ id }) => id);
+    const isLocked = Object.values(keys).some((key) => key !== null);
+    log.info({ url: gateway.url, upstreams, key: isLocked, aglServer: flags.aglServer }, 'gateway is up');
+    if (!isLocked) log.warn('the gateway has no key: it accepts requests from this machine only, from every user');
+    // Before the ready line, after which a signal may arrive.
+    const stopped = untilStopped(async () => {
+      log.info({ inFlight: gateway.state().inFlight, drainMs: flags.drain }, 'gateway is stopping');
+      await gateway.close({ drainMs: flags.drain });
+    });
+    process.stdout.write(`${JSON.stringify({ event: 'ready', url: gateway.url })}\n`);
+    await stopped;
+  } finally {
+    await store.close();
+  }
+  log.info('gateway has stopped');
+}
+
+function keysOf(environment: NodeJS.ProcessEnv): Pick<ServeGatewayOptions, 'apiKey' | 'adminKey' | 'attemptTokens'> {
+  return {
+    apiKey: environment['AGL_GATEWAY_KEY'] || null,
+    adminKey: environment['AGL_GATEWAY_ADMIN_KEY'] || null,
+    attemptTokens: attemptTokensFromEnvironment(),
+  };
+}
+
+function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'upstream'> {
+  const { trainTemperature, valTemperature, aglServer } = flags;
+  const forTraining = trainTemperature === undefined ? {} : { train: { temperature: trainTemperature } };
+  const held = { temperature: valTemperature ?? 0 };
+  const sampling = { ...forTraining, ...(valTemperature === undefined ? {} : { val: held, test: held }) };
+  return {
+    host: flags.host,
+    port: flags.port,
+    aglServer,
+    durability: flags.durability,
+    maxCallsInFlight: flags.maxInFlight,
+    upstreamTimeoutMs: flags.upstreamTimeout,
+    firstByteTimeoutMs: flags.firstByteTimeout ?? flags.upstreamTimeout,
+    secretFields: flags.secretField ?? [],
+    plainCalls: flags.passPlainCalls ? 'pass' : 'record',
+    ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
+  };
+}
+
+async function upstreamsOf(flags: GatewayFlags): Promise<readonly Upstream[]> {
+  const { upstream = [], upstreams, model, text, maxConcurrent, aglServer } = flags;
+  const listed = upstreams === undefined ? [] : await loadUpstreams(upstreams, process.env);
+  const allowInsecureKey = areInsecureKeysAllowed();
+  const named = upstream.map((baseUrl) => ({
+    baseUrl,
+    model: model ?? null,
+    apiKey: process.env['AGL_UPSTREAM_KEY'] || null,
+    allowInsecureKey,
+    capture: text ? ('text' as const) : ('tokens' as const),
+    maxConcurrent: maxConcurrent ?? null,
+  }));
+  if (listed.length + named.length > 0 || aglServer) {
+    return [...named, ...listed.map((each) => ({ allowInsecureKey, ...each }))];
+  }
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: 'agl gateway was given no model server',
+    remedy: 'Name one: `--upstream http://localhost:8000/v1`, or several in a file with `--upstreams`.',
+  });
+}

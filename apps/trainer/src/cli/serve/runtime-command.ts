@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { wholeNumber } from '../number-flag.ts';
+import type { RuntimeFlags } from './serve-runtime.ts';
+
+/** Adds `agl runtime`. */
+export function addRuntimeCommand(program: Command): void {
+  program
+    .command('runtime')
+    .description('Serve the embedded CPU runtime over gRPC, for a trainer in another process.')
+    .option('--dir <folder>', 'where checkpoints lie', '.agl/checkpoints')
+    .option('--port <n>', 'the gRPC port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4760)
+    .option(
+      '--inference-port <n>',
+      'the port of the model API; 0 takes any free one',
+      wholeNumber({ min: 0, max: 65535 }),
+      0,
+    )
+    .addHelpText(
+      'after',
+      '\nThe API key of both servers is AGL_RUNTIME_KEY; without it a random one is written to runtime.key in --dir (mode 0600).',
+    )
+    .action(async (flags: RuntimeFlags) => {
+      const { serveRuntime } = await import('./serve-runtime.ts');
+      await serveRuntime(flags);
+    });
+}

@@ -1,0 +1,66 @@
+import { addressText, type RetentionPolicy } from '@agentlightning/core';
+import { type AttemptQuotas, createStoreServer, openStore } from '@agentlightning/store';
+import { attemptTokensFromEnvironment } from '../serve/attempt-token-secret.ts';
+import { serverLog } from '../serve/server-log.ts';
+import { untilStopped } from '../serve/until-stopped.ts';
+
+/** How long a server that is stopped leaves idle connections open for requests on their way, in milliseconds. */
+const idleGraceMs = 1000;
+
+/** Length from which a random key cannot be guessed, in characters. */
+const minKeyLength = 20;
+
+/** The flags of `agl store`. */
+export interface StoreFlags extends Partial<AttemptQuotas> {
+  readonly db: string;
+  readonly host: string;
+  readonly port: number;
+  readonly pruneOlderThan?: number;
+  readonly pruneKeepRuns?: number;
+}
+
+/** Serves a store until the process is stopped. */
+export async function serveStore(flags: StoreFlags): Promise<void> {
+  const { db, host, port } = flags;
+  const log = serverLog('agl-store');
+  const store = await openStore(db, { retention: retentionOf(flags), quotas: quotasOf(flags) });
+  try {
+    const apiKey = process.env['AGL_STORE_KEY'] ?? null;
+    const attemptTokens = attemptTokensFromEnvironment();
+    const server = await createStoreServer({ store, host, port, apiKey, attemptTokens, log, idleGraceMs });
+    const isLocked = apiKey !== null || (await store.hasAccessKeys());
+    log.info({ url: server.url, db: addressText(db), key: isLocked, tokens: attemptTokens !== null }, 'store is up');
+    if (apiKey !== null && apiKey.length < minKeyLength) log.warn('AGL_STORE_KEY is too short');
+    if (!isLocked)
+      log.warn(
+        'the store has no key: it accepts requests from this machine only, from every user and with full access',
+      );
+    // Before the ready line, after which a signal may arrive.
+    const stopped = untilStopped(() => server.close());
+    process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);
+    await stopped;
+  } finally {
+    await store.close();
+  }
+  log.info('store has stopped');
+}
+
+function retentionOf({ pruneOlderThan, pruneKeepRuns }: StoreFlags): RetentionPolicy | null {
+  if (pruneOlderThan === undefined && pruneKeepRuns === undefined) return null;
+  return {
+    ...(pruneOlderThan === undefined ? {} : { olderThanMs: pruneOlderThan }),
+    ...(pruneKeepRuns === undefined ? {} : { keepRuns: pruneKeepRuns }),
+  };
+}
+
+const quotaNames = [
+  'maxAttemptSpans',
+  'maxAttemptBytes',
+  'maxSpanBytes',
+  'maxSpanEvents',
+  'maxRewardDimensions',
+] as const satisfies readonly (keyof AttemptQuotas)[];
+
+function quotasOf(flags: StoreFlags): Partial<AttemptQuotas> {
+  return Object.fromEntries(quotaNames.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])));
+}

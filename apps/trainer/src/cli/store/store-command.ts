@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { durationMs } from '../duration-flag.ts';
+import { wholeNumber } from '../number-flag.ts';
+import { tokenSecretHelp } from '../serve/attempt-token-secret.ts';
+import type { StoreFlags } from './serve-store.ts';
+import { addStoreFileCommands } from './store-file-commands.ts';
+import { addStoreKeyCommands } from './store-key-commands.ts';
+import { addStoreRunCommands } from './store-run-commands.ts';
+
+/** Adds `agl store` and the commands below it. */
+export function addStoreCommand(program: Command): void {
+  const store = program
+    .command('store')
+    .description(
+      'Serve a store over HTTP, for runners and trainers elsewhere; or look after one, with a command below.',
+    )
+    .option('--db <url>', 'the store to serve: sqlite:<file> or postgres://…', defaultStoreUrl)
+    .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
+    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
+    .option('--prune-older-than <time>', 'automatically delete what ended longer ago, such as 30d', durationMs)
+    .option('--prune-keep-runs <n>', 'with automatic deletion, keep the newest runs', wholeNumber({ min: 0 }))
+    .option('--max-attempt-spans <n>', 'spans of an attempt (default: 100000)', wholeNumber({ min: 1 }))
+    .option('--max-attempt-bytes <n>', 'bytes of all spans of an attempt (default: 256 MiB)', wholeNumber({ min: 1 }))
+    .option('--max-span-bytes <n>', 'bytes of one span (default: 8 MiB)', wholeNumber({ min: 1 }))
+    .option('--max-span-events <n>', 'events of one span (default: 1000)', wholeNumber({ min: 1 }))
+    .option('--max-reward-dimensions <n>', 'dimensions of one reward (default: 100)', wholeNumber({ min: 1 }))
+    .addHelpText('after', keysHelp)
+    .action(async (flags: StoreFlags) => {
+      const { serveStore } = await import('./serve-store.ts');
+      await serveStore(flags);
+    });
+  addStoreFileCommands(store);
+  addStoreRunCommands(store);
+  addStoreKeyCommands(store);
+}
+
+const keysHelp = `
+Keys: AGL_STORE_KEY may do everything; \`agl store keys create\` makes others that may do less.
+Without any, the server binds to loopback only.
+${tokenSecretHelp}`;

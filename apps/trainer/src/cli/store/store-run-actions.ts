@@ -1,0 +1,70 @@
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { AgentLightningError, NotFoundError, type Store } from '@agentlightning/core';
+import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { byteText } from '../byte-text.ts';
+import { openExistingStore } from '../open-existing-store.ts';
+import { writeOutcome } from '../write-outcome.ts';
+
+/** The flags of `agl store import`. */
+export interface RunFlags {
+  readonly store: string;
+  readonly json?: boolean;
+}
+
+/** The flags of `agl store export`. */
+export interface ExportFlags extends RunFlags {
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
+/** Writes a run into a file, which takes its name only when it is whole. */
+export async function exportRunToFile(runId: string, flags: ExportFlags): Promise<void> {
+  const file = path.resolve(flags.out ?? `${runId.replace(/[^\w.-]/g, '_')}.agl-run.gz`);
+  if (existsSync(file) && flags.force !== true) {
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `there is a file ${file} already`,
+      remedy: 'Name another with --out, or overwrite it with --force.',
+    });
+  }
+  const partial = `${file}.partial`;
+  await withStore(await openExistingStore(flags.store), async (store) => {
+    try {
+      await pipeline(store.exportRun(runId), createWriteStream(partial));
+      await rename(partial, file);
+    } finally {
+      await rm(partial, { force: true });
+    }
+  });
+  const { size } = await stat(file);
+  writeOutcome(flags, {
+    record: { run: runId, file, bytes: size },
+    text: `Exported ${runId} to ${file} (${byteText(size)}).`,
+  });
+}
+
+/** Adds a run from a file; creates the store if it is missing. */
+export async function importRunFromFile(file: string, flags: RunFlags): Promise<void> {
+  if (!existsSync(file)) throw new NotFoundError('File', path.resolve(file), 'Check its path.');
+  const target = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
+  const { run, rollouts } = await withStore(target, async (store) => {
+    const imported = await store.importRun(createReadStream(file));
+    return { run: imported, rollouts: (await store.runStatistics(imported.runId)).totalRollouts };
+  });
+  writeOutcome(flags, {
+    record: { run: run.runId, name: run.name, status: run.status, rollouts },
+    text: `Imported ${run.runId} (${run.name}) with ${rollouts} rollouts.`,
+  });
+}
+
+/** Closes the store when the work is done. */
+export async function withStore<TResult>(store: Store, work: (store: Store) => Promise<TResult>): Promise<TResult> {
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}

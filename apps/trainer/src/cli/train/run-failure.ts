@@ -1,0 +1,33 @@
+import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
+import { type CommandPlace, callableText } from '../../report/callable-text.ts';
+
+/** The last line of `--json` when a run failed. */
+export function failureLine(
+  error: unknown,
+  run: { readonly runId: string | null; readonly resume: string | null },
+): string {
+  const known = AgentLightningError.isInstance(error) ? error : null;
+  const message = withoutPasswords(error instanceof Error ? error.message : String(error));
+  const failure = { event: 'failed', code: known?.code ?? null, message, run: run.runId, resume: run.resume };
+  return `${JSON.stringify(failure)}\n`;
+}
+
+/**
+ * Whether an error before the start of a run can only be corrected by a setting that makes it another run, such as the model or
+ * the id. Then there is no run to resume.
+ */
+export function asksForAnotherRun(error: unknown): boolean {
+  return AgentLightningError.isInstance(error) && (error.code === 'RUNTIME_REJECTED' || error.code === 'CONFLICT');
+}
+
+/** The same error with commands for this working directory, including the one that resumes the run. */
+export function withResume(error: unknown, resume: string, place: CommandPlace): unknown {
+  if (!AgentLightningError.isInstance(error)) return error;
+  const { code, details } = error;
+  const isGeneric = error.remedy.includes('--resume <run>') || code === 'CANCELLED';
+  const remedy = isGeneric
+    ? `Resume with: ${resume}`
+    : `${callableText(error.remedy, place)} Then resume with: ${resume}`;
+  const message = callableText(error.message.replace(/^\[\w+\] /, ''), place);
+  return new AgentLightningError({ code, message, remedy, details, cause: error });
+}

@@ -1,0 +1,205 @@
+import path from 'node:path';
+import { type CollectedRollout, withoutPasswords } from '@agentlightning/core';
+import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
+import type { ResolvedConfig } from '../../config/resolve-config.ts';
+import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
+import { whyNoStepIsLeft } from '../../loop/steps-left.ts';
+import { redirectConsole } from '../../report/agent-console.ts';
+import { type CommandPlace, callableText } from '../../report/callable-text.ts';
+import { jsonReport } from '../../report/json-report.ts';
+import { plainReport } from '../../report/plain-report.ts';
+import type { Report } from '../../report/report.ts';
+import { summaryText } from '../../report/summary.ts';
+import { terminalReport } from '../../report/terminal-report.ts';
+import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { trainWith } from '../../trainer.ts';
+import type { TrainingEvent, TrainingSummary } from '../../training-event.ts';
+import { errorText } from '../error-text.ts';
+import { exitCodes } from '../exit-code.ts';
+import { explainedFileError } from '../file-error.ts';
+import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
+import { watchForEarlyExit } from './early-exit.ts';
+import { pruneHint } from './prune-hint.ts';
+import { type RedirectedStdout, redirectStdout } from './redirect-stdout.ts';
+import { moreStepsCommand, resumeCommand } from './resume-command.ts';
+import { asksForAnotherRun, failureLine, withResume } from './run-failure.ts';
+
+/** The flags of `agl train`. */
+export interface TrainFlags {
+  readonly resume?: string;
+  readonly run?: string;
+  readonly json?: boolean;
+  readonly steps?: number;
+  readonly seed?: number;
+  readonly name?: string;
+  readonly concurrency?: number;
+  readonly maxMissing?: number;
+  readonly dataDir?: string;
+  readonly store?: string;
+  readonly gateway?: string;
+  readonly runtime?: string;
+}
+
+/** What a training is started with. */
+export interface TrainingRequest {
+  /** The configuration file. */
+  readonly file: string;
+  readonly flags: TrainFlags;
+  /** The command-line arguments, for the command that resumes the run. */
+  readonly args: readonly string[];
+}
+
+/**
+ * Trains with a progress report and a summary.
+ *
+ * @returns the exit code
+ * @throws the error that ended the run; its remedy has the command that resumes it
+ */
+export async function runTraining({ file, flags, args }: TrainingRequest): Promise<number> {
+  const isJson = flags.json === true;
+  const stdout = isJson ? redirectStdout() : null;
+  const report = chooseReport(stdout);
+  const releaseConsole = redirectConsole(report.print);
+  const command = process.env['AGL_COMMAND'] ?? 'agl';
+  let runId: string | null = null;
+  let hasBegun = false;
+  let place: CommandPlace = { command, storeUrl: defaultStoreUrl };
+  const onEvent = (event: TrainingEvent): void => {
+    if (event.type === 'started') hasBegun = true;
+    report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
+  };
+  const stop = listenToProcess(report);
+  /** Reports a failed run: an error for people, and the last line of `--json`. */
+  const failureOf = (thrown: unknown): unknown => {
+    report.close();
+    const error = explainedFileError(thrown);
+    const resumed = !hasBegun && asksForAnotherRun(error) ? null : runId;
+    const resume = resumed === null ? null : resumeCommand(args, resumed, command);
+    if (stdout !== null) stdout.write(failureLine(error, { runId, resume }));
+    return resume === null ? error : withResume(error, resume, place);
+  };
+  const showFailure = (error: unknown): void => {
+    process.stderr.write(`${withoutPasswords(errorText(failureOf(error)))}\n`);
+  };
+  const unwatch = watchForEarlyExit(showFailure);
+  let watched: WatchedRun | null = null;
+  try {
+    const loaded = await loadConfig(file, overridesFrom(flags));
+    watched = watchForBlockedEventLoop(loaded, (error) => {
+      unwatch();
+      showFailure(error);
+    });
+    const { config } = watched;
+    const settings = isPromptSearch(config) ? config.shared : config;
+    place = { command, storeUrl: settings.storeUrl };
+    const summary = await trainWith(config, {
+      onEvent,
+      onRun: (found) => {
+        runId = found;
+      },
+      signal: stop.signal,
+      ...(flags.resume === undefined ? {} : { resume: flags.resume }),
+      ...(flags.run === undefined ? {} : { runId: flags.run }),
+    });
+    report.close();
+    if (!isJson) {
+      const more = moreSteps(config, summary);
+      const goOn = more === null ? null : moreStepsCommand(args, { runId: summary.runId, steps: more }, command);
+      process.stdout.write(summaryText(summary, await loadExamples(settings, summary), { command, goOn }));
+      const hint = await pruneHint(settings.storeUrl, command);
+      if (hint !== null) process.stdout.write(`${hint}\n`);
+    }
+    return summary.isImproved === true ? exitCodes.done : exitCodes.failed;
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    await watched?.stop();
+    unwatch();
+    stop.release();
+    releaseConsole();
+    stdout?.release();
+  }
+}
+
+/** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */
+function moreSteps(config: ResolvedRun, { rewardCurve }: TrainingSummary): number | null {
+  const finishedStep = rewardCurve.length;
+  if (isPromptSearch(config) || whyNoStepIsLeft({ finishedStep, rewardCurve }, config) !== 'steps') return null;
+  return finishedStep === 0 ? null : 2 * finishedStep;
+}
+
+function overridesFrom(flags: TrainFlags): ConfigOverrides {
+  const entries = Object.entries({
+    steps: flags.steps,
+    seed: flags.seed,
+    name: flags.name,
+    concurrency: flags.concurrency,
+    maxMissingShare: flags.maxMissing,
+    dataDir: flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir),
+    store: flags.store === undefined ? undefined : { url: fromHere(flags.store), apiKey: process.env['AGL_STORE_KEY'] },
+    tokenSecret: process.env['AGL_TOKEN_SECRET'],
+    gatewayUrl: flags.gateway,
+    runtime:
+      flags.runtime === undefined
+        ? undefined
+        : {
+            type: 'grpc',
+            address: flags.runtime,
+            apiKey: process.env['AGL_RUNTIME_KEY'],
+            inferenceApiKey: process.env['AGL_INFERENCE_KEY'],
+          },
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** Paths of flags start from the current folder, those of the configuration file from its own. */
+function fromHere(storeUrl: string): string {
+  return storeUrl.startsWith('sqlite:') ? `sqlite:${path.resolve(storeUrl.slice('sqlite:'.length))}` : storeUrl;
+}
+
+function chooseReport(redirected: RedirectedStdout | null): Report {
+  if (redirected !== null) return jsonReport(redirected.write, (text) => void process.stderr.write(text));
+  const write = (text: string): void => void process.stdout.write(text);
+  return process.stdout.isTTY ? terminalReport(process.stdout) : plainReport(write);
+}
+
+/** The first Ctrl+C stops the run in an orderly way, a second one at once. An unhandled rejection of an agent is a warning. */
+function listenToProcess(report: Report): { readonly signal: AbortSignal; readonly release: () => void } {
+  const controller = new AbortController();
+  const onSignal = (): void => {
+    report.close();
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    process.stderr.write('Stopping after the work under way; Ctrl+C again stops at once.\n');
+    controller.abort(new DOMException('interrupted', 'AbortError'));
+  };
+  const onRejection = (reason: unknown): void => {
+    const text = withoutPasswords(reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason));
+    report.onEvent({ type: 'warning', message: `unhandled promise rejection: ${text}` });
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('unhandledRejection', onRejection);
+  return {
+    signal: controller.signal,
+    release: () => {
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('unhandledRejection', onRejection);
+    },
+  };
+}
+
+async function loadExamples(
+  config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
+  summary: TrainingSummary,
+): Promise<{ before: CollectedRollout | null; after: CollectedRollout | null }> {
+  const store = await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey });
+  const load = async (rolloutId: string | null): Promise<CollectedRollout | null> => {
+    if (rolloutId === null) return null;
+    const rollout = await store.getRollout(rolloutId);
+    const { items } = await store.querySpans({ rolloutId, attemptId: 'latest' });
+    return { rollout, attemptId: items[0]?.attemptId ?? null, spans: items };
+  };
+  try {
+    return { before: await load(summary.exampleBefore), after: await load(summary.exampleAfter) };
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { shareOf, wholeNumber } from '../number-flag.ts';
+import type { ProgramOptions } from '../program-options.ts';
+import { storeHelp } from '../store-option.ts';
+import type { TrainFlags } from './run-training.ts';
+
+/** Adds `agl train`. */
+export function addTrainCommand(program: Command, options: ProgramOptions): void {
+  program
+    .command('train')
+    .description('Train the model of an agent, or search for better prompts, and evaluate before and after.')
+    .argument('[config]', 'the configuration file', 'agl.config.ts')
+    .option(
+      '--resume <run>',
+      'resume a run from its last saved step: an interrupted one, or a finished one with more --steps',
+    )
+    .option(
+      '--run <id>',
+      'the id of the new run, also the model name in the runtime: letters, digits, _ and single hyphens',
+    )
+    .option('--steps <n>', 'training steps in all, those of before --resume included', wholeNumber({ min: 0 }))
+    .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
+    .option('--name <name>', 'a name for the run')
+    .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))
+    .option('--max-missing <share>', 'share of missing held-out rewards above which no verdict is given', shareOf)
+    .option('--data-dir <folder>', 'folder of run data (default: .agl next to the configuration file)')
+    .option('--store <url>', storeHelp)
+    .option('--gateway <url>', 'the URL of a running gateway')
+    .option('--runtime <address>', 'host:port of a running training runtime')
+    .option('--json', 'one JSON object a line, for programs')
+    .addHelpText('after', helpText)
+    .action(async (file: string, flags: TrainFlags) => {
+      const { runTraining } = await import('./run-training.ts');
+      options.setExitCode(await runTraining({ file, flags, args: options.args }));
+    });
+}
+
+const helpText = `
+Flags override the configuration file. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime,
+AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
+
+Exit codes: 0 improved, 1 not improved, undecided or failed, 2 invalid flag, configuration or task, 3 store, gateway, runtime or
+model unavailable (the run can be resumed), 4 an agent blocked the event loop (likewise), 130 stopped by Ctrl+C (likewise).`;
