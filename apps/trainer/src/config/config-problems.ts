@@ -15,19 +15,24 @@ export class ConfigProblems {
     }
   }
 
+  /** The number of failed checks. */
+  get count(): number {
+    return this.#found.size;
+  }
+
   /** Whether every check so far passed. */
   get isEmpty(): boolean {
     return this.#found.size === 0;
   }
 
-  /** One error for all problems. `details.issues` has them one by one. */
+  /** One error for all problems, with the code of the first. `details.issues` has them one by one. */
   error(): AgentLightningError {
     const errors = [...this.#found.values()];
     const [first] = errors;
     if (first !== undefined && errors.length === 1) return first;
     const problems = errors.flatMap((error) => issuesOf(error));
     return new AgentLightningError({
-      code: 'CONFIG',
+      code: first?.code ?? 'CONFIG',
       message: problems.join('; '),
       remedy: [...new Set(errors.map(({ remedy }) => remedy))].join(' '),
       details: { issues: problems },

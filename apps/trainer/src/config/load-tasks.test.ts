@@ -34,7 +34,18 @@ test('names file, line and field of what has the wrong shape', async () => {
   });
 });
 
-test('refuses a file without tasks, a missing file, and a task that is no object', async () => {
+test('reports every wrong line and field at once, up to a limit', async () => {
+  const schema = z.object({ question: z.string(), answer: z.string() });
+  const file = taskFile('{"question":7}\n{"question":"x","answer":"y"}\n{"a":\n');
+  await expect(loadTasks(file, schema)).rejects.toMatchObject({
+    code: 'TASK_FILE',
+    message: expect.stringMatching(/:1: field "question".*field "answer".*tasks\.jsonl:3: not JSON/),
+  });
+  const many = loadTasks(taskFile('[]\n'.repeat(1000)), null);
+  await expect(many).rejects.toMatchObject({ message: expect.stringMatching(/:20: a task must be(?![\s\S]*:21:)/) });
+});
+
+test('refuses a file without tasks, a missing file, and a task that is not an object', async () => {
   await expect(loadTasks(taskFile('\n'), null)).rejects.toThrow(/has no task/);
   await expect(loadTasks(path.join(folder, 'missing.jsonl'), null)).rejects.toMatchObject({
     message: expect.stringMatching(/missing\.jsonl cannot be read: ENOENT/),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import type { z } from 'zod';
+import { ConfigProblems } from './config-problems.ts';
 import { notJson } from './not-json.ts';
 
 /**
@@ -8,25 +9,42 @@ import { notJson } from './not-json.ts';
  *
  * @param source - an absolute path, or the tasks themselves
  * @param schema - the shape of a task; null accepts any JSON object
- * @throws AgentLightningError TASK_FILE that names file, line and field; also of what the store, which holds JSON, would
- *   give to the agent as something else
+ * @throws AgentLightningError TASK_FILE that names file, line and field of the first {@link maxReported} invalid tasks. Values that
+ *   are not JSON are invalid, since the store could not return them unchanged
  */
 export async function loadTasks(
   source: string | readonly unknown[],
   schema: z.ZodType | null,
 ): Promise<readonly JsonValue[]> {
   if (typeof source !== 'string') {
-    return source.map((task, index) => checkTask(task, { where: `task ${index}`, schema }));
+    return checkAll(source, (task, index) => [checkTask(task, { where: `task ${index}`, schema })]);
   }
-  // Editors of Windows begin a file with a mark that is no part of its text.
+  // Some editors write a byte order mark.
   const lines = (await readTaskFile(source)).replace(/^\uFEFF/, '').split('\n');
-  const tasks = lines.flatMap((line, index) => {
+  const tasks = checkAll(lines, (line, index) => {
     if (line.trim() === '') return [];
     const where = `${source}:${index + 1}`;
     return [checkTask(parseLine(line, where), { where, schema })];
   });
   if (tasks.length === 0) throw taskError(source, 'has no task');
   return tasks;
+}
+
+/** How many invalid tasks of a source are reported at once. */
+const maxReported = 20;
+
+function checkAll<TItem>(
+  items: readonly TItem[],
+  check: (item: TItem, index: number) => readonly JsonValue[],
+): readonly JsonValue[] {
+  const problems = new ConfigProblems();
+  const checked: JsonValue[] = [];
+  for (const [index, item] of items.entries()) {
+    for (const task of problems.check(() => check(item, index)) ?? []) checked.push(task);
+    if (problems.count >= maxReported) break;
+  }
+  problems.throwIfAny();
+  return checked;
 }
 
 async function readTaskFile(file: string): Promise<string> {
@@ -62,18 +80,18 @@ function checkTask(task: unknown, options: { readonly where: string; readonly sc
   }
   const result = schema.safeParse(task);
   if (result.success) return asJson(result.data, where);
-  const issue = result.error.issues[0];
-  throw taskError(where, `field "${issue?.path.join('.') ?? ''}": ${issue?.message ?? 'invalid'}`);
+  const issues = result.error.issues.map(({ path, message }) => `field "${path.join('.')}": ${message}`);
+  throw taskError(where, issues.join(', '));
 }
 
-/** Tasks go to agents by way of the store: what is no JSON would not be what it was. */
+/** Tasks are stored as JSON, so agents would receive other values unfaithfully. */
 function asJson(task: unknown, where: string): JsonValue {
   const problem = notJson(task);
   if (problem === null) return task as JsonValue;
   throw new AgentLightningError({
     code: 'TASK_FILE',
     message: `${where}: ${problem}, and a task must be JSON`,
-    remedy: 'Give what JSON can hold, such as the text of a date, and let the agent make the rest of it.',
+    remedy: 'Use JSON values, such as the text of a date, and convert them in the agent.',
   });
 }
 
