@@ -12,7 +12,7 @@ const idleTelemetry = {
 };
 
 /** Listens to version 7 of the AI SDK where our adapter does, and does nothing: as an integration, and to its channel. */
-export function listenToAiSdk(): () => void {
+export function listenToAISDK(): () => void {
   const holder = globalThis as { AI_SDK_TELEMETRY_INTEGRATIONS?: unknown };
   holder.AI_SDK_TELEMETRY_INTEGRATIONS = [idleTelemetry];
   const { start, asyncEnd } = tracingChannel('ai:telemetry');

@@ -17,7 +17,7 @@ const droppingProcessor: SpanProcessor = {
 };
 
 /** Puts the OpenTelemetry integration of the AI SDK's makers in our adapter's place, as its documentation says. */
-export function takeAiSdkTelemetry(): () => void {
+export function takeAISDKTelemetry(): () => void {
   new NodeTracerProvider({ spanProcessors: [droppingProcessor] }).register();
   const holder = globalThis as { AI_SDK_TELEMETRY_INTEGRATIONS?: unknown };
   holder.AI_SDK_TELEMETRY_INTEGRATIONS = [new OpenTelemetry()];

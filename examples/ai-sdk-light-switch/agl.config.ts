@@ -1,9 +1,9 @@
-import { instrumentAiSdk } from '@agentlightning/ai-sdk';
+import { instrumentAISDK } from '@agentlightning/ai-sdk';
 import { defineConfig } from '@agentlightning/trainer';
 import { z } from 'zod';
 import { tendLamps } from './agent.ts';
 
-instrumentAiSdk();
+instrumentAISDK();
 // Model calls are sent to the model in training, which needs no key.
 process.env['OPENAI_API_KEY'] ??= 'none';
 

@@ -111,11 +111,9 @@ const next = join(process.cwd(), 'node_modules/next/dist/bin/next');
 const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' };
 execFileSync(process.execPath, [next, 'build'], { cwd: app, env, stdio: 'inherit' });
 const home = dirname(outfile);
+// Links stay as they are: that to Next.js is relative.
 cpSync(join(app, '.next/standalone'), join(home, 'standalone'), { recursive: true, verbatimSymlinks: true });
 rmSync(app, { recursive: true });
-const standalone = join(home, 'standalone');
-// Traced files are where they were; the link to Next.js is not among them.
-symlinkSync(join(standalone, relative(root, process.cwd()), 'node_modules'), join(standalone, relative(root, app), 'node_modules'));
 const server = './' + join('standalone', relative(root, app), 'server.js');
 writeFileSync(outfile, \`
 import { createServer } from 'node:net';

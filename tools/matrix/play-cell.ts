@@ -86,7 +86,12 @@ async function runProgram(
   await rm(reportFile, { force: true });
   const { format } = cell;
   const name = relative(join(home, 'projects'), path);
-  const started = cell.bundler === null ? file : await bundleProgram(cell.bundler, { entry: file, format, home, name });
+  let started = file;
+  try {
+    if (cell.bundler !== null) started = await bundleProgram(cell.bundler, { entry: file, format, home, name });
+  } catch (error) {
+    return { passed: [], failed: [{ name: 'the bundle', reason: String(error) }], skipped: [] };
+  }
   const env = { NODE_ENV: 'test' };
   const { isOk, output } = await runCommand([...command, started, reportFile], {
     cwd: dirname(started),

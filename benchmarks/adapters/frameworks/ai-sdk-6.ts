@@ -1,4 +1,4 @@
-import { instrumentAiSdk } from '@agentlightning/ai-sdk';
+import { instrumentAISDK } from '@agentlightning/ai-sdk';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { generateText } from 'ai-v6';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
@@ -10,6 +10,6 @@ const model = createOpenAICompatible(compatibleProvider)('tiny');
 export function open(): Promise<FrameworkUnderTest> {
   return Promise.resolve({
     call: async () => (await generateText({ model, prompt })).text,
-    instrument: () => instrumentAiSdk(),
+    instrument: () => instrumentAISDK(),
   });
 }

@@ -1,10 +1,10 @@
-import { instrumentAiSdk } from '@agentlightning/ai-sdk';
-import { takeAiSdkTelemetry } from '@agentlightning/benchmarks-ai-sdk-telemetry';
+import { instrumentAISDK } from '@agentlightning/ai-sdk';
+import { takeAISDKTelemetry } from '@agentlightning/benchmarks-ai-sdk-telemetry';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText } from 'ai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { compatibleProvider, prompt } from '../instant-model.ts';
-import { listenToAiSdk } from '../listen-to-ai-sdk.ts';
+import { listenToAISDK } from '../listen-to-ai-sdk.ts';
 
 const model = createOpenAICompatible(compatibleProvider)('tiny');
 
@@ -12,8 +12,8 @@ const model = createOpenAICompatible(compatibleProvider)('tiny');
 export function open(): Promise<FrameworkUnderTest> {
   return Promise.resolve({
     call: async () => (await generateText({ model, prompt })).text,
-    instrument: () => instrumentAiSdk(),
-    listen: listenToAiSdk,
-    ownTelemetry: takeAiSdkTelemetry,
+    instrument: () => instrumentAISDK(),
+    listen: listenToAISDK,
+    ownTelemetry: takeAISDKTelemetry,
   });
 }

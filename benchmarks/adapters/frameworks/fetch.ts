@@ -1,4 +1,4 @@
-import { patchGlobalFetch } from '@agentlightning/fetch';
+import { instrumentGlobalFetch } from '@agentlightning/fetch';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
 
@@ -16,6 +16,6 @@ export function open(): Promise<FrameworkUnderTest> {
       const { choices } = (await response.json()) as { choices: { message: { content: string } }[] };
       return choices[0]?.message.content ?? '';
     },
-    instrument: () => patchGlobalFetch(),
+    instrument: () => instrumentGlobalFetch(),
   });
 }

@@ -1,4 +1,4 @@
-import { patchOpenAI } from '@agentlightning/fetch';
+import { instrumentOpenAI } from '@agentlightning/fetch';
 import OpenAI from 'openai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
@@ -14,6 +14,6 @@ export function open(): Promise<FrameworkUnderTest> {
       });
       return choices[0]?.message.content ?? '';
     },
-    instrument: () => patchOpenAI(OpenAI),
+    instrument: () => instrumentOpenAI(OpenAI),
   });
 }

@@ -20,7 +20,7 @@ type Call = (options: unknown) => PromiseLike<unknown>;
 
 /**
  * The same model, which records its own calls where the AI SDK does not tell enough of them: errors, broken streams and
- * the place of requests in version 6, and `generateObject`. Where it tells enough, and without `instrumentAiSdk`, the model
+ * the place of requests in version 6, and `generateObject`. Where it tells enough, and without `instrumentAISDK`, the model
  * adds nothing.
  *
  * @param model - a model of a provider, shared by any number of agents and rollouts

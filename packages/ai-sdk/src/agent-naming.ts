@@ -2,7 +2,7 @@ import type { SdkStart } from './sdk-events.ts';
 import { modelIdOf } from './sdk-messages.ts';
 
 /** What is known of a call that may be an agent's work. */
-export interface AiSdkCall {
+export interface AISDKCall {
   /** `generateText`, `streamText`, `generateObject`, `streamObject`. */
   readonly operation: string;
   /** The call's `telemetry.functionId`; null when it has none. */
@@ -13,7 +13,7 @@ export interface AiSdkCall {
 }
 
 /** Names the agent that a call is the work of; null for a call that is only a step of the agent around it. */
-export type AgentNaming = (call: AiSdkCall) => string | null;
+export type AgentNaming = (call: AISDKCall) => string | null;
 
 /** The agent's name, as the user's function has it; its `functionId` where that throws. */
 export function agentNameOf(naming: AgentNaming, operation: string, event: SdkStart): string | null {

@@ -12,7 +12,7 @@ import { beginOperation, type TelemetryOptions } from './telemetry-options.ts';
  * That version tells neither of errors nor of aborts, and runs tools and requests without a word: tools are placed in
  * the trace while they are called, requests by where they are made.
  */
-export class AiSdk6Call {
+export class AISDK6Call {
   readonly #options: TelemetryOptions;
   #operation: Operation | undefined;
   /** The user's tools by name. */

@@ -8,11 +8,11 @@ import type { AgentNaming } from './agent-naming.ts';
 import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
 import { assertSupportedVersion } from './supported-version.ts';
-import { AiSdkTelemetry } from './telemetry.ts';
+import { AISDKTelemetry } from './telemetry.ts';
 import { followChannel } from './telemetry-channel.ts';
 
-/** What {@link instrumentAiSdk} can be given. */
-export interface InstrumentAiSdkOptions {
+/** What {@link instrumentAISDK} can be given. */
+export interface InstrumentAISDKOptions {
   /**
    * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends them,
    * and are traced without tokens.
@@ -55,19 +55,19 @@ interface TelemetryHolder {
  *
  * @example
  * ```ts
- * const undo = instrumentAiSdk();
+ * const undo = instrumentAISDK();
  * await generateText({ model, prompt, telemetry: { functionId: 'writer' } });
  * ```
  */
-export function instrumentAiSdk(options: InstrumentAiSdkOptions = {}): () => void {
+export function instrumentAISDK(options: InstrumentAISDKOptions = {}): () => void {
   return instrument(options);
 }
 
-const instrument = sharedInstrumentation<InstrumentAiSdkOptions>('ai-sdk', (options, undos) => {
+const instrument = sharedInstrumentation<InstrumentAISDKOptions>('ai-sdk', (options, undos) => {
   assertSupportedVersion(installedVersion('ai', import.meta.url));
   const { agentName = ({ functionId }) => functionId, redirect = true, shouldRedirect, stringModels } = options;
   const recording = { operations, naming: agentName, isRedirecting: redirect };
-  undos.push(addIntegration(globalThis, new AiSdkTelemetry(recording)), followChannel(recording), letModelsRecord());
+  undos.push(addIntegration(globalThis, new AISDKTelemetry(recording)), followChannel(recording), letModelsRecord());
   // Without redirection, too: abort signals are known by the requests that have them.
   const isRedirected = redirect ? shouldRedirect : () => false;
   undos.push(redirectGlobalFetch({ shouldRedirect: isRedirected, place: () => operations.unplaced.place() }));

@@ -23,7 +23,7 @@ export function beginOperation(options: TelemetryOptions, id: string, event: Sdk
   if (isAtVercel && options.isRedirecting && currentRollout()?.endpoint != null) {
     warnOnce(
       "A model of Vercel's AI Gateway cannot be redirected, nor trained",
-      `give instrumentAiSdk the option stringModels, for ${modelIdOf(event)}`,
+      `give instrumentAISDK the option stringModels, for ${modelIdOf(event)}`,
     );
   }
   return options.operations.begin({ id, name, agentName });

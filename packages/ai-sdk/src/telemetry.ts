@@ -1,5 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { AiSdk6Call } from './ai-sdk-6-call.ts';
+import { AISDK6Call } from './ai-sdk-6-call.ts';
 import { endOf } from './operation-end.ts';
 import type {
   SdkAnswerEvent,
@@ -22,10 +22,10 @@ type Told<TEvent> = (event: TEvent) => void;
  * getters can hand out callbacks that belong to one operation, and none outside of rollouts. Every callback that is there
  * costs the agent more in the framework than here: version 7 is given those alone that nothing else stands for.
  */
-export class AiSdkTelemetry {
+export class AISDKTelemetry {
   readonly #options: TelemetryOptions;
   /** The operation that version 6 asks for callbacks for; null outside of rollouts, and in version 7. */
-  #newest: AiSdk6Call | null = null;
+  #newest: AISDK6Call | null = null;
   /** Whether version 7 is about to ask for `onStart`. */
   #isVersion7 = false;
 
@@ -39,7 +39,7 @@ export class AiSdkTelemetry {
     this.#newest = null;
     if (currentRollout() === null) return undefined;
     if (isVersion7) return this.#begin;
-    const call = new AiSdk6Call(this.#options);
+    const call = new AISDK6Call(this.#options);
     this.#newest = call;
     return (event) => call.start(event);
   }

@@ -5,14 +5,14 @@ import type * as ai from 'ai';
 import type { EmbeddingModel, LanguageModel, ModelMessage, ToolSet } from 'ai';
 
 /** A version of the AI SDK, with the provider that goes with it. */
-export interface AiSdkModules {
+export interface AISDKModules {
   readonly ai: typeof ai;
   readonly createOpenAICompatible: typeof createOpenAICompatible;
   readonly createOpenAI: typeof createOpenAI;
 }
 
 /** The version that is current. */
-export const currentProviders: Omit<AiSdkModules, 'ai'> = { createOpenAI, createOpenAICompatible };
+export const currentProviders: Omit<AISDKModules, 'ai'> = { createOpenAI, createOpenAICompatible };
 
 /** A model as a scene wants it, and how often it may be asked again. */
 export interface SceneModel {
@@ -20,7 +20,7 @@ export interface SceneModel {
   readonly maxRetries: number;
 }
 
-export function sceneModel(modules: AiSdkModules, options: SceneModelOptions): SceneModel {
+export function sceneModel(modules: AISDKModules, options: SceneModelOptions): SceneModel {
   const { baseUrl: baseURL, apiKey, model, maxRetries } = options;
   const languageModel =
     options.api === 'responses'
@@ -37,7 +37,7 @@ export function sceneModel(modules: AiSdkModules, options: SceneModelOptions): S
 
 /** Asks an agent that is written the way the AI SDK documents agents: a ToolLoopAgent. */
 export async function askSceneAgent(
-  modules: AiSdkModules,
+  modules: AISDKModules,
   agent: SceneAgent<SceneModel>,
   { isStreamed, onText, signal, ...ask }: SceneAsk,
 ): Promise<string> {
@@ -61,7 +61,7 @@ export async function askSceneAgent(
 }
 
 export async function embedText(
-  modules: AiSdkModules,
+  modules: AISDKModules,
   value: string,
   { baseUrl: baseURL, apiKey, model, maxRetries }: SceneModelOptions,
 ): Promise<readonly number[]> {
@@ -74,7 +74,7 @@ export async function embedText(
   return embedding;
 }
 
-function toolLoopAgent(modules: AiSdkModules, agent: SceneAgent<SceneModel>): ai.ToolLoopAgent<never, ToolSet> {
+function toolLoopAgent(modules: AISDKModules, agent: SceneAgent<SceneModel>): ai.ToolLoopAgent<never, ToolSet> {
   const { ai } = modules;
   const telemetry = { functionId: agent.name };
   return new ai.ToolLoopAgent({
@@ -91,7 +91,7 @@ function toolLoopAgent(modules: AiSdkModules, agent: SceneAgent<SceneModel>): ai
   }) as unknown as ai.ToolLoopAgent<never, ToolSet>;
 }
 
-function toolsOf(modules: AiSdkModules, agent: SceneAgent<SceneModel>): ToolSet {
+function toolsOf(modules: AISDKModules, agent: SceneAgent<SceneModel>): ToolSet {
   const { tool, jsonSchema } = modules.ai;
   const own = agent.tools.map(({ name, description, parameters, run }) => [
     name,

@@ -5,13 +5,13 @@ import * as ai7 from 'ai';
 import * as ai6 from 'ai-v6';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { instrumentAiSdk } from '../src/index.ts';
+import { instrumentAISDK } from '../src/index.ts';
 import { traced } from './traced.ts';
 
 let undo: () => void = () => {};
 
 beforeEach(() => {
-  undo = instrumentAiSdk({ agentName: ({ functionId, instructions }) => functionId ?? instructions });
+  undo = instrumentAISDK({ agentName: ({ functionId, instructions }) => functionId ?? instructions });
 });
 
 afterEach(() => undo());

@@ -2,17 +2,17 @@ import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { createOpenAI } from '@ai-sdk/openai-v3';
 import * as ai from 'ai-v6';
-import { agentLightningModel, instrumentAiSdk } from '../src/index.ts';
-import { type AiSdkModules, askSceneAgent, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
+import { agentLightningModel, instrumentAISDK } from '../src/index.ts';
+import { type AISDKModules, askSceneAgent, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
 
 // What the scenes use of the versions has the same form; their types are not the same.
-const modules = { ai, createOpenAI, createOpenAICompatible } as unknown as AiSdkModules;
+const modules = { ai, createOpenAI, createOpenAICompatible } as unknown as AISDKModules;
 
 const noStream = 'version 6 shows no stream, and tells of no error: agentLightningModel does';
 
 describeAdapterContract({
   name: 'ai 6',
-  instrument: ({ redirect }) => instrumentAiSdk({ redirect }),
+  instrument: ({ redirect }) => instrumentAISDK({ redirect }),
   createModel: (options) => sceneModel(modules, options),
   ask: (agent, ask) => askSceneAgent(modules, agent, ask),
   embed: (text, options) => embedText(modules, text, options),
@@ -28,7 +28,7 @@ describeAdapterContract({
 
 describeAdapterContract({
   name: 'ai 6 with agentLightningModel',
-  instrument: ({ redirect }) => instrumentAiSdk({ redirect }),
+  instrument: ({ redirect }) => instrumentAISDK({ redirect }),
   createModel: (options) => {
     const { languageModel, maxRetries } = sceneModel(modules, options);
     return { languageModel: agentLightningModel(languageModel), maxRetries };

@@ -1,13 +1,13 @@
 import { describeAdapterContract } from '@agentlightning/core/contracts';
 import * as ai from 'ai';
-import { instrumentAiSdk } from '../src/index.ts';
-import { type AiSdkModules, askSceneAgent, currentProviders, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
+import { instrumentAISDK } from '../src/index.ts';
+import { type AISDKModules, askSceneAgent, currentProviders, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
 
-const modules: AiSdkModules = { ai, ...currentProviders };
+const modules: AISDKModules = { ai, ...currentProviders };
 
 describeAdapterContract({
   name: 'ai 7',
-  instrument: ({ redirect }) => instrumentAiSdk({ redirect }),
+  instrument: ({ redirect }) => instrumentAISDK({ redirect }),
   createModel: (options) => sceneModel(modules, options),
   ask: (agent, ask) => askSceneAgent(modules, agent, ask),
   embed: (text, options) => embedText(modules, text, options),

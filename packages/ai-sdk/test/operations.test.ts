@@ -6,14 +6,14 @@ import * as ai7 from 'ai';
 import * as ai6 from 'ai-v6';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentLightningModel, instrumentAiSdk } from '../src/index.ts';
+import { agentLightningModel, instrumentAISDK } from '../src/index.ts';
 import { operations } from '../src/recorded-operations.ts';
 import { aGate, ofKind, outputText, traced } from './traced.ts';
 
 let undo: () => void = () => {};
 
 beforeEach(() => {
-  undo = instrumentAiSdk({ agentName: ({ functionId, instructions }) => functionId ?? instructions });
+  undo = instrumentAISDK({ agentName: ({ functionId, instructions }) => functionId ?? instructions });
 });
 
 afterEach(() => {

@@ -2,7 +2,7 @@ import { answer, ScriptedModel } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embed, generateText } from 'ai';
 import { afterEach, describe, expect, test } from 'vitest';
-import { instrumentAiSdk } from '../src/index.ts';
+import { instrumentAISDK } from '../src/index.ts';
 import { traced } from './traced.ts';
 
 const key = 'AI_SDK_DEFAULT_PROVIDER';
@@ -22,7 +22,7 @@ const nowhere = 'http://127.0.0.1:1/v1';
 describe('models that are named by a text', () => {
   test('in a rollout with an endpoint they go there, and their name stays', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
-    undo = instrumentAiSdk({ stringModels: providerAt(nowhere) });
+    undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const { result } = await traced(model, () => generateText({ model: 'openai/gpt-5', prompt: 'hi' }));
     expect(result.text).toBe('hi');
     expect(model.requests[0]?.body.model).toBe('openai/gpt-5');
@@ -33,7 +33,7 @@ describe('models that are named by a text', () => {
     await using trained = await ScriptedModel.start([answer('trained')]);
     Reflect.set(globalThis, key, providerAt(own.baseUrl));
     const before = Object.getOwnPropertyDescriptor(globalThis, key);
-    undo = instrumentAiSdk({ stringModels: providerAt(nowhere) });
+    undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const run = (): Promise<string> => generateText({ model: 'm', prompt: 'hi' }).then(({ text }) => text);
     expect(await run()).toBe('own');
     expect((await traced(null, run)).result).toBe('own, too');
@@ -45,13 +45,13 @@ describe('models that are named by a text', () => {
   test('other models of the default provider are left alone', async () => {
     await using own = await ScriptedModel.start(() => answer(''));
     Reflect.set(globalThis, key, providerAt(own.baseUrl));
-    undo = instrumentAiSdk({ stringModels: providerAt(nowhere) });
+    undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const { result } = await traced(own, () => embed({ model: 'small', value: 'a' }));
     expect(result.embedding.length).toBeGreaterThan(0);
   });
 
   test('a default provider that is set later is the one that is left after the undo', () => {
-    undo = instrumentAiSdk({ stringModels: providerAt(nowhere) });
+    undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const later = providerAt(nowhere);
     Reflect.set(globalThis, key, later);
     expect(Reflect.get(globalThis, key)).toBe(later);
@@ -64,7 +64,7 @@ describe('models that are named by a text', () => {
     const warnings: Error[] = [];
     const take = (warning: Error): void => void warnings.push(warning);
     process.on('warning', take);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const gateway = { ...providerAt(nowhere).chatModel('openai/gpt-5'), provider: 'gateway', doGenerate: refuse };
     const run = (): Promise<unknown> => generateText({ model: gateway, prompt: 'hi', maxRetries: 0 }).catch(() => null);
     await run();

@@ -5,7 +5,7 @@ import { generateText, registerTelemetry, stepCountIs, streamText, type Telemetr
 import * as ai6 from 'ai-v6';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { instrumentAiSdk } from '../src/index.ts';
+import { instrumentAISDK } from '../src/index.ts';
 import { ofKind, outputText, traced } from './traced.ts';
 
 let undo: () => void = () => {};
@@ -39,7 +39,7 @@ describe('telemetry integrations of the user', () => {
     const before = {};
     const after = {};
     registerTelemetry(counting(before));
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     registerTelemetry(counting(after));
     const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi' }));
     const once = { start: 1, 'model call': 1, end: 1, wrapper: 1 };
@@ -51,7 +51,7 @@ describe('telemetry integrations of the user', () => {
 
   test('a call with integrations of its own is recorded from the diagnostics channel', async () => {
     await using model = await ScriptedModel.start([callTool('ask', {}), answer('deep'), answer('done')]);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const counts = {};
     const telemetry = { functionId: 'outer', integrations: counting(counts) };
     const ask = tool({
@@ -87,7 +87,7 @@ describe('telemetry integrations of the user', () => {
 
   test('a streamed call with integrations of its own is recorded as far as it is read', async () => {
     await using model = await ScriptedModel.start([answer('one two three')]);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const telemetry = { functionId: 'outer', integrations: counting({}) };
     const { spans } = await traced(model, async () => {
       await streamText({ model: other('tiny'), prompt: 'hi', telemetry }).consumeStream();
@@ -103,7 +103,7 @@ describe('telemetry integrations of the user', () => {
     ['with integrations of its own', { integrations: counting({}) }],
   ])('a streamed call %s goes on where telemetry gets a copy of it, without credentials', async (_, telemetry) => {
     await using model = await ScriptedModel.start([answer('one two three')]);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const wrapped = wrapLanguageModel({
       model: other('tiny'),
       middleware: {
@@ -125,7 +125,7 @@ describe('telemetry integrations of the user', () => {
 
   test('a call without telemetry is not recorded, but goes to the endpoint', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const telemetry = { isEnabled: false };
     const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi', telemetry }));
     expect(spans).toEqual([]);
@@ -134,7 +134,7 @@ describe('telemetry integrations of the user', () => {
 
   test('what the user does not want recorded is not', async () => {
     await using model = await ScriptedModel.start([callTool('look', { at: 'secret' }), answer('secret')]);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const telemetry = { recordInputs: false, recordOutputs: false };
     const look = tool({ inputSchema: z.object({ at: z.string() }), execute: () => 'secret' });
     const { spans } = await traced(model, () =>
@@ -153,7 +153,7 @@ describe('telemetry integrations of the user', () => {
 
   test('what an answer cost is recorded where its words are not', async () => {
     await using model = await ScriptedModel.start([answer('secret')]);
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const telemetry = { recordOutputs: false };
     const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi', telemetry }));
     const [call] = ofKind(spans, 'model-call');
@@ -163,7 +163,7 @@ describe('telemetry integrations of the user', () => {
   });
 
   test('outside of rollouts the framework finds nobody to tell', () => {
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const [integration] = Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS') as [Telemetry];
     const { onStart, onEnd, executeLanguageModelCall } = integration;
     expect([onStart, onEnd, executeLanguageModelCall]).toEqual([undefined, undefined, undefined]);
@@ -172,7 +172,7 @@ describe('telemetry integrations of the user', () => {
   test('those of version 6 are told as before', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
     const told: string[] = [];
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     ai6.registerTelemetryIntegration({
       onStart: () => {
         told.push('start');

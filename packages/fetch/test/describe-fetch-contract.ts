@@ -1,5 +1,5 @@
 import { type AdapterUnderTest, describeAdapterContract } from '@agentlightning/core/contracts';
-import { patchGlobalFetch, patchOpenAI, traceFetch } from '@agentlightning/fetch';
+import { instrumentGlobalFetch, instrumentOpenAI, traceFetch } from '@agentlightning/fetch';
 import type OpenAI from 'openai';
 import { type OpenAIModel, openaiAgents } from './openai-adapter.ts';
 
@@ -19,7 +19,7 @@ const madeBefore = { 'model-made-before': 'a client keeps the fetch it found whe
 export function describeFetchContract(name: string, OpenAIClass: typeof OpenAI): void {
   describeAdapterContract({
     name: `the global fetch under ${name}`,
-    instrument: ({ redirect }) => patchGlobalFetch({ redirect }),
+    instrument: ({ redirect }) => instrumentGlobalFetch({ redirect }),
     ...openaiAgents(OpenAIClass),
     modelCallsBy: 'gateway',
     cannot: { ...cannot, ...madeBefore },
@@ -27,7 +27,7 @@ export function describeFetchContract(name: string, OpenAIClass: typeof OpenAI):
 
   describeAdapterContract({
     name: `the patched class of ${name}`,
-    instrument: ({ redirect }) => patchOpenAI(OpenAIClass, { redirect }),
+    instrument: ({ redirect }) => instrumentOpenAI(OpenAIClass, { redirect }),
     ...openaiAgents(OpenAIClass),
     footprint: () => [Object.getOwnPropertyDescriptor(OpenAIClass.prototype, 'fetchWithTimeout')?.value],
     modelCallsBy: 'gateway',

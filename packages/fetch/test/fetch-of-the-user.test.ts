@@ -5,7 +5,7 @@ import { withRollout } from '@agentlightning/core';
 import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { patchGlobalFetch, patchOpenAI, traceFetch } from '../src/index.ts';
+import { instrumentGlobalFetch, instrumentOpenAI, traceFetch } from '../src/index.ts';
 
 const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
 
@@ -28,7 +28,7 @@ describe.for(fetches)('a fetch of the user that $name', ({ own }) => {
   test('sends calls that are recorded once', async () => {
     await using model = await ScriptedModel.start([answer('5')]);
     const sink = new MemorySpanSink();
-    const undos = [patchOpenAI(OpenAI), patchGlobalFetch()];
+    const undos = [instrumentOpenAI(OpenAI), instrumentGlobalFetch()];
     const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: own });
     await withRollout(aRolloutContext({ sink }), () => client.chat.completions.create({ model: 'tiny', messages }));
     for (const undo of undos) undo();
@@ -39,7 +39,7 @@ describe.for(fetches)('a fetch of the user that $name', ({ own }) => {
 test('what a fetch of the user asks other models while it sends a call is recorded too', async () => {
   await using model = await ScriptedModel.start(() => answer('5'));
   const sink = new MemorySpanSink();
-  const undo = patchGlobalFetch();
+  const undo = instrumentGlobalFetch();
   const own: Fetch = async (url, init) => {
     const body = JSON.stringify({ model: 'judge', messages: [{ role: 'user', content: 'Is it safe?' }] });
     await (await fetch(`${model.baseUrl}/chat/completions`, { method: 'POST', body })).text();
@@ -65,7 +65,7 @@ test('a fetch of the user gets headers of the kind that its client makes', async
   };
   const traced = new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'x', fetch: traceFetch({ fetch: own }) });
   const patched = new OpenAI({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'x', maxRetries: 0, fetch: own });
-  const undo = patchOpenAI(OpenAI);
+  const undo = instrumentOpenAI(OpenAI);
   await withRollout(aRolloutContext({ endpoint }), async () => {
     for (const client of [traced, patched]) await client.chat.completions.create({ model: 'tiny', messages });
   });

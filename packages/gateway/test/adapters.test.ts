@@ -1,4 +1,4 @@
-import { instrumentAiSdk } from '@agentlightning/ai-sdk';
+import { instrumentAISDK } from '@agentlightning/ai-sdk';
 import {
   joinModelCalls,
   modelCallFromSpan,
@@ -71,7 +71,7 @@ describe('an adapter’s steps and the gateway’s records of', () => {
 
   it.each(ai)('the AI SDK on %s are one call each', async (api, model) => {
     await using fixture = await twoTurns();
-    undo = instrumentAiSdk();
+    undo = instrumentAISDK();
     const tools = { add: tool({ inputSchema: numbers, execute: ({ a, b }) => a + b }) };
     const telemetry = { functionId: 'adder' };
     const run = (): Promise<unknown> =>

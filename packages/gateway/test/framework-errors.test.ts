@@ -12,7 +12,7 @@ import { startGateway } from './gateway-fixture.ts';
 /** Asks once, whole or streamed, and resolves with all of the answer. */
 type Ask = (baseURL: string, isStreamed: boolean) => Promise<string>;
 
-function askAiSdk(
+function askAISDK(
   provider: (options: {
     readonly baseURL: string;
     readonly apiKey: string;
@@ -52,8 +52,8 @@ async function askAgents(baseURL: string, isStreamed: boolean): Promise<string> 
 }
 
 const asking: readonly (readonly [string, Ask])[] = [
-  ['the AI SDK on Responses', askAiSdk(createOpenAI)],
-  ['the AI SDK on Messages', askAiSdk(createAnthropic)],
+  ['the AI SDK on Responses', askAISDK(createOpenAI)],
+  ['the AI SDK on Messages', askAISDK(createAnthropic)],
   [
     'LangChain on Responses',
     askLangChain(

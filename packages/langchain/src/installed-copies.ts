@@ -26,10 +26,10 @@ export function langchainModules(): readonly unknown[] {
  * The classes of the `openai` client that models of LangChain, or the program itself, may have made clients of already. A
  * CommonJS copy that is not loaded yet is left out: its clients will find the `fetch` that is global then.
  */
-export function openAiClasses(): readonly unknown[] {
+export function openAIClasses(): readonly unknown[] {
   const modules = moduleRequires(import.meta.url).flatMap((from) => {
-    const langchainOpenAi = resolveModule(from, '@langchain/openai');
-    const places = langchainOpenAi === null ? [from] : [from, createRequire(langchainOpenAi)];
+    const langchainOpenAI = resolveModule(from, '@langchain/openai');
+    const places = langchainOpenAI === null ? [from] : [from, createRequire(langchainOpenAI)];
     const isWanted = (path: string): boolean => path.endsWith('.mjs') || from.cache[path] !== undefined;
     return places.flatMap((place) => copiesOf(place, 'openai', isWanted));
   });

@@ -1,7 +1,7 @@
 import {
   installedVersion,
-  layOverOpenAi,
-  openAiPrototype,
+  layOverOpenAI,
+  openAIPrototype,
   type RedirectedFetchOptions,
   redirectedFetch,
   redirectGlobalFetch,
@@ -10,7 +10,7 @@ import {
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import * as managerModule from '@langchain/core/callbacks/manager';
 import { AgentLightningCallbackHandler } from './callback-handler.ts';
-import { langchainModules, openAiClasses } from './installed-copies.ts';
+import { langchainModules, openAIClasses } from './installed-copies.ts';
 import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
 import { unsupportedLangChain } from './unsupported-langchain.ts';
@@ -104,11 +104,11 @@ const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
 
 /** By the global `fetch` for clients that look it up, by the class of the `openai` client for those that did before. */
 function redirectCalls(options: Omit<RedirectedFetchOptions, 'fetch'>): readonly (() => void)[] {
-  const prototypes = openAiClasses().map(openAiPrototype);
+  const prototypes = openAIClasses().map(openAIPrototype);
   return [
     redirectGlobalFetch(options),
     ...prototypes
       .filter((prototype) => prototype !== null)
-      .map((prototype) => layOverOpenAi(prototype, (inner) => redirectedFetch({ ...options, fetch: inner }))),
+      .map((prototype) => layOverOpenAI(prototype, (inner) => redirectedFetch({ ...options, fetch: inner }))),
   ];
 }

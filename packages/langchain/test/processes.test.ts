@@ -30,7 +30,7 @@ test('a client that the program made before, of a copy of openai of its own, is 
     const copy = join(folder, 'node_modules/openai');
     await mkdir(copy, { recursive: true });
     await writeFile(join(copy, 'package.json'), JSON.stringify({ name: 'openai', main: 'index.js' }));
-    await writeFile(join(copy, 'index.js'), ownOpenAi);
+    await writeFile(join(copy, 'index.js'), ownOpenAI);
     const script = fileURLToPath(new URL('fixtures/own-openai-agent.cjs', import.meta.url));
     const args = ['--conditions=@agentlightning/source', script, own.baseUrl, gateway.baseUrl];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
@@ -41,7 +41,7 @@ test('a client that the program made before, of a copy of openai of its own, is 
 });
 
 /** What a client of `openai` is for us: it keeps the `fetch` that it found, and sends all with one method. */
-const ownOpenAi = `
+const ownOpenAI = `
 exports.OpenAI = class OpenAI {
   constructor({ baseURL }) {
     this.baseURL = baseURL;

@@ -2,8 +2,8 @@ import type { Clock } from '@agentlightning/core';
 import {
   fieldsOf,
   layGlobalFetch,
-  layOverOpenAi,
-  openAiPrototype,
+  layOverOpenAI,
+  openAIPrototype,
   quietly,
   type RedirectedFetchOptions,
   sharedInstrumentation,
@@ -121,8 +121,8 @@ function changerOfCopies(
   const changed = new Set<unknown>();
   const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part).has(part);
   return (module) => {
-    const prototype = openAiPrototype(module);
-    if (prototype !== null && isNew(prototype)) undos.push(layOverOpenAi(prototype, layer));
+    const prototype = openAIPrototype(module);
+    if (prototype !== null && isNew(prototype)) undos.push(layOverOpenAI(prototype, layer));
     if (!redirect || !isFrameworkModule(module) || !isNew(module.OpenAIResponsesModel)) return;
     undos.push(askOtherwise(module, api === 'chat_completions'));
   };
@@ -138,7 +138,7 @@ function once(run: () => void): () => void {
 }
 
 function assertKnown(module: unknown): void {
-  if (isFrameworkModule(module) || openAiPrototype(module) !== null) return;
+  if (isFrameworkModule(module) || openAIPrototype(module) !== null) return;
   throw unsupported(
     `A module that was passed is neither OpenAI Agents nor openai 5 or later: it has ${namesIn(module)}`,
   );

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { fieldsOf, loadModule, type ModuleRequire, moduleRequires, resolveModule } from '@agentlightning/core/adapter';
 
 /** The part of the framework that talks to OpenAI. Loading the whole would set its trace processors anew. */
-const openAiPart = '@openai/agents-openai';
+const openAIPart = '@openai/agents-openai';
 
 /**
  * The modules of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
@@ -39,7 +39,7 @@ export function installedVersion(): string | null {
 /** The paths of the framework's part in CommonJS. */
 function frameworkParts(place: ModuleRequire): readonly string[] {
   const main = resolveModule(place, '@openai/agents');
-  const part = main === null ? resolveModule(place, openAiPart) : resolveModule(createRequire(main), openAiPart);
+  const part = main === null ? resolveModule(place, openAIPart) : resolveModule(createRequire(main), openAIPart);
   return part === null ? [] : [part];
 }
 

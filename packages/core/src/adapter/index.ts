@@ -28,11 +28,11 @@ export {
   withoutAttributes,
 } from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
-export { isRequest, readFetch } from './model-request.ts';
+export { readFetch } from './model-request.ts';
 export type { ModuleRequire } from './module-requires.ts';
 export { loadModule, moduleRequires, resolveModule } from './module-requires.ts';
-export type { OpenAiPrototype } from './openai-client.ts';
-export { layOverOpenAi, openAiPrototype } from './openai-client.ts';
+export type { OpenAIPrototype } from './openai-client.ts';
+export { layOverOpenAI, openAIPrototype } from './openai-client.ts';
 export type { Method } from './patch-method.ts';
 export { hasMethod, patchMethod } from './patch-method.ts';
 export type { StreamTap } from './read-through.ts';

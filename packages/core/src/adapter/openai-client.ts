@@ -7,7 +7,7 @@ import { hasMethod, type Method, patchMethod } from './patch-method.ts';
 const sender = 'fetchWithTimeout';
 
 /** What all clients of one copy of `openai` have in common. */
-export type OpenAiPrototype = Record<typeof sender, Method>;
+export type OpenAIPrototype = Record<typeof sender, Method>;
 
 /** What of a client is needed: the fetch that it was made with. */
 interface Client {
@@ -32,7 +32,7 @@ interface Installation {
   readonly undo: () => void;
 }
 
-const installations: WeakMap<OpenAiPrototype, Installation> = new WeakMap();
+const installations: WeakMap<OpenAIPrototype, Installation> = new WeakMap();
 
 /**
  * What all clients of one copy of `openai` have in common.
@@ -40,7 +40,7 @@ const installations: WeakMap<OpenAiPrototype, Installation> = new WeakMap();
  * @param value - its class, one derived from it, a client, or the module
  * @returns null when it is none of these, or of version 4 or older
  */
-export function openAiPrototype(value: unknown): OpenAiPrototype | null {
+export function openAIPrototype(value: unknown): OpenAIPrototype | null {
   const { OpenAI, prototype } = fieldsOf(value);
   // What `require('openai')` of version 6 gives has a prototype that means nothing, and the class as a property.
   const holder = [fieldsOf(OpenAI).prototype, prototype, value].find((candidate) => hasMethod(candidate, sender));
@@ -48,7 +48,7 @@ export function openAiPrototype(value: unknown): OpenAiPrototype | null {
 }
 
 /** Azure's class, and those that users derive, inherit the method. */
-function ownerOf(holder: unknown): OpenAiPrototype | null {
+function ownerOf(holder: unknown): OpenAIPrototype | null {
   if (!hasMethod(holder, sender)) return null;
   return Object.hasOwn(holder, sender) ? holder : ownerOf(Object.getPrototypeOf(holder));
 }
@@ -62,11 +62,11 @@ function ownerOf(holder: unknown): OpenAiPrototype | null {
  *
  * @example
  * ```ts
- * const prototype = openAiPrototype(OpenAI);
- * if (prototype !== null) layOverOpenAi(prototype, (inner) => redirectedFetch({ fetch: inner }));
+ * const prototype = openAIPrototype(OpenAI);
+ * if (prototype !== null) layOverOpenAI(prototype, (inner) => redirectedFetch({ fetch: inner }));
  * ```
  */
-export function layOverOpenAi(prototype: OpenAiPrototype, layer: FetchLayerMaker): () => void {
+export function layOverOpenAI(prototype: OpenAIPrototype, layer: FetchLayerMaker): () => void {
   const installation = installations.get(prototype) ?? install(prototype);
   // A function of its own, so that the same layer can be laid, and taken away, twice.
   const own: FetchLayerMaker = (inner) => layer(inner);
@@ -83,7 +83,7 @@ export function layOverOpenAi(prototype: OpenAiPrototype, layer: FetchLayerMaker
   };
 }
 
-function install(prototype: OpenAiPrototype): Installation {
+function install(prototype: OpenAIPrototype): Installation {
   const clients: Installation['clients'] = new Set();
   const gone = new FinalizationRegistry<LayeredClient>((client) => clients.delete(client));
   const undo = patchMethod(prototype, sender, (original) => {

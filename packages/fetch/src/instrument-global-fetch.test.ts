@@ -2,7 +2,7 @@ import { withRollout } from '@agentlightning/core';
 import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { afterEach, expect, test } from 'vitest';
-import { patchGlobalFetch } from './patch-global-fetch.ts';
+import { instrumentGlobalFetch } from './instrument-global-fetch.ts';
 import { traceFetch } from './trace-fetch.ts';
 
 const original = globalThis.fetch;
@@ -21,7 +21,7 @@ async function spansOf(model: ScriptedModel, client: OpenAI): Promise<number> {
 
 test('an unchanged client is traced while the patch is in place, and not after', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
-  const undo = patchGlobalFetch();
+  const undo = instrumentGlobalFetch();
   const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' });
   expect(await spansOf(model, client)).toBe(1);
   undo();
@@ -32,8 +32,8 @@ test('an unchanged client is traced while the patch is in place, and not after',
 
 test('patching twice, and a traced client on top, records a call once', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
-  const undoFirst = patchGlobalFetch();
-  const undoSecond = patchGlobalFetch();
+  const undoFirst = instrumentGlobalFetch();
+  const undoSecond = instrumentGlobalFetch();
   expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);
   expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: traceFetch() }))).toBe(1);
   const twice = traceFetch({ fetch: traceFetch() });

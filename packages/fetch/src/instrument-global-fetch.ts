@@ -1,8 +1,8 @@
 import { layGlobalFetch } from '@agentlightning/core/adapter';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
-/** What {@link patchGlobalFetch} can be given. */
-export type PatchGlobalFetchOptions = Omit<TraceFetchOptions, 'fetch'>;
+/** What {@link instrumentGlobalFetch} can be given. */
+export type InstrumentGlobalFetchOptions = Omit<TraceFetchOptions, 'fetch'>;
 
 /**
  * Makes the global `fetch` a traced one, for agents whose client cannot be given a `fetch`.
@@ -13,11 +13,11 @@ export type PatchGlobalFetchOptions = Omit<TraceFetchOptions, 'fetch'>;
  *
  * @example
  * ```ts
- * const undo = patchGlobalFetch();
+ * const undo = instrumentGlobalFetch();
  * // … run the agent …
  * undo();
  * ```
  */
-export function patchGlobalFetch(options: PatchGlobalFetchOptions = {}): () => void {
+export function instrumentGlobalFetch(options: InstrumentGlobalFetchOptions = {}): () => void {
   return layGlobalFetch((inner) => traceFetch({ ...options, fetch: inner }));
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import { AgentLightningError, type RolloutContext, withRollout } from '@agentlightning/core';
+import { type RolloutContext, withRollout } from '@agentlightning/core';
 import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
-import { patchGlobalFetch, patchOpenAI, traceFetch } from '@agentlightning/fetch';
+import { instrumentGlobalFetch, instrumentOpenAI, traceFetch } from '@agentlightning/fetch';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
 
@@ -24,7 +24,7 @@ describe('a patched class of openai', () => {
       return fetch(input, init);
     };
     const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: own });
-    const undo = patchOpenAI(OpenAI);
+    const undo = instrumentOpenAI(OpenAI);
     expect(await spansOf(client)).toBe(1);
     undo();
     expect(Reflect.get(client, 'fetch')).toBe(own);
@@ -34,7 +34,7 @@ describe('a patched class of openai', () => {
 
   test('together with all other ways a call is recorded once', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
-    const undos = [patchGlobalFetch(), patchOpenAI(OpenAI), patchOpenAI(OpenAI)];
+    const undos = [instrumentGlobalFetch(), instrumentOpenAI(OpenAI), instrumentOpenAI(OpenAI)];
     const wrapper: typeof fetch = (input, init) => globalThis.fetch(input, init);
     for (const options of [{}, { fetch: traceFetch() }, { fetch: wrapper }]) {
       const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', ...options });
@@ -47,7 +47,7 @@ describe('a patched class of openai', () => {
   test.for(['openai', 'openai-v6'])('what require(%o) gives is as good as the class', async (name) => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const required: typeof OpenAI = createRequire(import.meta.url)(name);
-    const undo = patchOpenAI(required);
+    const undo = instrumentOpenAI(required);
     const client = new required({ baseURL: model.baseUrl, apiKey: 'x' });
     expect(await spansOf(client)).toBe(1);
     undo();
@@ -60,10 +60,10 @@ describe('a patched class of openai', () => {
     expect(required.OpenAI).not.toBe(OpenAI);
     const options = { baseURL: model.baseUrl, apiKey: 'x' };
     const other = new required.OpenAI(options);
-    const undo = patchOpenAI(OpenAI);
+    const undo = instrumentOpenAI(OpenAI);
     expect(await spansOf(other)).toBe(0);
     expect(await spansOf(new AzureOpenAI({ ...options, apiVersion: '1' }))).toBe(1);
-    const undoRequired = patchOpenAI(required.OpenAI);
+    const undoRequired = instrumentOpenAI(required.OpenAI);
     expect(await spansOf(other)).toBe(1);
     undo();
     undoRequired();
@@ -71,7 +71,7 @@ describe('a patched class of openai', () => {
 
   test('calls that are not to be traced are left alone', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
-    const undo = patchOpenAI(OpenAI, { shouldTrace: ({ model: name }) => name !== 'tiny' });
+    const undo = instrumentOpenAI(OpenAI, { shouldTrace: ({ model: name }) => name !== 'tiny' });
     expect(await spansOf(new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
     undo();
   });
@@ -80,7 +80,7 @@ describe('a patched class of openai', () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const prototype = OpenAI.prototype as unknown as Record<'fetchWithTimeout', (...args: unknown[]) => unknown>;
     const original = prototype.fetchWithTimeout;
-    const undo = patchOpenAI(OpenAI);
+    const undo = instrumentOpenAI(OpenAI);
     const ours = prototype.fetchWithTimeout;
     const theirs = function (this: unknown, ...args: unknown[]): unknown {
       return ours.apply(this, args);
@@ -106,9 +106,14 @@ describe('a patched class of openai', () => {
       'that of version 5.23.2',
     ],
     ['nothing', null, 'was given null'],
-  ] as const)('%s is turned away with what it is', ([, value, message]) => {
-    const patch = (): unknown => patchOpenAI(value as unknown as typeof OpenAI);
-    expect(patch).toThrow(message);
-    expect(patch).toThrow(AgentLightningError);
+  ] as const)('%s is warned of with the remedy', async ([, value, message]) => {
+    const warnings: string[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(warning.message);
+    process.on('warning', onWarning);
+    instrumentOpenAI(value as unknown as typeof OpenAI)();
+    await new Promise(setImmediate);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([expect.stringContaining(message)]);
+    expect(warnings[0]).toContain('Pass the class itself');
   });
 });
