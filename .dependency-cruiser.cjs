@@ -66,6 +66,7 @@ module.exports = {
         pathNot: [
           '^$1/',
           '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register)/)?index\\.ts$',
+          '^packages/core/src/entry-points/[\\w-]+\\.ts$',
         ],
       },
     },

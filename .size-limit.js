@@ -25,8 +25,8 @@ function adapter(folder, framework) {
   const path = `packages/${folder}/dist/index.js`;
   const name = `@agentlightning/${folder}`;
   return [
-    entry(name, { path, limit: 6 * kilobyte, ignore: [core, ...framework] }),
-    entry(`${name} with core`, { path, limit: 16 * kilobyte, ignore: framework }),
+    entry(name, { path, limit: 7 * kilobyte, ignore: [core, ...framework] }),
+    entry(`${name} with core`, { path, limit: 18 * kilobyte, ignore: framework }),
   ];
 }
 

@@ -59,6 +59,11 @@ const steps: readonly Step[] = [
     command: ['turbo', 'run', 'build', '--output-logs=errors-only', '--log-order=grouped'],
     remark: /(\d+ successful)/,
   }),
+  commandStep({
+    name: 'api',
+    description: 'public surface matches docs/api (API Extractor)',
+    command: ['node', 'tools/api-reports.ts', '--check'],
+  }),
   packageStep,
   sizeStep,
   matrixStep,

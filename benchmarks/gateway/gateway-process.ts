@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { attemptBaseUrl } from '@agentlightning/core';
+import { attemptBaseUrl } from '@agentlightning/core/store';
 import { serveGateway } from '@agentlightning/gateway';
 import { openStore } from '@agentlightning/store';
 

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import type { Way } from './way.ts';
 
 /** JSON in the body of an HTTP request. */

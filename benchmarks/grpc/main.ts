@@ -9,7 +9,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import { median } from '../middle.ts';
 import { type BenchmarkResult, type Bound, report, result } from '../report.ts';
 import { jsonWay } from './json-way.ts';

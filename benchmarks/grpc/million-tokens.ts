@@ -1,4 +1,4 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
 const rows = 256;
 const rowTokens = 3_906;

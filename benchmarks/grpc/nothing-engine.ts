@@ -1,4 +1,4 @@
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import { type EngineModel, encodeBatch, type RuntimeEngine } from '@agentlightning/runtime';
 
 const sizes = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { ChannelCredentials, Client } from '@grpc/grpc-js';
 import { pieceBytes, repeatedBatch, repeatedPath } from './repeated-messages.ts';

@@ -1,4 +1,4 @@
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 
 /** A way to get a batch from one process to another, where it lies as arrays of numbers when it is acknowledged. */
 export interface Way {

@@ -1,4 +1,4 @@
-import type { InferenceEndpoint } from '@agentlightning/core';
+import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
 import type { Work } from './training.ts';
 

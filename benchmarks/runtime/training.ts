@@ -1,4 +1,4 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { RuntimeModel } from '@agentlightning/runtime';
 
 /** What is trained on and sampled, the same on every side. */

@@ -1,11 +1,7 @@
-import {
-  type CollectedGroup,
-  type JsonObject,
-  modelCallToSpan,
-  newSpanId,
-  rewardAttributes,
-  spanNames,
-} from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
+import { modelCallToSpan, rewardAttributes, spanNames } from '@agentlightning/core/spans';
+import { newSpanId } from '@agentlightning/core/store';
 import { aRollout, aSpan } from '@agentlightning/core/testing';
 
 /** How much there is to do. */

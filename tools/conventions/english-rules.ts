@@ -58,7 +58,7 @@ const pending: readonly string[] = [
 
 const hasProse = (path: string): boolean =>
   /\.(ts|tsx|cjs|py|proto|md|css|grit)$/.test(path) &&
-  !/(^|\/)(gen|fixtures|\.changeset|CHANGELOG\.md)(\/|$)/.test(path) &&
+  !/\.api\.md$|(^|\/)(gen|fixtures|\.changeset|CHANGELOG\.md)(\/|$)/.test(path) &&
   path !== 'tools/conventions/english-rules.ts';
 
 const standardEnglish: Convention = {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { listPackageFolders, readText, repositoryRoot } from '../repository-files.ts';
+import { listFiles, listPackageFolders, readText, repositoryRoot } from '../repository-files.ts';
 import type { Convention } from './convention.ts';
 
 interface Manifest {
@@ -17,12 +17,17 @@ interface Manifest {
 }
 
 /**
- * What may be reached from outside a package. `./protocol` is for who builds a store server or client, and
- * `./store-client` for who runs rollouts, `./settings` for who checks what people configure, all not for agents;
- * `./contracts` needs vitest, and `./testing` does not; `./main` is a program to start, not to import.
+ * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
+ * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration;
+ * `./internal` is for the packages of this repository only. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
   '.',
+  './spans',
+  './store',
+  './algorithm',
+  './training-runtime',
+  './internal',
   './testing',
   './contracts',
   './protocol',
@@ -93,6 +98,7 @@ const indexesOnlyList: Convention = {
           (entry) => `${folder}/src/${entry}index.ts`,
         ),
       )
+      .concat(listFiles((path) => path.startsWith('packages/core/src/entry-points/')))
       .filter(exists)
       .flatMap((path) => {
         const code = readText(path)

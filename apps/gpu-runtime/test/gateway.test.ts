@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { attemptBaseUrl, type ModelCall, modelCallFromSpan, type TrainableModel } from '@agentlightning/core';
+import type { ModelCall } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { attemptBaseUrl } from '@agentlightning/core/store';
+import type { TrainableModel } from '@agentlightning/core/training-runtime';
 import { serveGateway } from '@agentlightning/gateway';
 import { connectRuntime } from '@agentlightning/runtime';
 import { openStore } from '@agentlightning/store';

@@ -1,4 +1,4 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
 /** How far the sampling log-probabilities are from the model's: below, inside and above every clip, never at its edge. */
 const logRatios = [-0.61, -0.13, 0.02, 0.11, 0.43, 0.94, -0.31];

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { BatchResult, LossSpec, StepResult, TrainingBatch } from '@agentlightning/core';
+import type { BatchResult, LossSpec, StepResult, TrainingBatch } from '@agentlightning/core/training-runtime';
 import { connectRuntime, type RuntimeConnection, type RuntimeModel } from '@agentlightning/runtime';
 import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { afterAll, beforeAll, expect, it } from 'vitest';

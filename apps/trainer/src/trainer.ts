@@ -1,4 +1,5 @@
-import { AgentLightningError, type Run, type RunStatus, type Store } from '@agentlightning/core';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import type { RunStatus } from '@agentlightning/core/store';
 import type { PromptSearchConfig } from './config/prompt-search-config.ts';
 import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';

@@ -1,4 +1,5 @@
-import type { JsonObject, JudgedPrompts, PromptSearchBudget } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type AttemptedRollout, attemptBaseUrl, modelCallFromSpan } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptTokens } from '@agentlightning/core/protocol';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { attemptBaseUrl } from '@agentlightning/core/store';
 import { answer, ScriptedModel } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';

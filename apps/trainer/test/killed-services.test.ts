@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { attemptFailureOrigin } from '@agentlightning/core';
+import { attemptFailureOrigin } from '@agentlightning/core/store';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';

@@ -1,5 +1,5 @@
 import { type AlgorithmOptions, createAlgorithm, grpo } from '@agentlightning/algorithms';
-import type { CollectedGroup, StepPlan } from '@agentlightning/core';
+import type { CollectedGroup, StepPlan } from '@agentlightning/core/algorithm';
 import { loadBaseModel, type ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu';
 import { describe, expect, test } from 'vitest';
 import { stockAgent, stockTasks } from './learning/stock-task.ts';

@@ -1,13 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  emitReward,
-  modelCallFromSpan,
-  type TrainableModel,
-  type TrainingDatum,
-  withAgent,
-} from '@agentlightning/core';
+import { emitReward, withAgent } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { TrainableModel, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { traceFetch } from '@agentlightning/fetch';
 import { serveGateway } from '@agentlightning/gateway';
 import type { Agent } from '@agentlightning/runner';

@@ -1,5 +1,7 @@
-import { currentRollout, genAiAttributes, newSpanId } from '@agentlightning/core';
+import { currentRollout } from '@agentlightning/core';
 import { modelRequestAttributes } from '@agentlightning/core/adapter';
+import { genAiAttributes } from '@agentlightning/core/spans';
+import { newSpanId } from '@agentlightning/core/store';
 import { gatherStream } from './gathered-stream.ts';
 import { insideModelCalls, requestAttributes } from './open-model-call.ts';
 import { Operation } from './operation.ts';

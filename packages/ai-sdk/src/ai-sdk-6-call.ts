@@ -1,5 +1,5 @@
-import { newSpanId } from '@agentlightning/core';
 import { type Fields, fieldsOf } from '@agentlightning/core/adapter';
+import { newSpanId } from '@agentlightning/core/store';
 import type { Operation } from './operation.ts';
 import { placeTool } from './place-tool.ts';
 import type { SdkAnswerEvent, SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';

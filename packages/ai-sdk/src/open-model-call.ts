@@ -1,10 +1,4 @@
-import {
-  type Attributes,
-  type AttributeValue,
-  genAiAttributes,
-  modelCallAttributes,
-  type RolloutContext,
-} from '@agentlightning/core';
+import type { Attributes, AttributeValue, RolloutContext } from '@agentlightning/core';
 import {
   type AgentStepEnd,
   type AgentSteps,
@@ -12,6 +6,7 @@ import {
   type StreamTap,
   withoutAttributes,
 } from '@agentlightning/core/adapter';
+import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import type { GatheredAnswer } from './gathered-answer.ts';
 import type { SdkAnswer } from './sdk-events.ts';
 import { answerOf } from './sdk-messages.ts';

@@ -1,10 +1,4 @@
-import {
-  type Attributes,
-  exceptionAttributes,
-  genAiAttributes,
-  type JsonObject,
-  type RolloutContext,
-} from '@agentlightning/core';
+import type { Attributes, JsonObject, RolloutContext } from '@agentlightning/core';
 import {
   type AgentStep,
   type AgentStepEnd,
@@ -15,6 +9,7 @@ import {
   plainText,
   type StreamTap,
 } from '@agentlightning/core/adapter';
+import { exceptionAttributes, genAiAttributes } from '@agentlightning/core/spans';
 import { GatheredAnswer } from './gathered-answer.ts';
 import { gatherStream } from './gathered-stream.ts';
 import {

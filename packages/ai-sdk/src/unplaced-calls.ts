@@ -1,5 +1,6 @@
-import { type AttributeValue, agentPathText, currentRollout, type RolloutContext } from '@agentlightning/core';
+import { type AttributeValue, currentRollout, type RolloutContext } from '@agentlightning/core';
 import { type AgentSteps, type CallPlace, rolloutStorage, unsupportedFramework } from '@agentlightning/core/adapter';
+import { agentPathText } from '@agentlightning/core/spans';
 import { isWaiting, type OpenModelCall } from './open-model-call.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { AttemptSpans, type RolloutContext, type Span, type SpanSink, withRollout } from '@agentlightning/core';
+import { type RolloutContext, type Span, type SpanSink, withRollout } from '@agentlightning/core';
+import { AttemptSpans } from '@agentlightning/core/spans';
 import { aRolloutContext, MemorySpanSink, type ScriptedModel } from '@agentlightning/core/testing';
 
 /** What came of running something in a rollout. */

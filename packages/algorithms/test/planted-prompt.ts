@@ -1,12 +1,11 @@
+import type { JsonObject, PromptTemplateResource } from '@agentlightning/core';
 import type {
-  JsonObject,
   OptimizerMessage,
   PromptSearchContext,
   PromptSet,
-  PromptTemplateResource,
   PromptTrial,
   TriedTask,
-} from '@agentlightning/core';
+} from '@agentlightning/core/algorithm';
 import { seededRandom } from '../src/seeded-random.ts';
 
 /** For tests: a world in which the best prompt is known. Each task is solved by a prompt that has its rule. */

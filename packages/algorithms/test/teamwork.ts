@@ -1,4 +1,4 @@
-import type { Trajectory } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 
 /** The writer and the critic have their own rewards, the boss has that of the rollout. Every turn has one token. */

@@ -1,5 +1,6 @@
-import { CapturedAnswer, errorMessageOf, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import type { ModelApi } from '@agentlightning/core/adapter';
+import { CapturedAnswer, errorMessageOf, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { createParser } from 'eventsource-parser';
 import { type StreamedAnswer, streamedAnswer } from './streamed-answer.ts';
 

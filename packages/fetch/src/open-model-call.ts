@@ -1,21 +1,11 @@
-import {
-  type ActiveSpan,
-  type Attributes,
-  type AttributeValue,
-  agentLightningAttributes,
-  agentPathOf,
-  type Clock,
-  genAiAttributes,
-  isJsonObject,
-  type JsonObject,
-  modelCallAttributes,
-  modelCallToSpan,
-  newSpanId,
-  type RolloutContext,
-  type SecretFields,
-  type SpanInput,
-  spanNames,
-  untrainableReason,
+import type {
+  ActiveSpan,
+  Attributes,
+  AttributeValue,
+  Clock,
+  JsonObject,
+  RolloutContext,
+  SpanInput,
 } from '@agentlightning/core';
 import {
   type ModelApi,
@@ -25,6 +15,16 @@ import {
   textOf,
   usageAttributes,
 } from '@agentlightning/core/adapter';
+import { isJsonObject, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
+import {
+  agentLightningAttributes,
+  agentPathOf,
+  genAiAttributes,
+  modelCallAttributes,
+  modelCallToSpan,
+  spanNames,
+} from '@agentlightning/core/spans';
+import { newSpanId } from '@agentlightning/core/store';
 import { AnswerReader } from './answer-reader.ts';
 
 /** How calls of each API are called in the trace: the span's name and OpenTelemetry's operation. */

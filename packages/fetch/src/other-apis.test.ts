@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { modelCallFromSpan, type Span, withRollout } from '@agentlightning/core';
+import { type Span, withRollout } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { aRolloutContext, aSpan, MemorySpanSink } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';

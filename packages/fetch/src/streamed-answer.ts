@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject, StreamedMessage } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import { type ModelApi, StreamedAnthropicMessage, StreamedResponse } from '@agentlightning/core/adapter';
+import { isJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 
 /** Puts the events of a stream together into the body that would have come without streaming. */
 export interface StreamedAnswer {

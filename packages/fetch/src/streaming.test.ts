@@ -1,4 +1,5 @@
-import { AttemptSpans, modelCallFromSpan, type RolloutContext, withRollout } from '@agentlightning/core';
+import { type RolloutContext, withRollout } from '@agentlightning/core';
+import { AttemptSpans, modelCallFromSpan } from '@agentlightning/core/spans';
 import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';

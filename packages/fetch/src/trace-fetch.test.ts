@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { emitReward, modelCallFromSpan, type RolloutContext, withRollout } from '@agentlightning/core';
+import { emitReward, type RolloutContext, withRollout } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import {
   answer,
   aRolloutContext,

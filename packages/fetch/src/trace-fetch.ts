@@ -1,11 +1,4 @@
-import {
-  type Clock,
-  currentRollout,
-  type RolloutContext,
-  SecretFields,
-  systemClock,
-  withRollout,
-} from '@agentlightning/core';
+import { type Clock, currentRollout, type RolloutContext, withRollout } from '@agentlightning/core';
 import {
   bareFetch,
   headersOf,
@@ -19,6 +12,7 @@ import {
   signalOf,
   throughGateway,
 } from '@agentlightning/core/adapter';
+import { SecretFields, systemClock } from '@agentlightning/core/internal';
 import { OpenModelCall } from './open-model-call.ts';
 import { recordedResponse } from './recorded-response.ts';
 

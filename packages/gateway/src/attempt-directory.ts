@@ -1,11 +1,5 @@
-import {
-  AgentLightningError,
-  type Attempt,
-  attemptFailureOrigin,
-  isTerminalAttemptStatus,
-  type RolloutMode,
-  type Store,
-} from '@agentlightning/core';
+import { AgentLightningError, type Attempt, type RolloutMode, type Store } from '@agentlightning/core';
+import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
 import { findAttempt } from './find-attempt.ts';
 import { GatewayError, storeUnavailable } from './gateway-error.ts';

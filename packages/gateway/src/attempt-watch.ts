@@ -1,4 +1,5 @@
-import { type Clock, isTerminalAttemptStatus, type Store, type StoreChange } from '@agentlightning/core';
+import type { Clock, Store } from '@agentlightning/core';
+import { isTerminalAttemptStatus, type StoreChange } from '@agentlightning/core/store';
 import type { CallsInFlight } from './calls-in-flight.ts';
 import { findAttempt } from './find-attempt.ts';
 import { GatewayError } from './gateway-error.ts';

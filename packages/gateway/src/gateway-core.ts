@@ -1,4 +1,5 @@
-import { AgentLightningError, type Clock, SecretFields, systemClock } from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { SecretFields, systemClock } from '@agentlightning/core/internal';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
 import { AttemptDirectory } from './attempt-directory.ts';
 import { AttemptWatch } from './attempt-watch.ts';

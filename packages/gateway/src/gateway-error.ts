@@ -1,4 +1,5 @@
-import { AgentLightningError, type AgentLightningErrorOptions, type JsonObject } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject } from '@agentlightning/core';
+import type { AgentLightningErrorOptions } from '@agentlightning/core/internal';
 
 /** What a {@link GatewayError} is made of. */
 export interface GatewayErrorOptions extends AgentLightningErrorOptions {

@@ -1,5 +1,6 @@
 import { createServer, type ServerOptions } from 'node:http';
-import { AgentLightningError, systemClock } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { closeServer, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';

@@ -1,12 +1,7 @@
 import { instrumentAISDK } from '@agentlightning/ai-sdk';
-import {
-  joinModelCalls,
-  modelCallFromSpan,
-  newTraceId,
-  StoreSpanSink,
-  withAgent,
-  withRollout,
-} from '@agentlightning/core';
+import { withAgent, withRollout } from '@agentlightning/core';
+import { joinModelCalls, modelCallFromSpan, StoreSpanSink } from '@agentlightning/core/spans';
+import { newTraceId } from '@agentlightning/core/store';
 import { answer, callTool } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import { instrumentLangChain } from '@agentlightning/langchain';

@@ -1,4 +1,5 @@
-import { type AttemptPatch, modelCallFromSpan } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { AttemptPatch } from '@agentlightning/core/store';
 import { answer, callTool } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';

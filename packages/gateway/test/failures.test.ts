@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { answer, failWith, type ScriptedFailure } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';

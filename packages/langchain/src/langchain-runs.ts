@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Attributes, currentRollout, genAiAttributes, linkAttributes } from '@agentlightning/core';
+import { type Attributes, currentRollout } from '@agentlightning/core';
 import { type AgentStep, AgentSteps, type CallPlace, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import { genAiAttributes, linkAttributes } from '@agentlightning/core/spans';
 import {
   agentHintsOf,
   type ChainRun,

@@ -1,5 +1,6 @@
-import { type Attributes, genAiAttributes, type JsonObject, modelCallAttributes } from '@agentlightning/core';
+import type { Attributes, JsonObject } from '@agentlightning/core';
 import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
+import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
 import { jsonOf, known, textOf } from './framework-value.ts';
 import { modelIdOf, type PartialAnswer } from './partial-answer.ts';

@@ -1,4 +1,5 @@
-import { type JsonObject, StreamedMessage } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { StreamedMessage } from '@agentlightning/core/internal';
 import { type MessageLike, reasoningOf } from './chat-message.ts';
 import { jsonOf, textOf } from './framework-value.ts';
 

@@ -1,5 +1,5 @@
-import { genAiAttributes } from '@agentlightning/core';
 import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import { genAiAttributes } from '@agentlightning/core/spans';
 import { textOf } from './framework-value.ts';
 
 /** How a tool's run ended, by what it gave back: a text, a message for the model, or a command for the graph. */

@@ -1,4 +1,5 @@
-import { AttemptSpans, type RolloutContext, type Span, withRollout } from '@agentlightning/core';
+import { type RolloutContext, type Span, withRollout } from '@agentlightning/core';
+import { AttemptSpans } from '@agentlightning/core/spans';
 import { aRolloutContext, MemorySpanSink, type ScriptedModel } from '@agentlightning/core/testing';
 import { ChatOpenAI, type ChatOpenAIFields } from '@langchain/openai';
 import { instrumentLangChain } from '../src/index.ts';

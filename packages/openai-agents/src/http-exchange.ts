@@ -1,5 +1,6 @@
-import { errorMessageOf, type JsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import { objectsOf, StreamedResponse } from '@agentlightning/core/adapter';
+import { errorMessageOf, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 
 /** More bytes than this of an answer are handed on to the agent, but not kept. */
 const maxKeptBytes = 16 * 1024 * 1024;

@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import { fieldsOf, markLayer } from '@agentlightning/core/adapter';
+import { isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 
 /** So many traces, and so many traces and spans that wait to be uploaded; the framework's own queue holds a thousand. */
 const maxItems = 4096;

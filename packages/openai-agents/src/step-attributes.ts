@@ -1,17 +1,12 @@
-import {
-  type Attributes,
-  type AttributeValue,
-  genAiAttributes,
-  isJsonObject,
-  type JsonObject,
-  modelCallAttributes,
-} from '@agentlightning/core';
+import type { Attributes, AttributeValue, JsonObject } from '@agentlightning/core';
 import {
   fieldsOf,
   modelAnswerAttributes,
   modelRequestAttributes,
   withoutAttributes,
 } from '@agentlightning/core/adapter';
+import { isJsonObject } from '@agentlightning/core/internal';
+import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import type { FrameworkTrace, SpanData, SpanError } from './framework.ts';
 import type { HttpExchange } from './http-exchange.ts';
 

@@ -1,5 +1,7 @@
-import { type Attributes, genAiAttributes, isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { Attributes, JsonObject, JsonValue } from '@agentlightning/core';
 import { objectsOf, textOf } from '@agentlightning/core/adapter';
+import { isJsonObject } from '@agentlightning/core/internal';
+import { genAiAttributes } from '@agentlightning/core/spans';
 import type { SpanData } from './framework.ts';
 
 /** A tool call that a model asked for. */

@@ -1,4 +1,4 @@
-import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '@agentlightning/core';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import {
   Agent,

@@ -1,10 +1,5 @@
-import {
-  AttemptSpans,
-  agentLightningAttributes,
-  type RolloutContext,
-  type Span,
-  withRollout,
-} from '@agentlightning/core';
+import { type RolloutContext, type Span, withRollout } from '@agentlightning/core';
+import { AttemptSpans, agentLightningAttributes } from '@agentlightning/core/spans';
 import { aRolloutContext, MemorySpanSink } from '@agentlightning/core/testing';
 
 /** What came of a run within a rollout. */

@@ -1,4 +1,5 @@
-import { AgentLightningError, type AttemptedRollout, type FailureOrigin } from '@agentlightning/core';
+import { AgentLightningError, type AttemptedRollout } from '@agentlightning/core';
+import type { FailureOrigin } from '@agentlightning/core/store';
 
 /**
  * How an attempt ended: `cancelled` when the rollout was ended by somebody else meanwhile, `returned` when the

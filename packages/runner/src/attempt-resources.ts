@@ -1,6 +1,5 @@
 import {
   type AttemptedRollout,
-  attemptBaseUrl,
   type NamedResources,
   NotFoundError,
   type PromptTemplateResource,
@@ -8,6 +7,7 @@ import {
   type RolloutEndpoint,
   type Store,
 } from '@agentlightning/core';
+import { attemptBaseUrl } from '@agentlightning/core/store';
 
 /** What an attempt runs with. */
 export interface AttemptResources {

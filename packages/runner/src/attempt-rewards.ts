@@ -1,13 +1,5 @@
-import {
-  type ActiveSpan,
-  type AttemptedRollout,
-  findFinalReward,
-  rewardFromSpan,
-  type SpanInput,
-  type SpanSink,
-  type Store,
-  spanNames,
-} from '@agentlightning/core';
+import type { ActiveSpan, AttemptedRollout, SpanInput, SpanSink, Store } from '@agentlightning/core';
+import { findFinalReward, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 
 /** A sink that hands spans on and remembers the last reward among them. */
 export class RewardWatch implements SpanSink {

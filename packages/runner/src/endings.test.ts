@@ -1,12 +1,5 @@
-import {
-  AgentLightningError,
-  emitMessage,
-  emitReward,
-  rewardAttributes,
-  type SpanInput,
-  type Store,
-  tracer,
-} from '@agentlightning/core';
+import { AgentLightningError, emitMessage, emitReward, type SpanInput, type Store, tracer } from '@agentlightning/core';
+import { rewardAttributes } from '@agentlightning/core/spans';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';

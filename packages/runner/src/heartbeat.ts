@@ -1,4 +1,5 @@
-import { type AttemptedRollout, type Clock, isTerminalAttemptStatus, type Store } from '@agentlightning/core';
+import type { AttemptedRollout, Clock, Store } from '@agentlightning/core';
+import { isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { AttemptAborted } from './attempt-outcome.ts';
 
 /** What a heartbeat works with. */

@@ -1,4 +1,5 @@
-import { type AgentLightningError, type AttemptStatus, failureMetadata } from '@agentlightning/core';
+import type { AgentLightningError, AttemptStatus } from '@agentlightning/core';
+import { failureMetadata } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { isTransient, withRetry } from './retry.ts';

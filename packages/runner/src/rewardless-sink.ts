@@ -1,4 +1,5 @@
-import { type ActiveSpan, rewardFromSpan, type SpanInput, type SpanSink } from '@agentlightning/core';
+import type { ActiveSpan, SpanInput, SpanSink } from '@agentlightning/core';
+import { rewardFromSpan } from '@agentlightning/core/spans';
 
 /** A sink that hands every span on but rewards: for agents whose rewards come from an evaluator. */
 export class RewardlessSink implements SpanSink {

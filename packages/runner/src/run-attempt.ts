@@ -1,14 +1,7 @@
-import {
-  AgentLightningError,
-  type AttemptedRollout,
-  AttemptSpans,
-  failureOriginOf,
-  newTraceId,
-  type RolloutContext,
-  spanNames,
-  withRollout,
-} from '@agentlightning/core';
+import { AgentLightningError, type AttemptedRollout, type RolloutContext, withRollout } from '@agentlightning/core';
 import { type AttemptTokenRequest, isRewardedByEvaluator } from '@agentlightning/core/protocol';
+import { AttemptSpans, spanNames } from '@agentlightning/core/spans';
+import { failureOriginOf, newTraceId } from '@agentlightning/core/store';
 import type { AgentContext } from './agent.ts';
 import { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';

@@ -5,12 +5,12 @@ import {
   definePrompt,
   emitMessage,
   emitReward,
-  findFinalReward,
   type RolloutConfig,
   type Span,
   type Store,
   tracer,
 } from '@agentlightning/core';
+import { findFinalReward } from '@agentlightning/core/spans';
 import { aRewardSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import { type EnqueueRolloutRequest, newId } from '@agentlightning/core';
+import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { runAttempt } from './run-attempt.ts';
 import { Runner } from './runner.ts';

@@ -1,13 +1,6 @@
-import type {
-  AgentLightningError,
-  AttemptedRollout,
-  Clock,
-  JsonValue,
-  SpanInput,
-  SpanSinkFailure,
-  Store,
-} from '@agentlightning/core';
+import type { AgentLightningError, AttemptedRollout, Clock, JsonValue, SpanInput, Store } from '@agentlightning/core';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
+import type { SpanSinkFailure } from '@agentlightning/core/spans';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 

@@ -5,10 +5,10 @@ import {
   createTracer,
   type SpanInput,
   type SpanSink,
-  StoreSpanSink,
-  systemClock,
   type Tracer,
 } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { StoreSpanSink } from '@agentlightning/core/spans';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptOptions } from './runner-options.ts';
 

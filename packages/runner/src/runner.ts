@@ -1,4 +1,5 @@
-import { type AttemptedRollout, newId, ValidationError } from '@agentlightning/core';
+import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
+import { newId } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import { reportEnding } from './report-ending.ts';
 import { backoffMs, isTransient } from './retry.ts';

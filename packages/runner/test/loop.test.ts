@@ -1,4 +1,5 @@
-import { emitReward, findRewards, modelCallFromSpan, type Span, type Store, withAgent } from '@agentlightning/core';
+import { emitReward, type Span, type Store, withAgent } from '@agentlightning/core';
+import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
 import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import { type ServedGateway, serveGateway } from '@agentlightning/gateway';

@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { Random } from '../src/random.ts';
 import { drawTranscript } from './corpus.ts';
 import { toTrainingDatum } from './training-data.ts';

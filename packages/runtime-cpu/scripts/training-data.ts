@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { renderPrompt } from '../src/text/chat-template.ts';
 import { specialToken } from '../src/text/vocabulary.ts';
 import type { Transcript } from './corpus.ts';

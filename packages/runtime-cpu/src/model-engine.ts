@@ -1,4 +1,4 @@
-import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core';
+import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { type ModelCheckpoint, readCheckpoint, writeCheckpoint } from './checkpoint/model-checkpoint.ts';
 import { PreconditionError } from './errors/precondition-error.ts';
 import { RejectedRequestError } from './errors/rejected-request-error.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parse } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
 
 /** The package's root; this file lies one level below it as a source and when built. */

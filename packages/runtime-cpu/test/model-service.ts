@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { connectRuntime, type RuntimeModel } from '@agentlightning/runtime';
 import OpenAI from 'openai';
 import { startCpuRuntime } from '../src/service/start-cpu-runtime.ts';

@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { ModelConfig } from '../src/model/model-config.ts';
 import { tinyModelConfig } from '../src/model/model-config.ts';
 import type { SampleRequest, SampleResult } from '../src/sampling/sample-request.ts';

@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { ModelEngine } from '../src/model-engine.ts';
 import { Random } from '../src/random.ts';
 import type { ChatMessage, ChatTool } from '../src/text/chat-message.ts';

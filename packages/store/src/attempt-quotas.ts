@@ -1,4 +1,5 @@
-import { AgentLightningError, agentLightningAttributes, type SpanInput, ValidationError } from '@agentlightning/core';
+import { AgentLightningError, type SpanInput, ValidationError } from '@agentlightning/core';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 import type { SpanRow } from './span-row.ts';
 
 /** How much an attempt may record. What exceeds a quota fails with QUOTA_EXCEEDED, and nothing of its request is recorded. */

@@ -1,4 +1,4 @@
-import type { StoreChange, WatchOptions } from '@agentlightning/core';
+import type { StoreChange, WatchOptions } from '@agentlightning/core/store';
 import type { StoreChangeListener } from './store-change.ts';
 
 /** A change and its place in the journal, for whoever wants to go on from there. */

@@ -1,4 +1,5 @@
-import { type Clock, isTerminalRolloutStatus, type Rollout } from '@agentlightning/core';
+import type { Clock, Rollout } from '@agentlightning/core';
+import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { longest } from './claim-line.ts';
 import type { ChangeFeed, StoreChange } from './store-change.ts';
 

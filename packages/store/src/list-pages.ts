@@ -1,4 +1,4 @@
-import type { Page } from '@agentlightning/core';
+import type { Page } from '@agentlightning/core/store';
 import type { ListCursor, ListPage, PageWindow } from './page.ts';
 
 /** Rows of the first page, whose size is unknown before it is read. */

@@ -1,12 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import {
-  AgentLightningError,
-  type Clock,
-  type RetentionPolicy,
-  systemClock,
-  ValidationError,
-} from '@agentlightning/core';
+import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, resolveQuotas } from './attempt-quotas.ts';
 import { SqliteDriver } from './drivers/sqlite.ts';
 import { migrate } from './migrate.ts';

@@ -1,4 +1,5 @@
-import { type Page, type PageOptions, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import type { Page, PageOptions } from '@agentlightning/core/store';
 import { fromPlace, type KeysetPlace, type ListOrder, placeAfterRange } from './keyset.ts';
 import type { OperationContext } from './operation.ts';
 import { readInteger } from './row-value.ts';

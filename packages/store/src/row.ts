@@ -3,19 +3,15 @@ import type {
   AttemptedRollout,
   AttemptStatus,
   JsonObject,
-  MetricPoint,
   NamedResources,
-  ResourcesSnapshot,
   Rollout,
   RolloutMode,
   RolloutStatus,
   Run,
-  RunStatus,
   Span,
   SpanInput,
-  Worker,
-  WorkerStatus,
 } from '@agentlightning/core';
+import type { MetricPoint, ResourcesSnapshot, RunStatus, Worker, WorkerStatus } from '@agentlightning/core/store';
 import {
   readInteger,
   readJson,

@@ -1,5 +1,6 @@
-import { assertRewardsInRange, type SpanInput, ValidationError } from '@agentlightning/core';
+import { type SpanInput, ValidationError } from '@agentlightning/core';
 import { maxSequenceId } from '@agentlightning/core/protocol';
+import { assertRewardsInRange } from '@agentlightning/core/spans';
 import { spanBody } from './row.ts';
 import { toJson } from './row-value.ts';
 

@@ -1,36 +1,38 @@
 import type {
   Attempt,
   AttemptedRollout,
+  JsonObject,
+  NamedResources,
+  Rollout,
+  RolloutStatus,
+  Run,
+  Span,
+  SpanInput,
+  Store,
+} from '@agentlightning/core';
+import type {
   AttemptPatch,
   AttemptQuery,
   ClaimOptions,
   DeletionCounts,
   EnqueueRolloutRequest,
-  JsonObject,
   MetricPoint,
-  NamedResources,
   Page,
   ResourcesQuery,
   ResourcesSnapshot,
   RetentionPolicy,
   RetentionPreview,
-  Rollout,
   RolloutPatch,
   RolloutQuery,
-  RolloutStatus,
-  Run,
   RunPatch,
   RunStatistics,
-  Span,
-  SpanInput,
   SpanQuery,
   SpanSearch,
   SpanSearchPage,
   StartRolloutRequest,
-  Store,
   Worker,
   WorkerQuery,
-} from '@agentlightning/core';
+} from '@agentlightning/core/store';
 import type { AccessKey, AccessKeyRequest, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
 import { collectPages, readPages, type StreamedPage } from './list-pages.ts';
 import { lenientRunner, type OperationRunner } from './operation-runner.ts';

@@ -1,4 +1,5 @@
-import type { ClaimOptions, Clock, RetentionPolicy } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import type { ClaimOptions, RetentionPolicy } from '@agentlightning/core/store';
 import type { AttemptQuotas } from './attempt-quotas.ts';
 import type { IdempotentRequest } from './operations/answer-once.ts';
 

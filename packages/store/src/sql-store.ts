@@ -1,17 +1,13 @@
+import type { AttemptedRollout, Clock, Rollout, Run, Store } from '@agentlightning/core';
 import type {
-  AttemptedRollout,
   ClaimOptions,
-  Clock,
   DeletionCounts,
   RetentionPolicy,
-  Rollout,
-  Run,
-  Store,
   StoreChange,
   StoreStatistics,
   WaitOptions,
   WatchOptions,
-} from '@agentlightning/core';
+} from '@agentlightning/core/store';
 import { exportRun } from './archive/export-run.ts';
 import { importRun } from './archive/import-run.ts';
 import { ChangeJournal, type JournalEntry, type JournalReading } from './change-journal.ts';

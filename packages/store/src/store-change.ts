@@ -1,6 +1,6 @@
-import type { StoreChange } from '@agentlightning/core';
+import type { StoreChange } from '@agentlightning/core/store';
 
-export type { StoreChange } from '@agentlightning/core';
+export type { StoreChange } from '@agentlightning/core/store';
 
 /** Hears of changes: those of one transaction, or several, in the order in which they were committed. */
 export type StoreChangeListener = (changes: readonly StoreChange[]) => void;

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { addressText, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 
 /** Whether a location names a PostgreSQL database. */
 export function isPostgres(location: string): boolean {

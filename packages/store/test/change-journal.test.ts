@@ -1,4 +1,4 @@
-import type { StoreChange } from '@agentlightning/core';
+import type { StoreChange } from '@agentlightning/core/store';
 import { expect, test } from 'vitest';
 import { ChangeJournal, type JournalEntry, type JournalReading } from '../src/change-journal.ts';
 import type { StoreChangeListener } from '../src/store-change.ts';

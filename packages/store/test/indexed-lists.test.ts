@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { JsonValue, RolloutQuery } from '@agentlightning/core';
+import type { JsonValue } from '@agentlightning/core';
+import type { RolloutQuery } from '@agentlightning/core/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';

@@ -1,4 +1,5 @@
-import type { RolloutQuery, RolloutStatus } from '@agentlightning/core';
+import type { RolloutStatus } from '@agentlightning/core';
+import type { RolloutQuery } from '@agentlightning/core/store';
 import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';
 

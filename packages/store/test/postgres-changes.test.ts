@@ -1,4 +1,4 @@
-import type { StoreChange } from '@agentlightning/core';
+import type { StoreChange } from '@agentlightning/core/store';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openStore, type SqlStore } from '../src/index.ts';

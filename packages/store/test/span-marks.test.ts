@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Span, SpanSearch, Store } from '@agentlightning/core';
+import type { Span, Store } from '@agentlightning/core';
+import type { SpanSearch } from '@agentlightning/core/store';
 import { aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';

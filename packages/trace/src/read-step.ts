@@ -1,15 +1,13 @@
+import type { Attributes, AttributeValue, Span } from '@agentlightning/core';
 import {
-  type Attributes,
-  type AttributeValue,
   agentLightningAttributes,
   agentPathFromText,
   genAiAttributes,
   modelCallAttributes,
   pythonReaderAttributes,
   rewardFromSpan,
-  type Span,
   spanNames,
-} from '@agentlightning/core';
+} from '@agentlightning/core/spans';
 import { messagesFrom } from './step-messages.ts';
 import type { TraceStep, TraceStepKind, TraceStepOutcome, TraceTokens } from './trace-step.ts';
 

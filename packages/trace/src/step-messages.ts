@@ -1,4 +1,5 @@
-import { type AttributeValue, isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { AttributeValue, JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import type { TraceMessage, TraceMessagePart } from './trace-step.ts';
 
 /** The messages in an attribute that holds them as OpenTelemetry's GenAI conventions say; empty when it does not. */

@@ -1,4 +1,5 @@
-import { joinModelCalls, type Span } from '@agentlightning/core';
+import type { Span } from '@agentlightning/core';
+import { joinModelCalls } from '@agentlightning/core/spans';
 import { readStep } from './read-step.ts';
 import type { TraceStep } from './trace-step.ts';
 

@@ -1,4 +1,5 @@
-import { linkAttributes, type Span } from '@agentlightning/core';
+import type { Span } from '@agentlightning/core';
+import { linkAttributes } from '@agentlightning/core/spans';
 import { aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

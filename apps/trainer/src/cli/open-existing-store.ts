@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { AgentLightningError, addressText, type Store } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 
 /**

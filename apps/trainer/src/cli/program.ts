@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { withoutPasswords } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
 import { addPromptsCommand } from './inspect/prompts-command.ts';

@@ -1,4 +1,4 @@
-import { withoutPasswords } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core/internal';
 import { CommanderError } from 'commander';
 import { errorText } from './error-text.ts';
 import { exitCodeOf, exitCodes } from './exit-code.ts';

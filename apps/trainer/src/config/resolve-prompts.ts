@@ -1,10 +1,6 @@
-import {
-  AgentLightningError,
-  type PromptSet,
-  type PromptTemplateResource,
-  promptVariables,
-  strayBrace,
-} from '@agentlightning/core';
+import { AgentLightningError, type PromptTemplateResource } from '@agentlightning/core';
+import type { PromptSet } from '@agentlightning/core/algorithm';
+import { promptVariables, strayBrace } from '@agentlightning/core/internal';
 import { didYouMean } from '@agentlightning/core/settings';
 import { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './prompt-search-config.ts';

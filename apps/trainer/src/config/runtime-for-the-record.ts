@@ -1,4 +1,4 @@
-import { addressText } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
 import type { RuntimeConfig } from './train-config.ts';
 

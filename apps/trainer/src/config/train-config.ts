@@ -1,5 +1,5 @@
 import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms';
-import type { LoraConfig } from '@agentlightning/core';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
 

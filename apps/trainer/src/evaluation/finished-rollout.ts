@@ -1,11 +1,7 @@
-import {
-  attemptFailureOrigin,
-  type CollectedRollout,
-  type FailureOrigin,
-  modelCallFromSpan,
-  type Rollout,
-  type Store,
-} from '@agentlightning/core';
+import type { Rollout, Store } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { attemptFailureOrigin, type FailureOrigin } from '@agentlightning/core/store';
 
 /** A rollout that has ended, with the spans of its latest attempt. */
 export interface FinishedRollout extends CollectedRollout {

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { StepPlan, TrainableModel, TrainingDatum } from '@agentlightning/core';
+import type { StepPlan } from '@agentlightning/core/algorithm';
+import type { TrainableModel, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { connectRuntime } from '@agentlightning/runtime';
 import { type CpuRuntime, startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,13 +1,13 @@
 import { withReferenceLogprobs } from '@agentlightning/algorithms';
-import {
-  AgentLightningError,
-  type BatchResult,
-  type PendingOperation,
-  type StepPlan,
-  type StepResult,
-  type TrainableModel,
-  type TrainingBatch,
-} from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { StepPlan } from '@agentlightning/core/algorithm';
+import type {
+  BatchResult,
+  PendingOperation,
+  StepResult,
+  TrainableModel,
+  TrainingBatch,
+} from '@agentlightning/core/training-runtime';
 
 /** What applying a plan needs. */
 export interface ApplyPlanOptions {

@@ -1,4 +1,5 @@
-import { AgentLightningError, modelCallFromSpan } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import type { TrainingSession } from '../session/training-session.ts';

@@ -1,4 +1,4 @@
-import type { CollectedRollout, StepContext, StepPlan } from '@agentlightning/core';
+import type { CollectedRollout, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';

@@ -1,12 +1,6 @@
 import { splitByTokens } from '@agentlightning/algorithms';
-import type {
-  ScoringPolicy,
-  ScoringRequest,
-  SequenceScores,
-  TrainableModel,
-  TrainingBatch,
-  TrainingDatum,
-} from '@agentlightning/core';
+import type { ScoringPolicy, ScoringRequest, SequenceScores } from '@agentlightning/core/algorithm';
+import type { TrainableModel, TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
 /** Who can be asked about sequences. */
 export interface ScoringModels {

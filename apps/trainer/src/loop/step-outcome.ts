@@ -1,4 +1,4 @@
-import type { CollectedRollout, StepPlan } from '@agentlightning/core';
+import type { CollectedRollout, StepPlan } from '@agentlightning/core/algorithm';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 import type { AppliedPlan } from './apply-plan.ts';

@@ -1,4 +1,5 @@
-import { type CollectedRollout, systemClock } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { systemClock } from '@agentlightning/core/internal';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { collectPhase } from '../rollouts/collect-phase.ts';
 import { tasksOfStep } from '../rollouts/rollout-plan.ts';

@@ -1,4 +1,4 @@
-import { systemClock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';

@@ -1,4 +1,5 @@
-import { type CollectedRollout, modelCallFromSpan } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { PolicyStep } from './step-outcome.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { OptimizerMessage, OptimizerRequest } from '@agentlightning/core';
+import type { OptimizerMessage, OptimizerRequest } from '@agentlightning/core/algorithm';
 import type { SearchSession } from './search-session.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { addressText, type JsonObject, type Store } from '@agentlightning/core';
+import type { JsonObject, Store } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';

@@ -1,4 +1,4 @@
-import type { JudgedPrompts } from '@agentlightning/core';
+import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { warnOfLost } from '../evaluation/evaluate.ts';
 import {
   type MeasuredRewards,

@@ -1,11 +1,6 @@
 import path from 'node:path';
-import {
-  type AgentLightningError,
-  addressText,
-  type ProxyLlmResource,
-  type Run,
-  type Store,
-} from '@agentlightning/core';
+import type { AgentLightningError, ProxyLlmResource, Run, Store } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import type { Upstream } from '@agentlightning/gateway';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';

@@ -1,4 +1,5 @@
-import { AgentLightningError, type Store, systemClock } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { dropUnfinished } from '../rollouts/collect-rollouts.ts';

@@ -1,10 +1,6 @@
-import {
-  AgentLightningError,
-  addressText,
-  type Clock,
-  type OptimizerMessage,
-  withoutPasswords,
-} from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import type { OptimizerMessage } from '@agentlightning/core/algorithm';
+import { addressText, withoutPasswords } from '@agentlightning/core/internal';
 import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import { areInsecureKeysAllowed } from '../config/environment.ts';

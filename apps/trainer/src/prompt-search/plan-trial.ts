@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { EnqueueRolloutRequest, JsonValue, RolloutMode } from '@agentlightning/core';
+import type { JsonValue, RolloutMode } from '@agentlightning/core';
+import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import type { SharedSettings } from '../config/shared-settings.ts';
 
 /** Rollouts that are wanted with one set of prompts. */

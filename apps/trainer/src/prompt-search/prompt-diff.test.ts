@@ -1,4 +1,4 @@
-import type { PromptSet } from '@agentlightning/core';
+import type { PromptSet } from '@agentlightning/core/algorithm';
 import { expect, test } from 'vitest';
 import { promptDiff } from './prompt-diff.ts';
 import { promptsDigest } from './prompt-resources.ts';

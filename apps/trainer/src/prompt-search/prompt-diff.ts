@@ -1,4 +1,4 @@
-import type { PromptSet } from '@agentlightning/core';
+import type { PromptSet } from '@agentlightning/core/algorithm';
 import { createTwoFilesPatch } from 'diff';
 
 /** A version of prompts, with what it is called. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { JudgedPrompts, PromptSet, ProxyLlmResource, Store } from '@agentlightning/core';
+import type { ProxyLlmResource, Store } from '@agentlightning/core';
+import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
 
 /** A short name of a set of prompts that follows from what they say. */
 export function promptsDigest(prompts: PromptSet): string {

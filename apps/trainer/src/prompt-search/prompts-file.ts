@@ -1,6 +1,8 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type JudgedPrompts, promptVariables, type Run } from '@agentlightning/core';
+import type { Run } from '@agentlightning/core';
+import type { JudgedPrompts } from '@agentlightning/core/algorithm';
+import { promptVariables } from '@agentlightning/core/internal';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import type { SearchRunState } from './search-run-state.ts';
 

@@ -1,4 +1,5 @@
-import type { CollectedRollout, JsonValue, Span } from '@agentlightning/core';
+import type { JsonValue, Span } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { aRollout, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { rolloutAccount } from './rollout-account.ts';

@@ -1,4 +1,4 @@
-import type { CollectedRollout } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { type TraceMessage, type TraceStep, traceSteps } from '@agentlightning/trace';
 
 /** What of one rollout the optimiser model gets to read at most, in characters. */

@@ -1,11 +1,7 @@
-import {
-  AgentLightningError,
-  type JudgedPrompts,
-  type MetricPoint,
-  type PromptSearchResult,
-  type PromptSearchStanding,
-  systemClock,
-} from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { JudgedPrompts, PromptSearchResult, PromptSearchStanding } from '@agentlightning/core/algorithm';
+import { systemClock } from '@agentlightning/core/internal';
+import type { MetricPoint } from '@agentlightning/core/store';
 import {
   type MeasuredRewards,
   type StoredEvaluation,

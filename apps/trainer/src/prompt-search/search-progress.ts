@@ -1,4 +1,4 @@
-import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core';
+import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 import type { TrainingListener } from '../training-event.ts';
 
 /** Counts what a search does, and tells. */

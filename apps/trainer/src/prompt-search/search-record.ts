@@ -1,4 +1,5 @@
-import type { MetricPoint, Run, RunStatus, Store } from '@agentlightning/core';
+import type { Run, Store } from '@agentlightning/core';
+import type { MetricPoint, RunStatus } from '@agentlightning/core/store';
 import type { RunLease } from '../run/run-lease.ts';
 import { writeState } from '../run/write-state.ts';
 import type { SearchRunState } from './search-run-state.ts';

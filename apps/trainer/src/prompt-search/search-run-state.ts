@@ -1,4 +1,6 @@
-import { AgentLightningError, type JsonObject, type JudgedPrompts, parse, type Run } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
+import type { JudgedPrompts } from '@agentlightning/core/algorithm';
+import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { type StoredEvaluation, storedEvaluationSchema } from '../evaluation/stored-evaluation.ts';
 import { isSearchRun } from '../run/run-state.ts';

@@ -1,4 +1,5 @@
-import { AgentLightningError, type PromptTrial, type TriedTask } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
 import { warnOfLost } from '../evaluation/evaluate.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rolloutReward } from '../evaluation/rollout-reward.ts';

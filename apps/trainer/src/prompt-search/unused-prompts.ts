@@ -1,9 +1,6 @@
-import {
-  type CollectedRollout,
-  modelCallFromSpan,
-  type PromptSet,
-  type PromptTemplateResource,
-} from '@agentlightning/core';
+import type { PromptTemplateResource } from '@agentlightning/core';
+import type { CollectedRollout, PromptSet } from '@agentlightning/core/algorithm';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { SearchSession } from './search-session.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { addressText } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { nearPath } from './near-path.ts';
 import { shellWord } from './shell-word.ts';

@@ -1,4 +1,4 @@
-import { addressText } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import type { PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
 import type { Report } from './report.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { JudgedPrompts } from '@agentlightning/core';
+import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { terminalText } from '@agentlightning/trace';
 import { promptDiff } from '../prompt-search/prompt-diff.ts';
 import { textTable } from './text-table.ts';

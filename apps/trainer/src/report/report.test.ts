@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { JudgedPrompts } from '@agentlightning/core';
+import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { expect, test } from 'vitest';
 import type { StepSummary, TrainingEvent, TrainingSummary } from '../training-event.ts';
 import { bar } from './bar.ts';

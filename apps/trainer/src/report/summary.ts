@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { addressText, type CollectedRollout, type JudgedPrompts } from '@agentlightning/core';
+import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core/algorithm';
+import { addressText } from '@agentlightning/core/internal';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
 import { bar } from './bar.ts';

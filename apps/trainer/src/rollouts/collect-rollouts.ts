@@ -1,13 +1,7 @@
-import {
-  AgentLightningError,
-  type CollectedGroup,
-  type CollectedRollout,
-  type EnqueueRolloutRequest,
-  isTerminalRolloutStatus,
-  type Rollout,
-  type Store,
-  systemClock,
-} from '@agentlightning/core';
+import { AgentLightningError, type Rollout, type Store } from '@agentlightning/core';
+import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
+import { systemClock } from '@agentlightning/core/internal';
+import { type EnqueueRolloutRequest, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { backoffMs } from '@agentlightning/runner';
 import { type FinishedRollout, readFinishedRollout } from '../evaluation/finished-rollout.ts';
 

@@ -1,11 +1,6 @@
-import {
-  AgentLightningError,
-  type Attempt,
-  type CollectedRollout,
-  type Rollout,
-  recordedFailure,
-  type Store,
-} from '@agentlightning/core';
+import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { recordedFailure } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 
 /** The error of a step or evaluation whose rollouts have all failed. */

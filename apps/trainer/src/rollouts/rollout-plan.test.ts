@@ -1,4 +1,4 @@
-import type { EnqueueRolloutRequest } from '@agentlightning/core';
+import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { planRollouts, tasksOfStep } from './rollout-plan.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { EnqueueRolloutRequest, JsonValue, RolloutMode } from '@agentlightning/core';
+import type { JsonValue, RolloutMode } from '@agentlightning/core';
+import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 
 /** A task and where it stands in its file. */
 export interface NumberedTask {

@@ -1,4 +1,5 @@
-import { AgentLightningError, type JsonObject, newId, type Run, type Store } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
+import { newId } from '@agentlightning/core/store';
 import { isRunId } from './model-name.ts';
 import { type RunLease, takeRunLease } from './run-lease.ts';
 import { assertSameShape, shapeKey } from './run-shape.ts';

@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import {
-  AgentLightningError,
-  type Clock,
-  type JsonObject,
-  type Store,
-  systemClock,
-  type Worker,
-} from '@agentlightning/core';
+import { AgentLightningError, type Clock, type JsonObject, type Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import type { Worker } from '@agentlightning/core/store';
 import { z } from 'zod';
 
 /** How often a trainer renews its lease, in milliseconds. */

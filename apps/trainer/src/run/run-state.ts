@@ -1,4 +1,5 @@
-import { AgentLightningError, parse, type Run } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { onlyPolicy } from '../config/policies.ts';
 import {

@@ -1,4 +1,5 @@
-import { AgentLightningError, systemClock, withoutPasswords } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { systemClock, withoutPasswords } from '@agentlightning/core/internal';
 
 /** What is asked, and how patiently. */
 export interface ReachableOptions {

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { AgentLightningError, parse } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import { randomApiKey, writeKeyFile } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
 

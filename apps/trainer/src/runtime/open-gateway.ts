@@ -1,4 +1,6 @@
-import { addressText, type InferenceEndpoint, type Store } from '@agentlightning/core';
+import type { Store } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
+import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';

@@ -1,5 +1,6 @@
-import type { AgentLightningError, InferenceEndpoint, TrainingRuntime } from '@agentlightning/core';
+import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
 import { isLoopback } from '@agentlightning/core/protocol';
+import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type ConnectRuntimeOptions, connectRuntime } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';

@@ -1,4 +1,5 @@
-import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { backoffMs, isTransient, withRetry } from '@agentlightning/runner';
 
 /** A service that a run depends on. */

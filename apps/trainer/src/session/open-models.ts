@@ -1,13 +1,11 @@
-import {
-  AgentLightningError,
-  type Checkpoint,
-  type CreateModelOptions,
-  type Run,
-  type RuntimeCapabilities,
-  type TrainableModel,
-  type TrainingBatch,
-  type TrainingRuntime,
-} from '@agentlightning/core';
+import { AgentLightningError, type Run, type TrainingRuntime } from '@agentlightning/core';
+import type {
+  Checkpoint,
+  CreateModelOptions,
+  RuntimeCapabilities,
+  TrainableModel,
+  TrainingBatch,
+} from '@agentlightning/core/training-runtime';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';

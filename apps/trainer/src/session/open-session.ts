@@ -1,4 +1,5 @@
-import { AgentLightningError, type InferenceEndpoint, type ProxyLlmResource, type Store } from '@agentlightning/core';
+import { AgentLightningError, type ProxyLlmResource, type Store } from '@agentlightning/core';
+import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { loadTasks } from '../config/load-tasks.ts';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';

@@ -1,4 +1,5 @@
-import type { RuntimeCapabilities, Store } from '@agentlightning/core';
+import type { Store } from '@agentlightning/core';
+import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { FoundRun } from '../run/find-or-begin-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';

@@ -1,14 +1,12 @@
-import {
-  type Algorithm,
-  agentLightningAttributes,
-  type CollectedGroup,
-  type CollectedRollout,
-  genAiAttributes,
-  type ScoringRequest,
-  type SequenceScores,
-  type Span,
-  type StepPlan,
-} from '@agentlightning/core';
+import type { Algorithm, Span } from '@agentlightning/core';
+import type {
+  CollectedGroup,
+  CollectedRollout,
+  ScoringRequest,
+  SequenceScores,
+  StepPlan,
+} from '@agentlightning/core/algorithm';
+import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
 

@@ -1,5 +1,5 @@
-import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
+import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core/algorithm';
 
 /**
  * Estimates advantages group by group, with the cases that every group-relative method treats alike:

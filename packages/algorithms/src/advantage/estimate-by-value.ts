@@ -1,4 +1,4 @@
-import type { Trajectory, TrajectoryRow } from '@agentlightning/core';
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 import { turnRewards } from '../credit-assignment/per-turn-credit.ts';
 import { type KlPenalty, klEstimate } from '../kl-estimate.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';

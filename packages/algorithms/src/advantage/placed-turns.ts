@@ -1,4 +1,4 @@
-import type { Trajectory, TrajectoryRow } from '@agentlightning/core';
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 
 /** A turn's place in its row. */
 export interface PlacedTurn {

@@ -1,4 +1,4 @@
-import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core';
+import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core/algorithm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AdvantageType, advantageEstimator } from './advantage-options.ts';

@@ -1,4 +1,5 @@
-import type { AdvantageEstimate, AdvantageEstimator, RolloutReturn } from '@agentlightning/core';
+import type { AdvantageEstimator } from '@agentlightning/core';
+import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core/algorithm';
 import { estimateByGroup } from './estimate-by-group.ts';
 import { mean } from './sample-statistics.ts';
 import { type TiledValue, whiteningByTokens } from './whiten-by-tokens.ts';

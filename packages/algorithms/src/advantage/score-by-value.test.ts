@@ -1,4 +1,4 @@
-import type { Trajectory, TrajectoryRow } from '@agentlightning/core';
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

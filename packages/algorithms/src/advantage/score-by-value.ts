@@ -1,4 +1,4 @@
-import type { Trajectory, TrajectoryRow } from '@agentlightning/core';
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 import type { RowColumns } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import { type EstimatedRow, estimateByValue, type ValueScoring } from './estimate-by-value.ts';

@@ -1,4 +1,5 @@
-import type { AdvantageEstimator, CreditAssignment, RolloutReturn, Trajectory } from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
+import type { RolloutReturn, Trajectory } from '@agentlightning/core/algorithm';
 import { type ATurn, aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';

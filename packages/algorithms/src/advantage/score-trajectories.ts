@@ -1,10 +1,5 @@
-import type {
-  AdvantageEstimator,
-  CreditAssignment,
-  RolloutReturn,
-  TrainedInterval,
-  Trajectory,
-} from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
+import type { RolloutReturn, TrainedInterval, Trajectory } from '@agentlightning/core/algorithm';
 import { trainedTokensOf } from '../training-batch/training-datum.ts';
 
 /** A trajectory and how much better than expected each of its turns was. */

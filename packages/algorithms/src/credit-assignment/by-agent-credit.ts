@@ -1,5 +1,6 @@
-import type { CreditAssignment, Trajectory } from '@agentlightning/core';
+import type { CreditAssignment } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 
 /** What agents that work together are credited with. */
 export interface ByAgentCreditOptions {

@@ -1,4 +1,5 @@
-import type { CreditAssignment, Trajectory } from '@agentlightning/core';
+import type { CreditAssignment } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 
 /**
  * Only the last turn deserves the outcome: `G_K = R` for the last turn `K`, and no return for the others, which are not

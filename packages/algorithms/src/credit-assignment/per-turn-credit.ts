@@ -1,5 +1,6 @@
-import type { CreditAssignment, Trajectory } from '@agentlightning/core';
+import type { CreditAssignment } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 
 /** How far a turn's credit looks ahead. */
 export interface PerTurnCreditOptions {

@@ -1,4 +1,5 @@
-import type { CreditAssignment, Trajectory } from '@agentlightning/core';
+import type { CreditAssignment } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 
 /**
  * Every turn deserves the outcome: the reward of the rollout is the return of each of its turns. The simplest

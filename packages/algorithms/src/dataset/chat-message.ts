@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, type ModelCall } from '@agentlightning/core';
+import type { JsonObject, JsonValue, ModelCall } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 
 /** A message of a chat completion, as the request or the answer has it. */
 export type ChatMessage = JsonObject;

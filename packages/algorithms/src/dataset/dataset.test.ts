@@ -1,4 +1,5 @@
-import type { CollectedGroup, CollectedRollout, JsonObject, Span } from '@agentlightning/core';
+import type { JsonObject, Span } from '@agentlightning/core';
+import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
 import { aCollectedRollout, aModelCallSpan, aRewardSpan, aRollout } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { fineTuneExamples } from './fine-tune-examples.ts';

@@ -1,4 +1,5 @@
-import type { CollectedGroup, JsonValue } from '@agentlightning/core';
+import type { JsonValue } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type Selection, selectBest } from '../supervised/select-best.ts';
 import type { ChatMessage } from './chat-message.ts';
 import { type Conversation, conversations } from './conversations.ts';

@@ -1,4 +1,5 @@
-import type { CollectedGroup, ModelCall } from '@agentlightning/core';
+import type { ModelCall } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import type { CollectOptions } from '../trajectory/collect-trajectories.ts';
 import { CallChooser } from '../transition/call-choice.ts';
 import { capturedCalls } from '../transition/captured-calls.ts';

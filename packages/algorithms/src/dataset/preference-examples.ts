@@ -1,4 +1,5 @@
-import type { CollectedGroup, JsonValue, ModelCall } from '@agentlightning/core';
+import type { JsonValue, ModelCall } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type PairOptions, preferencePairs } from '../preference/preference-pairs.ts';
 import { answeredMessage, askedMessages, type ChatMessage, isSameMessage } from './chat-message.ts';
 import { type DatasetOptions, judgedCalls } from './judged-calls.ts';

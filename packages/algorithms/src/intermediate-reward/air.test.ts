@@ -1,4 +1,6 @@
-import { type CollectedRollout, type Span, type SpanInput, spanNames } from '@agentlightning/core';
+import type { Span, SpanInput } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';

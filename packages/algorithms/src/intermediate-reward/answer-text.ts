@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonValue, type ModelCall } from '@agentlightning/core';
+import type { JsonValue, ModelCall } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 
 /** The text of a model call's first answer; null when it has none, or the body was not recorded. */
 export function answerText({ response }: ModelCall): string | null {

@@ -1,11 +1,5 @@
-import {
-  AgentLightningError,
-  type AttributeValue,
-  agentLightningAttributes,
-  genAiAttributes,
-  type ModelCall,
-  type Span,
-} from '@agentlightning/core';
+import { AgentLightningError, type AttributeValue, type ModelCall, type Span } from '@agentlightning/core';
+import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core/spans';
 import type { Turns } from '../transition/turns.ts';
 import type { RewardRule, ToolCall } from './reward-rule.ts';
 

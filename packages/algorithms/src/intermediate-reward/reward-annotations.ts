@@ -1,11 +1,6 @@
-import {
-  type CollectedRollout,
-  linkAttributes,
-  rewardAttributes,
-  type Span,
-  type SpanInput,
-  spanNames,
-} from '@agentlightning/core';
+import type { Span, SpanInput } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { linkAttributes, rewardAttributes, spanNames } from '@agentlightning/core/spans';
 import { type CallChoice, CallChooser } from '../transition/call-choice.ts';
 import { capturedCalls } from '../transition/captured-calls.ts';
 import { Turns } from '../transition/turns.ts';

@@ -1,4 +1,5 @@
-import type { AdvantageEstimator, CreditAssignment, ScoringPolicy, Trajectory } from '@agentlightning/core';
+import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
+import type { ScoringPolicy, Trajectory } from '@agentlightning/core/algorithm';
 import { advantageEstimator } from '../advantage/advantage-options.ts';
 import { type GaeOptions, isGae } from '../advantage/gae-options.ts';
 import { scoreByValue, type ValuedTrajectories } from '../advantage/score-by-value.ts';

@@ -1,4 +1,5 @@
-import type { LossSpec, ValidationIssue } from '@agentlightning/core';
+import type { ValidationIssue } from '@agentlightning/core';
+import type { LossSpec } from '@agentlightning/core/training-runtime';
 
 /** Which loss is used, and its parameters. */
 export interface LossOptions {

@@ -1,4 +1,4 @@
-import type { Trajectory } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 
 /** How long a rollout's answers may be before the reward falls. */

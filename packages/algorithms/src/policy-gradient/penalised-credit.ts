@@ -1,4 +1,5 @@
-import type { CreditAssignment, Trajectory } from '@agentlightning/core';
+import type { CreditAssignment } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 import { type PlacedTurn, placedTurns } from '../advantage/placed-turns.ts';
 
 /** What is taken from the returns of a rollout. */

@@ -1,6 +1,8 @@
-import type { AdvantageEstimator, CollectedGroup, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import type { AdvantageEstimator } from '@agentlightning/core';
+import type { CollectedGroup, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout, type aTrajectory } from '@agentlightning/core/testing';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
 

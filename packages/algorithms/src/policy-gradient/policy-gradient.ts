@@ -1,13 +1,13 @@
+import type { Algorithm } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
 import type {
-  Algorithm,
   CollectedGroup,
   ModelUpdate,
   ScoringPolicy,
   StepContext,
   Trajectory,
   TrajectoryRow,
-} from '@agentlightning/core';
-import { AgentLightningError } from '@agentlightning/core';
+} from '@agentlightning/core/algorithm';
 import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { stepMetrics } from '../step/step-metrics.ts';

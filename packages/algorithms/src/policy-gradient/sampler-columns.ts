@@ -1,4 +1,4 @@
-import type { TrajectoryRow } from '@agentlightning/core';
+import type { TrajectoryRow } from '@agentlightning/core/algorithm';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { boundsOf, correctionFactors, type SamplerCorrection, samplerRatios } from '../sampler-correction.ts';
 import type { RowColumns } from '../training-batch/training-datum.ts';

@@ -1,6 +1,8 @@
-import type { Algorithm, CreditAssignment, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import type { Algorithm, CreditAssignment } from '@agentlightning/core';
+import type { StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
 import { perTurnCredit } from '../credit-assignment/per-turn-credit.ts';
 import { terminalCredit } from '../credit-assignment/terminal-credit.ts';

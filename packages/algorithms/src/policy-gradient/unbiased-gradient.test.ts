@@ -1,4 +1,4 @@
-import type { CollectedGroup } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { aCollectedRollout } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,8 @@
-import type { Algorithm, CollectedGroup, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import type { Algorithm } from '@agentlightning/core';
+import type { CollectedGroup, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
 import { ppo } from '../recipes/ppo.ts';

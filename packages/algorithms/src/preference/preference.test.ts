@@ -1,4 +1,4 @@
-import type { StepContext, StepPlan } from '@agentlightning/core';
+import type { StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { aCollectedGroup } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { TriedTask } from '@agentlightning/core';
+import type { TriedTask } from '@agentlightning/core/algorithm';
 
 /** What happened on some tasks, one after the other, the worst first: that is where there is most to learn. */
 export function accountsText(tried: readonly TriedTask[]): string {

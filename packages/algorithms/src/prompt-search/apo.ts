@@ -1,10 +1,5 @@
-import type {
-  JudgedPrompts,
-  PromptSearch,
-  PromptSearchContext,
-  PromptSearchResult,
-  PromptSet,
-} from '@agentlightning/core';
+import type { PromptSearch } from '@agentlightning/core';
+import type { JudgedPrompts, PromptSearchContext, PromptSearchResult, PromptSet } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { accountsText } from './accounts.ts';
 import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';

@@ -1,4 +1,4 @@
-import type { PromptSet } from '@agentlightning/core';
+import type { PromptSet } from '@agentlightning/core/algorithm';
 
 /** Three versions: two, and one that both come from. */
 export interface Crossing {

@@ -1,4 +1,4 @@
-import type { PromptSearchBudget } from '@agentlightning/core';
+import type { PromptSearchBudget } from '@agentlightning/core/algorithm';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 

@@ -1,12 +1,12 @@
+import type { PromptSearch } from '@agentlightning/core';
 import type {
   JudgedPrompts,
   OptimizerMessage,
-  PromptSearch,
   PromptSearchContext,
   PromptSearchResult,
   PromptSearchStanding,
   PromptSet,
-} from '@agentlightning/core';
+} from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { accountsText } from './accounts.ts';
 import { crossPrompts } from './cross-prompts.ts';

@@ -1,4 +1,4 @@
-import type { TriedTask } from '@agentlightning/core';
+import type { TriedTask } from '@agentlightning/core/algorithm';
 
 /** The mean of the rewards that there are; null when there are none. */
 export function meanReward(tried: readonly TriedTask[]): number | null {

@@ -1,10 +1,5 @@
-import {
-  formatPrompt,
-  type PromptSearch,
-  type PromptTemplateResource,
-  promptVariables,
-  strayBrace,
-} from '@agentlightning/core';
+import type { PromptSearch, PromptTemplateResource } from '@agentlightning/core';
+import { formatPrompt, promptVariables, strayBrace } from '@agentlightning/core/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { aPrompt, plantedWorld } from '../../test/planted-prompt.ts';

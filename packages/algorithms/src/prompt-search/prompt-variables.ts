@@ -1,4 +1,5 @@
-import { AgentLightningError, type PromptTemplateResource, promptVariables, strayBrace } from '@agentlightning/core';
+import { AgentLightningError, type PromptTemplateResource } from '@agentlightning/core';
+import { promptVariables, strayBrace } from '@agentlightning/core/internal';
 
 /**
  * Refuses a rewritten template that an agent could not fill in: it must have the variables of the original, no others.

@@ -1,4 +1,5 @@
-import { AgentLightningError, type OptimizerMessage, type PromptSet } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { OptimizerMessage, PromptSet } from '@agentlightning/core/algorithm';
 import { promptOfReply } from './optimizer-replies.ts';
 import { assertSameVariables, withLiteralBraces } from './prompt-variables.ts';
 import type { Questions } from './search-budget.ts';

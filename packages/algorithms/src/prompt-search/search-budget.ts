@@ -1,11 +1,11 @@
-import {
-  AgentLightningError,
-  type OptimizerMessage,
-  type PromptSearchBudget,
-  type PromptSearchContext,
-  type PromptTrial,
-  type TriedTask,
-} from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type {
+  OptimizerMessage,
+  PromptSearchBudget,
+  PromptSearchContext,
+  PromptTrial,
+  TriedTask,
+} from '@agentlightning/core/algorithm';
 
 /** What was used of a budget. */
 export interface UsedBudget {

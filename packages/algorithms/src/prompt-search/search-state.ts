@@ -1,10 +1,6 @@
-import {
-  type JsonObject,
-  type JudgedPrompts,
-  type PromptSet,
-  type PromptTemplateResource,
-  parse,
-} from '@agentlightning/core';
+import type { JsonObject, PromptTemplateResource } from '@agentlightning/core';
+import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
+import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
 /** A set of prompts in a saved search. */

@@ -1,5 +1,6 @@
-import type { Algorithm, StepContext, Trajectory } from '@agentlightning/core';
+import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
+import type { StepContext, Trajectory } from '@agentlightning/core/algorithm';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { pairLoss, type ScoredAnswer } from '../preference/preference-loss.ts';

@@ -1,6 +1,7 @@
-import type { StepContext, TrainingDatum } from '@agentlightning/core';
+import type { StepContext } from '@agentlightning/core/algorithm';
 import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup } from '@agentlightning/core/testing';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
 import type { AlgorithmOptions } from '../algorithm-options.ts';
 import { algorithmTypes, createAlgorithm } from '../registry.ts';

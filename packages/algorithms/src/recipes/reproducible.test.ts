@@ -1,5 +1,7 @@
-import type { Algorithm, CollectedGroup, StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import type { Algorithm } from '@agentlightning/core';
+import type { CollectedGroup, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { aCollectedRollout } from '@agentlightning/core/testing';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AlgorithmOptions } from '../algorithm-options.ts';

@@ -1,4 +1,4 @@
-import type { StepContext } from '@agentlightning/core';
+import type { StepContext } from '@agentlightning/core/algorithm';
 import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import type { ScoredTrajectories, ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { tallyMetrics, tallyTotal } from '../tally.ts';

@@ -1,4 +1,5 @@
-import type { AdamParameters, CollectedGroup, StepContext } from '@agentlightning/core';
+import type { CollectedGroup, StepContext } from '@agentlightning/core/algorithm';
+import type { AdamParameters } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
 import { hasMethod } from '../has-method.ts';
 import type { RewardRule } from '../intermediate-reward/reward-rule.ts';

@@ -1,5 +1,6 @@
-import type { StepContext, StepPlan, TrainingDatum } from '@agentlightning/core';
+import type { StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { expect, test } from 'vitest';
 import { rejectionSampling } from '../recipes/rejection-sampling.ts';
 import { sft } from '../recipes/sft.ts';

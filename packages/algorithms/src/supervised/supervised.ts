@@ -1,4 +1,5 @@
-import type { Algorithm, ModelUpdate } from '@agentlightning/core';
+import type { Algorithm } from '@agentlightning/core';
+import type { ModelUpdate } from '@agentlightning/core/algorithm';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';

@@ -1,5 +1,5 @@
-import type { TrainingBatch } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 
 /**
  * A batch with the log-probabilities of a reference policy, which a loss with `kl_coefficient` needs.

@@ -1,4 +1,4 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
 /**
  * Splits data into batches of at most so many tokens, prompts included. Gradients of batches add up, so the split

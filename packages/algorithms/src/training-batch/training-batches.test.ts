@@ -1,5 +1,5 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
 import { aTrajectory, aTrajectoryRow, logprobOf } from '@agentlightning/core/testing';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';

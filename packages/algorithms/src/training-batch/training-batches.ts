@@ -1,4 +1,5 @@
-import type { TrainingBatch, TrainingDatum, TrajectoryRow } from '@agentlightning/core';
+import type { TrajectoryRow } from '@agentlightning/core/algorithm';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { type Aggregation, tokenWeights } from './aggregation.ts';
 import { splitByTokens } from './split-by-tokens.ts';

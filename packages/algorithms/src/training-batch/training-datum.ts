@@ -1,4 +1,5 @@
-import type { TrainingDatum, Trajectory, TrajectoryRow } from '@agentlightning/core';
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 
 /** What one row needs to become a datum. */
 export interface DatumInput {

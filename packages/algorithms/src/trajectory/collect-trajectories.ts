@@ -1,4 +1,4 @@
-import type { CollectedGroup, CollectedRollout, Trajectory } from '@agentlightning/core';
+import type { CollectedGroup, CollectedRollout, Trajectory } from '@agentlightning/core/algorithm';
 import { sumTallies, type Tally } from '../tally.ts';
 import {
   type CollectedTransitions,

@@ -1,4 +1,4 @@
-import type { TrainedInterval, Trajectory, TrajectoryRow } from '@agentlightning/core';
+import type { TrainedInterval, Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 
 /** How long a row may be. */
 export interface RowLengthLimit {

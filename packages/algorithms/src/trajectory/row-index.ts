@@ -1,4 +1,4 @@
-import type { TrainedInterval } from '@agentlightning/core';
+import type { TrainedInterval } from '@agentlightning/core/algorithm';
 
 /** A row that is being built. Its tokens end with a response, so that a prompt may continue it. */
 export interface OpenRow {

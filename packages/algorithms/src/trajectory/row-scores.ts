@@ -1,5 +1,6 @@
-import type { SequenceScores, TrainingDatum, Trajectory, TrajectoryRow } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import type { SequenceScores, Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { trainingDatum } from '../training-batch/training-datum.ts';
 
 /** What was asked about a row's trained tokens: natural-log probabilities under policies that did not sample them, and values. */

@@ -1,4 +1,4 @@
-import type { TrajectoryRow, Transition } from '@agentlightning/core';
+import type { TrajectoryRow, Transition } from '@agentlightning/core/algorithm';
 import { aTransition, deepFreeze, logprobOf } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

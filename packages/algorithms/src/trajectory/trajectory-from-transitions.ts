@@ -1,5 +1,5 @@
-import type { Trajectory, Transition } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import type { Trajectory, Transition } from '@agentlightning/core/algorithm';
 import { type Tally, tallyOf } from '../tally.ts';
 import { type OpenRow, RowIndex } from './row-index.ts';
 

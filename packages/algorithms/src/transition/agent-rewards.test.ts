@@ -1,4 +1,5 @@
-import { genAiAttributes, linkAttributes, rewardAttributes, type Span, toRewards } from '@agentlightning/core';
+import type { Span } from '@agentlightning/core';
+import { genAiAttributes, linkAttributes, rewardAttributes, toRewards } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { air } from '../intermediate-reward/air.ts';

@@ -1,4 +1,5 @@
-import { agentLightningAttributes, type Span, tagAttributes } from '@agentlightning/core';
+import type { Span } from '@agentlightning/core';
+import { agentLightningAttributes, tagAttributes } from '@agentlightning/core/spans';
 import { aModelCallSpan, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import type { CallChoice } from './call-choice.ts';

@@ -1,4 +1,5 @@
-import { type AttributeValue, isAgentAmong, type ModelCall, type Span, tagsFromSpan } from '@agentlightning/core';
+import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
+import { isAgentAmong, tagsFromSpan } from '@agentlightning/core/spans';
 import type { JudgedTrace } from '../intermediate-reward/reward-rule.ts';
 import type { CapturedCalls } from './captured-calls.ts';
 import { SpanTree } from './span-tree.ts';

@@ -1,14 +1,12 @@
+import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
 import {
-  type AttributeValue,
   agentLightningAttributes,
   agentPathFromText,
   agentPathText,
   genAiAttributes,
   joinModelCalls,
-  type ModelCall,
   modelCallFromSpan,
-  type Span,
-} from '@agentlightning/core';
+} from '@agentlightning/core/spans';
 
 /** What an attempt's spans say of its model calls, joined once for all who ask. */
 export interface CapturedCalls {

@@ -1,4 +1,5 @@
-import type { ModelCall, ModelCallChoice } from '@agentlightning/core';
+import type { ModelCall } from '@agentlightning/core';
+import type { ModelCallChoice } from '@agentlightning/core/spans';
 
 /** Log-probabilities are at most 0; engines round. */
 const logprobTolerance = 1e-3;

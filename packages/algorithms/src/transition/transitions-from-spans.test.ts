@@ -1,4 +1,5 @@
-import { genAiAttributes, linkAttributes, rewardAttributes, type Span, spanNames } from '@agentlightning/core';
+import type { Span } from '@agentlightning/core';
+import { genAiAttributes, linkAttributes, rewardAttributes, spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aSpan, logprobOf } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,7 @@
-import type { ModelCall, ModelCallChoice, Span, Transition } from '@agentlightning/core';
+import type { ModelCall, Span } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
+import type { Transition } from '@agentlightning/core/algorithm';
+import type { ModelCallChoice } from '@agentlightning/core/spans';
 import { intermediateRewards } from '../intermediate-reward/intermediate-rewards.ts';
 import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
 import { type Tally, tallyOf } from '../tally.ts';

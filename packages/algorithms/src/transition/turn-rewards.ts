@@ -1,5 +1,5 @@
 import type { EmittedReward, Span } from '@agentlightning/core';
-import { findLinkedSpans, findRewards, genAiAttributes, linksFromSpan } from '@agentlightning/core';
+import { findLinkedSpans, findRewards, genAiAttributes, linksFromSpan } from '@agentlightning/core/spans';
 import { SpanTree } from './span-tree.ts';
 import type { Turns } from './turns.ts';
 

@@ -1,4 +1,5 @@
-import { genAiAttributes, type ModelCall, type Span } from '@agentlightning/core';
+import type { ModelCall, Span } from '@agentlightning/core';
+import { genAiAttributes } from '@agentlightning/core/spans';
 import type { CapturedCalls } from './captured-calls.ts';
 
 /**

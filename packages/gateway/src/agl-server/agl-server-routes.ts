@@ -1,4 +1,5 @@
-import { isJsonObject, parse, type Rollout } from '@agentlightning/core';
+import type { Rollout } from '@agentlightning/core';
+import { isJsonObject, parse } from '@agentlightning/core/internal';
 import type { AttemptClaims } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';

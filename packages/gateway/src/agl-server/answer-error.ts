@@ -1,4 +1,5 @@
-import { AgentLightningError, type AgentLightningErrorOptions, type ValidationError } from '@agentlightning/core';
+import { AgentLightningError, type ValidationError } from '@agentlightning/core';
+import type { AgentLightningErrorOptions } from '@agentlightning/core/internal';
 
 /** A request of the 1.0 protocol that is refused. Callers get it in the form that its own server uses. */
 export class AglServerError extends AgentLightningError {

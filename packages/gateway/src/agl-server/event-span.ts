@@ -1,16 +1,13 @@
+import type { JsonObject, Span, SpanInput } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
 import {
   agentLightningAttributes,
-  type JsonObject,
-  newSpanId,
-  newTraceId,
-  parseJsonObject,
   rewardAttributes,
   rewardFromSpan,
-  type Span,
-  type SpanInput,
   spanNames,
   toRewards,
-} from '@agentlightning/core';
+} from '@agentlightning/core/spans';
+import { newSpanId, newTraceId } from '@agentlightning/core/store';
 import { modelRequestFromSpan, type ServedVersion } from './model-request.ts';
 import type { WireEvent } from './wire.ts';
 

@@ -1,13 +1,6 @@
-import {
-  type AgentLightningError,
-  type AttemptedRollout,
-  type Clock,
-  hasAttempt,
-  type JsonObject,
-  type Rollout,
-  type Store,
-} from '@agentlightning/core';
+import type { AgentLightningError, AttemptedRollout, Clock, JsonObject, Rollout, Store } from '@agentlightning/core';
 import { lateRewardRefusal } from '@agentlightning/core/protocol';
+import { hasAttempt } from '@agentlightning/core/store';
 import { findAttempt } from '../find-attempt.ts';
 import { eventFromSpan, eventToSpan } from './event-span.ts';
 import type { ServedVersion } from './model-request.ts';

@@ -1,15 +1,12 @@
+import type { JsonObject, JsonValue, ModelCall, Span } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import {
   genAiAttributes,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type ModelCall,
   type ModelCallChoice,
   modelCallAttributes,
   modelCallFromSpan,
   pythonReaderAttributes,
-  type Span,
-} from '@agentlightning/core';
+} from '@agentlightning/core/spans';
 import { endpointAttribute } from '../capture/call-recorder.ts';
 import { listOf, numberOf } from '../http/json-access.ts';
 

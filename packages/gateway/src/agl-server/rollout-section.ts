@@ -1,4 +1,6 @@
-import { hasAttempt, isJsonObject, isTerminalRolloutStatus, type JsonObject, type Rollout } from '@agentlightning/core';
+import type { JsonObject, Rollout } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
+import { hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { defaultAttemptName, type WireConfig, type WireRollout, type WireState, wireConfigSchema } from './wire.ts';
 
 /** The field of a rollout's metadata that holds what only the 1.0 protocol knows of it. */

@@ -2,13 +2,11 @@ import {
   AgentLightningError,
   type AttemptedRollout,
   type Clock,
-  type EnqueueRolloutRequest,
-  hasAttempt,
-  isTerminalRolloutStatus,
   type Rollout,
   type RolloutConfig,
   type Store,
 } from '@agentlightning/core';
+import { type EnqueueRolloutRequest, hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { AglServerError, rolloutNotFound } from './answer-error.ts';
 import { attemptIdOf, newSection, type RolloutSection, sectionOf, stateOf, withSection } from './rollout-section.ts';
 import { type ServerRun, serverRunId } from './server-run.ts';

@@ -1,4 +1,5 @@
-import { AgentLightningError, isJsonObject, type JsonObject, type Store } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type Store } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { Turns } from './turns.ts';
 import type { WireModel } from './wire.ts';
 import { wireModelsSchema } from './wire.ts';

@@ -1,4 +1,5 @@
-import { type Rollout, type Store, terminalRolloutStatuses } from '@agentlightning/core';
+import type { Rollout, Store } from '@agentlightning/core';
+import { terminalRolloutStatuses } from '@agentlightning/core/store';
 import { type ServerRun, serverRunId } from './server-run.ts';
 import { Turns } from './turns.ts';
 

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, type RolloutStatus } from '@agentlightning/core';
+import type { JsonObject, JsonValue, RolloutStatus } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
 /** Where a rollout of the 1.0 protocol is in its life. */

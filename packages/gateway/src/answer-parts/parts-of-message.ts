@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import type { AnswerPart } from './answer-part.ts';
 

@@ -1,4 +1,5 @@
-import { type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
 import { numberOf, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import type { AnswerPart, PartHead, PartStep } from './answer-part.ts';
 import { type NewCallId, reasoningOf } from './parts-of-message.ts';

@@ -1,12 +1,6 @@
-import {
-  type Attributes,
-  type CapturedAnswer,
-  type JsonObject,
-  modelCallToSpan,
-  type SecretFields,
-  type SpanInput,
-  untrainableReason,
-} from '@agentlightning/core';
+import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
+import { type CapturedAnswer, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
+import { modelCallToSpan } from '@agentlightning/core/spans';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
 import type { GatewayLog } from '../gateway-options.ts';

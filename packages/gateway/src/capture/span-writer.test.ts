@@ -1,12 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import {
-  AgentLightningError,
-  type Clock,
-  type Span,
-  type SpanInput,
-  type Store,
-  systemClock,
-} from '@agentlightning/core';
+import { AgentLightningError, type Clock, type Span, type SpanInput, type Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { aSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import { CapturedAnswer } from '@agentlightning/core';
+import { CapturedAnswer } from '@agentlightning/core/internal';
 import { expect, it } from 'vitest';
 import type { StreamEntry } from '../http/event-stream.ts';
 import { ChatStream } from './chat-stream.ts';

@@ -1,10 +1,5 @@
-import {
-  type CapturedAnswer,
-  isJsonObject,
-  type JsonObject,
-  parseJsonObject,
-  StreamedMessage,
-} from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { type CapturedAnswer, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';

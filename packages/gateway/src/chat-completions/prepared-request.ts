@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
 import { numberOf, textOf } from '../http/json-access.ts';

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import type { AddedFields } from './prepared-request.ts';
 
 /**

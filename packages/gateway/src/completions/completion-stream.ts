@@ -1,4 +1,5 @@
-import { type CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { type CapturedAnswer, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { chatEnd, chatErrorEvent, endMark } from '../chat-completions/chat-stream.ts';
 import type { AddedFields } from '../chat-completions/prepared-request.ts';
 import { isOnlyUsage, visibleAnswer } from '../chat-completions/visible-answer.ts';

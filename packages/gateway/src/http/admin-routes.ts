@@ -1,4 +1,5 @@
-import { AgentLightningError, parse, parseJsonObject } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { parse, parseJsonObject } from '@agentlightning/core/internal';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { GatewayError } from '../gateway-error.ts';

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 
 export { numberOf, objectsOf, textOf } from '@agentlightning/core/adapter';
 

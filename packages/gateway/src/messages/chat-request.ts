@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/chat-content.ts';

@@ -1,4 +1,5 @@
-import { type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
 import { callingAgent } from '../capture/call-recorder.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';

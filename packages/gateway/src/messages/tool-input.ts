@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 
 /** Where Anthropic keeps arguments of a call that are no JSON. */
 const brokenKey = 'INVALID_JSON';

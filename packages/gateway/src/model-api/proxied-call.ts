@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { CapturedAnswer, isJsonObject, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { CapturedAnswer, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';

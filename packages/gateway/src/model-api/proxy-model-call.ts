@@ -1,4 +1,6 @@
-import { type Attributes, type JsonObject, newSpanId, parseJsonObject } from '@agentlightning/core';
+import type { Attributes, JsonObject } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
+import { newSpanId } from '@agentlightning/core/store';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';

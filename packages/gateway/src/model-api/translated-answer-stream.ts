@@ -1,10 +1,5 @@
-import {
-  type CapturedAnswer,
-  isJsonObject,
-  type JsonObject,
-  parseJsonObject,
-  StreamedMessage,
-} from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { type CapturedAnswer, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 import { endMark } from '../chat-completions/chat-stream.ts';
 import { visibleAnswer } from '../chat-completions/visible-answer.ts';
 import { GatewayError } from '../gateway-error.ts';

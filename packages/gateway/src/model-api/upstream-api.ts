@@ -1,4 +1,5 @@
-import type { CapturedAnswer, JsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import type { CapturedAnswer } from '@agentlightning/core/internal';
 import type { AddedFields, PreparedRequest, PrepareOptions } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import type { AnswerStream } from './answer-stream.ts';

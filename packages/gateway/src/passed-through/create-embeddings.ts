@@ -1,4 +1,4 @@
-import { parseJsonObject } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import { textOf } from '../http/json-access.ts';

@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { isJsonList, textOf } from '../http/json-access.ts';
 
 /** One message of the assistant, made of the items that the Responses API has for it. */

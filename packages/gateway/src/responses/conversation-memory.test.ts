@@ -1,11 +1,6 @@
-import {
-  type JsonObject,
-  modelCallAttributes,
-  modelCallToSpan,
-  type Page,
-  type Span,
-  type Store,
-} from '@agentlightning/core';
+import type { JsonObject, Span, Store } from '@agentlightning/core';
+import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
+import type { Page } from '@agentlightning/core/store';
 import { describe, expect, it } from 'vitest';
 import { type AnswerPlace, ConversationMemory } from './conversation-memory.ts';
 import { responseId } from './response-ids.ts';

@@ -1,5 +1,6 @@
-import { type CapturedAnswer, type JsonObject, parseJsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import { StreamedResponse } from '@agentlightning/core/adapter';
+import { type CapturedAnswer, parseJsonObject } from '@agentlightning/core/internal';
 import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';

@@ -1,11 +1,5 @@
-import {
-  AgentLightningError,
-  type JsonObject,
-  modelCallAttributes,
-  modelCallFromSpan,
-  type Span,
-  type Store,
-} from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type Span, type Store } from '@agentlightning/core';
+import { modelCallAttributes, modelCallFromSpan } from '@agentlightning/core/spans';
 import { storeUnavailable } from '../gateway-error.ts';
 import { objectsOf, textOf } from '../http/json-access.ts';
 import { responseOf } from './response-body.ts';

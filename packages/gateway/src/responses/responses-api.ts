@@ -1,4 +1,5 @@
-import { type JsonObject, modelCallAttributes } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import { modelCallAttributes } from '@agentlightning/core/spans';
 import { textOf } from '../http/json-access.ts';
 import type { ClientApi } from '../model-api/proxy-model-call.ts';
 import type { TranslatedStream, Translation } from '../model-api/translation.ts';

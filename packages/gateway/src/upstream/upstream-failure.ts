@@ -1,4 +1,4 @@
-import { httpErrorMessage, parseJsonObject } from '@agentlightning/core';
+import { httpErrorMessage, parseJsonObject } from '@agentlightning/core/internal';
 import { GatewayError } from '../gateway-error.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamResponse } from './upstream-client.ts';

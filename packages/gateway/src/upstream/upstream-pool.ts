@@ -1,5 +1,7 @@
-import { AgentLightningError, addressText, isAgentAmong, type ModelCall } from '@agentlightning/core';
+import { AgentLightningError, type ModelCall } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
+import { isAgentAmong } from '@agentlightning/core/spans';
 import { GatewayError } from '../gateway-error.ts';
 import type { Upstream, UpstreamState } from '../gateway-options.ts';
 import { RegisteredUpstream } from './registered-upstream.ts';

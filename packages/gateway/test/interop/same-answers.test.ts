@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayFixture, startGateway } from '../gateway-fixture.ts';
 import { describeInterop } from './describe-interop.ts';

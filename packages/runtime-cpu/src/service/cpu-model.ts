@@ -1,4 +1,10 @@
-import type { BatchResult, ForwardOptions, InferenceEndpoint, StepResult, TrainingBatch } from '@agentlightning/core';
+import type {
+  BatchResult,
+  ForwardOptions,
+  InferenceEndpoint,
+  StepResult,
+  TrainingBatch,
+} from '@agentlightning/core/training-runtime';
 import type {
   EngineArtifact,
   EngineCheckpoint,

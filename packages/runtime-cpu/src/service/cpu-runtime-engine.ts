@@ -1,5 +1,6 @@
 import os from 'node:os';
-import { type Clock, type CreateModelOptions, NotFoundError } from '@agentlightning/core';
+import { type Clock, NotFoundError } from '@agentlightning/core';
+import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
 import type { BaseModel } from '../base-models.ts';
 import { parameterLayout } from '../model/parameters.ts';

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { expect, test } from 'vitest';
 import { sampleRequest, smallConfig } from '../../test/small-model.ts';
 import { ModelEngine } from '../model-engine.ts';

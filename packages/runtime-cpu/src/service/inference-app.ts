@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AgentLightningError, type Clock, parse, ValidationError } from '@agentlightning/core';
+import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type AnswerIdentity, chatCompletion } from './chat-answer.ts';

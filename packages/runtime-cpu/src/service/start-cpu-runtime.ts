@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { AgentLightningError, type Clock, systemClock } from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { closeServer, listen } from '@agentlightning/core/protocol';
 import { type RuntimeLimits, serveRuntime } from '@agentlightning/runtime';
 import { getRequestListener } from '@hono/node-server';

@@ -1,4 +1,4 @@
-import type { LossSpec } from '@agentlightning/core';
+import type { LossSpec } from '@agentlightning/core/training-runtime';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { LossName } from './losses.ts';
 

@@ -1,4 +1,4 @@
-import type { LossSpec, TrainingDatum } from '@agentlightning/core';
+import type { LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
 import { expectCloseGradients } from '../../test/expect-close-gradients.ts';
 import { datum, smallConfig } from '../../test/small-model.ts';

@@ -1,4 +1,4 @@
-import type { AdamParameters } from '@agentlightning/core';
+import type { AdamParameters } from '@agentlightning/core/training-runtime';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 
 /** Adam's state, one value a parameter, in the parameters' order. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core';
+import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { accumulate } from '../accumulate.ts';
 import { PreconditionError } from '../errors/precondition-error.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';

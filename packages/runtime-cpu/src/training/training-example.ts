@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import type { ResolvedLoss } from './loss-spec.ts';

@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
 import { datum, smallConfig } from '../../test/small-model.ts';
 import type { ModelConfig } from '../model/model-config.ts';

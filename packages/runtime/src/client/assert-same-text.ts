@@ -1,4 +1,5 @@
-import { AgentLightningError, type CreateModelOptions, type RuntimeCapabilities } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { CreateModelOptions, RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 
 /**
  * Compares what the client takes the tokenizer and the chat template for with what the runtime has. Another tokenizer

@@ -1,4 +1,4 @@
-import type { LossSpec } from '@agentlightning/core';
+import type { LossSpec } from '@agentlightning/core/training-runtime';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { BatchKind, type OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import type { EncodedBatch } from '../wire/batch.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import type { ClientOptions } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';

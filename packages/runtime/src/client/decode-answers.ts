@@ -1,4 +1,4 @@
-import type { BatchResult, InferenceEndpoint, ModelState } from '@agentlightning/core';
+import type { BatchResult, InferenceEndpoint, ModelState } from '@agentlightning/core/training-runtime';
 import type { ModelInfo } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import type { InferenceState } from '../server/engine.ts';

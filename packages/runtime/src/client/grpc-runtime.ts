@@ -1,11 +1,6 @@
-import {
-  type CreateModelOptions,
-  type LoraConfig,
-  type RuntimeCapabilities,
-  systemClock,
-  type TrainingRuntime,
-  ValidationError,
-} from '@agentlightning/core';
+import { type TrainingRuntime, ValidationError } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import type { CreateModelOptions, LoraConfig, RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';

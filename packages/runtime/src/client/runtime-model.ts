@@ -1,17 +1,17 @@
+import type { JsonObject } from '@agentlightning/core';
 import type {
   AdamParameters,
   BatchResult,
   Checkpoint,
   ForwardOptions,
   InferenceEndpoint,
-  JsonObject,
   LossSpec,
   ModelState,
   PendingOperation,
   StepResult,
   TrainableModel,
   TrainingBatch,
-} from '@agentlightning/core';
+} from '@agentlightning/core/training-runtime';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';

@@ -1,4 +1,4 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { fromBinary } from '@bufbuild/protobuf';
 import { type Datum, DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';

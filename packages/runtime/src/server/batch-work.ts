@@ -1,4 +1,4 @@
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import { type BatchHeader, BatchKind } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';

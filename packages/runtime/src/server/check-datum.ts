@@ -1,4 +1,4 @@
-import type { RuntimeCapabilities, TrainingDatum } from '@agentlightning/core';
+import type { RuntimeCapabilities, TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { Datum } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { decodeDatum, trainedTokenCount } from '../wire/batch.ts';
 import type { ColumnMemory } from '../wire/packed-array.ts';

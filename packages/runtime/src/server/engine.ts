@@ -8,7 +8,7 @@ import type {
   RuntimeCapabilities,
   StepResult,
   TrainingBatch,
-} from '@agentlightning/core';
+} from '@agentlightning/core/training-runtime';
 
 /** What an engine tells of itself; the server adds the limits of the wire. */
 export type EngineCapabilities = Omit<RuntimeCapabilities, 'maxMessageBytes'>;

@@ -1,4 +1,4 @@
-import type { RuntimeFeature } from '@agentlightning/core';
+import type { RuntimeFeature } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities } from './engine.ts';
 import { invalid } from './invalid.ts';
 

@@ -1,4 +1,4 @@
-import type { BatchResult, StepResult } from '@agentlightning/core';
+import type { BatchResult, StepResult } from '@agentlightning/core/training-runtime';
 import type { HostedModel } from './hosted-model.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 

@@ -1,4 +1,4 @@
-import type { LoraConfig } from '@agentlightning/core';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
 
 /** Which model is to be made or found. */
 export interface ModelRequest {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import { type BatchHeader, BatchKind, type OperationKey } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { SubmitBatchRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';

@@ -1,4 +1,4 @@
-import type { LoraConfig } from '@agentlightning/core';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { LoraConfig as LoraMessage } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { CreateModelRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import type { EngineCapabilities } from './engine.ts';

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { hostAndPort, listenError } from '@agentlightning/core/protocol';
 import { Server } from '@grpc/grpc-js';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';

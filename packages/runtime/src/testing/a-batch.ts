@@ -1,4 +1,4 @@
-import type { TrainingBatch, TrainingDatum } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
 /** Something of a datum that a test wants different. */
 export type DatumOverrides = Partial<TrainingDatum>;

@@ -1,7 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CreateModelOptions, ModelState, RuntimeFeature, TrainingBatch } from '@agentlightning/core';
+import type {
+  CreateModelOptions,
+  ModelState,
+  RuntimeFeature,
+  TrainingBatch,
+} from '@agentlightning/core/training-runtime';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { type ConnectRuntimeOptions, connectRuntime } from '../client/connect-runtime.ts';
 import type { RuntimeConnection } from '../client/grpc-runtime.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LossSpec, TrainingBatch } from '@agentlightning/core';
+import type { LossSpec, TrainingBatch } from '@agentlightning/core/training-runtime';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type BatchHeaderSchema,

@@ -1,4 +1,4 @@
-import type { LoraConfig } from '@agentlightning/core';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
 
 /** What the suite tells a runtime that it starts. */
 export interface StartRuntimeOptions {

@@ -1,4 +1,5 @@
-import { type TrainingBatch, type TrainingDatum, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { gathered, spread } from './interval-column.ts';

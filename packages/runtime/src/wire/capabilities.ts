@@ -1,4 +1,4 @@
-import type { RuntimeCapabilities } from '@agentlightning/core';
+import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { BaseModel, GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 
 /** Capabilities as core has them. */

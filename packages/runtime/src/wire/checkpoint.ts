@@ -1,4 +1,6 @@
-import { type Checkpoint, isJsonObject, type JsonObject, type JsonValue, ValidationError } from '@agentlightning/core';
+import { type JsonObject, type JsonValue, ValidationError } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
+import type { Checkpoint } from '@agentlightning/core/training-runtime';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { CheckpointInfo, CheckpointInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { EngineCheckpoint } from '../server/engine.ts';

@@ -1,4 +1,4 @@
-import type { CreateModelOptions } from '@agentlightning/core';
+import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, EngineModel, RuntimeEngine } from '../../src/index.ts';
 import { type BagEndpoint, serveBags } from './bag-endpoint.ts';
 import { BagModel } from './bag-model.ts';

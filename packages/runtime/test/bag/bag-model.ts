@@ -1,13 +1,13 @@
-import {
-  AgentLightningError,
-  type BatchResult,
-  type CreateModelOptions,
-  type ForwardOptions,
-  type InferenceEndpoint,
-  type StepResult,
-  type TrainingBatch,
-  type TrainingDatum,
-} from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type {
+  BatchResult,
+  CreateModelOptions,
+  ForwardOptions,
+  InferenceEndpoint,
+  StepResult,
+  TrainingBatch,
+  TrainingDatum,
+} from '@agentlightning/core/training-runtime';
 import type {
   EngineArtifact,
   EngineCheckpoint,

@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 
 /** Number of token ids of the test policy. */
 export const vocabSize = 16;

@@ -1,4 +1,4 @@
-import type { BatchResult, CreateModelOptions, TrainingBatch } from '@agentlightning/core';
+import type { BatchResult, CreateModelOptions, TrainingBatch } from '@agentlightning/core/training-runtime';
 import type {
   EngineCapabilities,
   EngineModelState,

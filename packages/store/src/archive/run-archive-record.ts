@@ -1,4 +1,4 @@
-import type { Attempt, MetricPoint, ResourcesSnapshot, Rollout, Run } from '@agentlightning/core';
+import type { Attempt, Rollout, Run } from '@agentlightning/core';
 import {
   attemptCodec,
   metricPointCodec,
@@ -8,6 +8,7 @@ import {
   type WireSpan,
   wireSpanSchema,
 } from '@agentlightning/core/protocol';
+import type { MetricPoint, ResourcesSnapshot } from '@agentlightning/core/store';
 import { z } from 'zod';
 
 /** What the first line of an archive says it is. */

@@ -1,4 +1,4 @@
-import { systemClock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import pg, { type ClientConfig } from 'pg';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { changesFromPayload } from './change-payload.ts';

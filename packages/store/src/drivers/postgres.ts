@@ -1,4 +1,6 @@
-import { AgentLightningError, addressText, newId, systemClock } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { addressText, systemClock } from '@agentlightning/core/internal';
+import { newId } from '@agentlightning/core/store';
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import type { StoreChange, StoreChangeListener } from '../store-change.ts';

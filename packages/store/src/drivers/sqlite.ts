@@ -1,4 +1,5 @@
-import { AgentLightningError, systemClock } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';

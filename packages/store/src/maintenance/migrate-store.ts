@@ -1,4 +1,4 @@
-import { systemClock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { resolveQuotas } from '../attempt-quotas.ts';
 import { currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';

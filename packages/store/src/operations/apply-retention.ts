@@ -1,4 +1,5 @@
-import { type RetentionPolicy, terminalRolloutStatuses, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import { type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { allOf } from '../page.ts';
 import { readText } from '../row-value.ts';

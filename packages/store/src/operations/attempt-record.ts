@@ -2,14 +2,16 @@ import {
   type Attempt,
   type AttemptStatus,
   IllegalTransitionError,
-  isTerminalAttemptStatus,
-  isTerminalRolloutStatus,
   NotFoundError,
-  newId,
   type Rollout,
   type RolloutStatus,
-  rolloutStatusFromAttempt,
 } from '@agentlightning/core';
+import {
+  isTerminalAttemptStatus,
+  isTerminalRolloutStatus,
+  newId,
+  rolloutStatusFromAttempt,
+} from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { type AttemptRecord, attemptFromRow, type RolloutRecord } from '../row.ts';
 import { readInteger } from '../row-value.ts';

@@ -1,4 +1,5 @@
-import { defaultRolloutConfig, type RolloutConfig, ValidationError, type ValidationIssue } from '@agentlightning/core';
+import { type RolloutConfig, ValidationError, type ValidationIssue } from '@agentlightning/core';
+import { defaultRolloutConfig } from '@agentlightning/core/store';
 
 /**
  * A rollout's configuration with the defaults filled in.

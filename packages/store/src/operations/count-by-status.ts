@@ -1,4 +1,5 @@
-import { type RolloutStatus, rolloutTransitions, terminalRolloutStatuses } from '@agentlightning/core';
+import type { RolloutStatus } from '@agentlightning/core';
+import { rolloutTransitions, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 

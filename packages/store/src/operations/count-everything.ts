@@ -1,4 +1,4 @@
-import type { StoreStatistics } from '@agentlightning/core';
+import type { StoreStatistics } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger } from '../row-value.ts';
 

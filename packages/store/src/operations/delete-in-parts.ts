@@ -1,4 +1,4 @@
-import type { DeletionCounts } from '@agentlightning/core';
+import type { DeletionCounts } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { OperationRunner } from '../operation-runner.ts';
 import { findAnswer, type IdempotentRequest, recordAnswer } from './answer-once.ts';

@@ -1,10 +1,5 @@
-import {
-  AgentLightningError,
-  type DeletionCounts,
-  isTerminalRolloutStatus,
-  NotFoundError,
-  type RolloutStatus,
-} from '@agentlightning/core';
+import { AgentLightningError, NotFoundError, type RolloutStatus } from '@agentlightning/core';
+import { type DeletionCounts, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readText, readTextOrNull } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';

@@ -1,4 +1,5 @@
-import { AgentLightningError, type DeletionCounts, type Run, terminalRolloutStatuses } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
+import { type DeletionCounts, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './delete-rollouts.ts';

@@ -1,4 +1,5 @@
-import { type EnqueueRolloutRequest, newId, type Rollout, type RolloutStatus } from '@agentlightning/core';
+import type { Rollout, RolloutStatus } from '@agentlightning/core';
+import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { completeConfig } from './complete-config.ts';

@@ -1,4 +1,5 @@
-import { type AttemptStatus, lostClaimsReasonKey, type Rollout } from '@agentlightning/core';
+import type { AttemptStatus, Rollout } from '@agentlightning/core';
+import { lostClaimsReasonKey } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { RolloutRecord } from '../row.ts';
 import { readInteger, readText } from '../row-value.ts';

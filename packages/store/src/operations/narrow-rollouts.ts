@@ -1,4 +1,4 @@
-import type { RolloutQuery } from '@agentlightning/core';
+import type { RolloutQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { ListPart } from '../page.ts';
 import { readInteger } from '../row-value.ts';

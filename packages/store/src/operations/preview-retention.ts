@@ -1,4 +1,4 @@
-import { type RetentionPolicy, type RetentionPreview, terminalRolloutStatuses } from '@agentlightning/core';
+import { type RetentionPolicy, type RetentionPreview, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';

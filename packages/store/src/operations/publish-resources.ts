@@ -1,4 +1,5 @@
-import { type NamedResources, newId, type ResourcesSnapshot } from '@agentlightning/core';
+import type { NamedResources } from '@agentlightning/core';
+import { newId, type ResourcesSnapshot } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadResources } from './read-resources.ts';

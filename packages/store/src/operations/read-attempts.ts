@@ -1,4 +1,5 @@
-import type { Attempt, AttemptQuery } from '@agentlightning/core';
+import type { Attempt } from '@agentlightning/core';
+import type { AttemptQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { attemptFromRow } from '../row.ts';

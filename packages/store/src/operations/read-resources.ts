@@ -1,4 +1,5 @@
-import { NotFoundError, type ResourcesQuery, type ResourcesSnapshot } from '@agentlightning/core';
+import { NotFoundError } from '@agentlightning/core';
+import type { ResourcesQuery, ResourcesSnapshot } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { resourcesFromRow } from '../row.ts';

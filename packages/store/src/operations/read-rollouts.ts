@@ -1,10 +1,5 @@
-import {
-  type AttemptedRollout,
-  NotFoundError,
-  type Rollout,
-  type RolloutQuery,
-  terminalRolloutStatuses,
-} from '@agentlightning/core';
+import { type AttemptedRollout, NotFoundError, type Rollout } from '@agentlightning/core';
+import { type RolloutQuery, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../row.ts';

@@ -1,4 +1,5 @@
-import { type MetricPoint, NotFoundError, type Run } from '@agentlightning/core';
+import { NotFoundError, type Run } from '@agentlightning/core';
+import type { MetricPoint } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { type ListPage, type PageWindow, readPage } from '../page.ts';
 import { metricPointFromRow, runFromRow } from '../row.ts';

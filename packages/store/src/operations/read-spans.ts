@@ -1,4 +1,5 @@
-import type { Span, SpanQuery } from '@agentlightning/core';
+import type { Span } from '@agentlightning/core';
+import type { SpanQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { equals, joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { spanFromRow } from '../row.ts';

@@ -1,4 +1,5 @@
-import { NotFoundError, type Worker, type WorkerQuery } from '@agentlightning/core';
+import { NotFoundError } from '@agentlightning/core';
+import type { Worker, WorkerQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { workerFromRow } from '../row.ts';

@@ -1,12 +1,11 @@
 import {
   type Attempt,
   type AttemptedRollout,
-  assertRolloutTransition,
-  isTerminalRolloutStatus,
   NotFoundError,
   type Rollout,
   type RolloutStatus,
 } from '@agentlightning/core';
+import { assertRolloutTransition, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { equals } from '../page.ts';
 import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../row.ts';

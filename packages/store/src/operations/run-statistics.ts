@@ -1,4 +1,5 @@
-import { type RolloutStatus, type RunStatistics, rolloutTransitions } from '@agentlightning/core';
+import type { RolloutStatus } from '@agentlightning/core';
+import { type RunStatistics, rolloutTransitions } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import { loadRun } from './read-runs.ts';

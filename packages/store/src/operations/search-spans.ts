@@ -1,4 +1,5 @@
-import { type SpanSearch, type SpanSearchPage, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
+import type { SpanSearch, SpanSearchPage } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { allOf, equals, joinFilters } from '../page.ts';
 import { spanFromRow } from '../row.ts';

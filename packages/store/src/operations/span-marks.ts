@@ -1,4 +1,4 @@
-import type { SpanSearch } from '@agentlightning/core';
+import type { SpanSearch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import type { SpanRow } from '../span-row.ts';

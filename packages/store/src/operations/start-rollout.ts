@@ -1,4 +1,5 @@
-import { type AttemptedRollout, hasAttempt, type StartRolloutRequest } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core';
+import { hasAttempt, type StartRolloutRequest } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { openAttempt } from './attempt-record.ts';
 import { insertRollout } from './enqueue-rollouts.ts';

@@ -1,4 +1,5 @@
-import type { Attempt, AttemptPatch, AttemptStatus, Rollout } from '@agentlightning/core';
+import type { Attempt, AttemptStatus, Rollout } from '@agentlightning/core';
+import type { AttemptPatch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';

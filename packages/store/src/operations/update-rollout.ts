@@ -1,4 +1,5 @@
-import { isTerminalRolloutStatus, type Rollout, type RolloutPatch } from '@agentlightning/core';
+import type { Rollout } from '@agentlightning/core';
+import { isTerminalRolloutStatus, type RolloutPatch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { RolloutRecord } from '../row.ts';
 import { toJson } from '../row-value.ts';

@@ -1,4 +1,5 @@
-import { type MetricPoint, type Run, type RunPatch, ValidationError } from '@agentlightning/core';
+import { type Run, ValidationError } from '@agentlightning/core';
+import type { MetricPoint, RunPatch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadRun } from './read-runs.ts';

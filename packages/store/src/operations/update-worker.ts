@@ -1,4 +1,5 @@
-import type { JsonObject, Worker } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
+import type { Worker } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadWorker } from './read-workers.ts';

@@ -1,14 +1,6 @@
-import {
-  AgentLightningError,
-  type Attempt,
-  isTerminalRolloutStatus,
-  type MetricPoint,
-  type ResourcesSnapshot,
-  type Rollout,
-  type Run,
-  type Span,
-} from '@agentlightning/core';
+import { AgentLightningError, type Attempt, type Rollout, type Run, type Span } from '@agentlightning/core';
 import { spanFromWire } from '@agentlightning/core/protocol';
+import { isTerminalRolloutStatus, type MetricPoint, type ResourcesSnapshot } from '@agentlightning/core/store';
 import { archiveError } from '../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../archive/run-archive-record.ts';
 import type { OperationContext } from '../operation.ts';

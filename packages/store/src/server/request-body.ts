@@ -1,4 +1,5 @@
-import { parse, ValidationError, type ValidationIssue } from '@agentlightning/core';
+import { ValidationError, type ValidationIssue } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import type { Context } from 'hono';
 import type { z } from 'zod';
 import { MalformedRequestError } from './malformed-request-error.ts';

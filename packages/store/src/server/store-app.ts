@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import type { AttemptTokens } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import type { SqlStore } from '../sql-store.ts';

@@ -1,4 +1,5 @@
-import { type SpanInput, type Store, systemClock } from '@agentlightning/core';
+import type { SpanInput, Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { aSpan } from '@agentlightning/core/testing';
 
 /** A rollout, with what the store has acknowledged of it. */

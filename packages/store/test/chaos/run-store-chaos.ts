@@ -1,4 +1,4 @@
-import { systemClock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { randomNumbers } from '../../../../tools/random-numbers.ts';
 import { AcknowledgedWork } from './acknowledged-work.ts';

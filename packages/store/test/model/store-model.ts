@@ -1,11 +1,5 @@
-import {
-  type AttemptStatus,
-  isTerminalAttemptStatus,
-  isTerminalRolloutStatus,
-  type RolloutConfig,
-  type RolloutStatus,
-  rolloutTransitions,
-} from '@agentlightning/core';
+import type { AttemptStatus, RolloutConfig, RolloutStatus } from '@agentlightning/core';
+import { isTerminalAttemptStatus, isTerminalRolloutStatus, rolloutTransitions } from '@agentlightning/core/store';
 
 /** An attempt, as the model has it. */
 export interface ModelAttempt {

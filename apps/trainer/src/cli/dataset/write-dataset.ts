@@ -4,13 +4,8 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
-import {
-  AgentLightningError,
-  type CollectedGroup,
-  type Rollout,
-  type RolloutMode,
-  type Store,
-} from '@agentlightning/core';
+import { AgentLightningError, type Rollout, type RolloutMode, type Store } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { readFinishedRollout } from '../../evaluation/finished-rollout.ts';
 import { groupRollouts } from '../../rollouts/collect-rollouts.ts';
 import { openExistingStore } from '../open-existing-store.ts';

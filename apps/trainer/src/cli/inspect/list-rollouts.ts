@@ -1,12 +1,5 @@
-import {
-  type AttemptedRollout,
-  hasAttempt,
-  lostClaimsReasonKey,
-  type Rollout,
-  type RolloutMode,
-  type RolloutStatus,
-  type RunStatistics,
-} from '@agentlightning/core';
+import type { AttemptedRollout, Rollout, RolloutMode, RolloutStatus } from '@agentlightning/core';
+import { hasAttempt, lostClaimsReasonKey, type RunStatistics } from '@agentlightning/core/store';
 import { textTable } from '../../report/text-table.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 

@@ -1,4 +1,5 @@
-import { AgentLightningError, type JudgedPrompts } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { didYouMean } from '@agentlightning/core/settings';
 import { promptDiff } from '../../prompt-search/prompt-diff.ts';
 import { versionRecord } from '../../prompt-search/prompts-file.ts';

@@ -1,13 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import {
-  AgentLightningError,
-  type Attempt,
-  type Rollout,
-  type Span,
-  type Store,
-  terminalRolloutStatuses,
-} from '@agentlightning/core';
+import { AgentLightningError, type Attempt, type Rollout, type Span, type Store } from '@agentlightning/core';
+import { terminalRolloutStatuses } from '@agentlightning/core/store';
 import {
   type TraceStep,
   terminalText,

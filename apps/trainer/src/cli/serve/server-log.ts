@@ -1,4 +1,5 @@
-import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core/internal';
 import { didYouMean } from '@agentlightning/core/settings';
 import { pino } from 'pino';
 

@@ -1,4 +1,5 @@
-import { addressText, type RetentionPolicy } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
+import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, createStoreServer, openStore } from '@agentlightning/store';
 import { attemptTokensFromEnvironment } from '../serve/attempt-token-secret.ts';
 import { serverLog } from '../serve/server-log.ts';

@@ -1,10 +1,5 @@
-import {
-  AgentLightningError,
-  type DeletionCounts,
-  type RetentionPolicy,
-  type Run,
-  type Store,
-} from '@agentlightning/core';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import type { DeletionCounts, RetentionPolicy } from '@agentlightning/core/store';
 import {
   type CheckpointLocation,
   deleteCheckpoints,

@@ -1,4 +1,5 @@
-import { AgentLightningError, addressText } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { type AccessKey, type AccessScope, openStore, type SqlStore } from '@agentlightning/store';
 import { textTable } from '../../report/text-table.ts';
 import { writeOutcome } from '../write-outcome.ts';

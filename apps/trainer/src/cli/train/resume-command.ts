@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { addressText } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { shellWord } from '../../report/shell-word.ts';
 
 /**

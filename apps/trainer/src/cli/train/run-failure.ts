@@ -1,4 +1,5 @@
-import { AgentLightningError, withoutPasswords } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core/internal';
 import { type CommandPlace, callableText } from '../../report/callable-text.ts';
 
 /** The last line of `--json` when a run failed. */

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { type CollectedRollout, withoutPasswords } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { withoutPasswords } from '@agentlightning/core/internal';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';

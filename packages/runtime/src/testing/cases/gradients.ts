@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, it } from 'vitest';
 import { OperationState } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';

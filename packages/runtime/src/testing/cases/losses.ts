@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, it } from 'vitest';
 import { aDatum } from '../a-batch.ts';
 import type { Bench } from '../bench.ts';

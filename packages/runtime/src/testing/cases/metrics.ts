@@ -1,4 +1,4 @@
-import { systemClock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RuntimeMetric } from '../../client/watch-metrics.ts';
 import type { WatchMetricsResponse } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';

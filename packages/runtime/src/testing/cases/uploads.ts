@@ -1,4 +1,4 @@
-import type { TrainingBatch } from '@agentlightning/core';
+import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { BatchSchema } from '../../gen/agentlightning/runtime/v1/batch_pb.ts';

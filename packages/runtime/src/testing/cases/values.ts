@@ -1,4 +1,4 @@
-import type { TrainingDatum } from '@agentlightning/core';
+import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, it } from 'vitest';
 import type { RuntimeModel } from '../../client/runtime-model.ts';
 import { aDatum, batchOfFour, type DatumOverrides } from '../a-batch.ts';

@@ -1,4 +1,4 @@
-import { AgentLightningError, rewardFromSpan, type SpanInput } from '@agentlightning/core';
+import { AgentLightningError, type SpanInput } from '@agentlightning/core';
 import {
   type AttemptClaims,
   isReservedAttribute,
@@ -6,6 +6,7 @@ import {
   lateRewardRefusal,
   rewardSourceKey,
 } from '@agentlightning/core/protocol';
+import { rewardFromSpan } from '@agentlightning/core/spans';
 import type { Context } from 'hono';
 import type { SqlStore } from '../../sql-store.ts';
 import { bearerOf } from './bearer.ts';

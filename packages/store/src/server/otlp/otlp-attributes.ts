@@ -1,4 +1,5 @@
-import { type Attributes, type AttributeValue, type JsonValue, toAttributeValue } from '@agentlightning/core';
+import type { Attributes, AttributeValue, JsonValue } from '@agentlightning/core';
+import { toAttributeValue } from '@agentlightning/core/spans';
 import type { AnyValue, KeyValue } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 
 /**

@@ -1,11 +1,6 @@
-import {
-  type Attributes,
-  type AttributeValue,
-  agentLightningAttributes,
-  assertRewardsInRange,
-  type SpanInput,
-} from '@agentlightning/core';
+import type { Attributes, AttributeValue, SpanInput } from '@agentlightning/core';
 import { maxSequenceId } from '@agentlightning/core/protocol';
+import { agentLightningAttributes, assertRewardsInRange } from '@agentlightning/core/spans';
 import {
   type ExportTraceServiceRequest,
   type Span as OtlpSpan,

@@ -1,5 +1,6 @@
-import { AgentLightningError, type Rollout, type WaitOptions } from '@agentlightning/core';
+import { AgentLightningError, type Rollout } from '@agentlightning/core';
 import { errorToWire, rolloutCodec, type WireWaitRequest, wireWaitRequestSchema } from '@agentlightning/core/protocol';
+import type { WaitOptions } from '@agentlightning/core/store';
 import type { Context, Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { answerEvents, type ServerEvent } from '../event-stream.ts';

@@ -1,0 +1,30 @@
+/**
+ * Contracts and data types for authors of algorithms: trajectories, advantages, update plans, prompt search.
+ *
+ * @module
+ */
+export type { AdvantageEstimate, RolloutReturn } from '../advantage.ts';
+export type {
+  CollectedGroup,
+  CollectedRollout,
+  ModelUpdate,
+  ScoringPolicy,
+  ScoringRequest,
+  SequenceScores,
+  StepContext,
+  StepPlan,
+} from '../algorithm.ts';
+export type {
+  JudgedPrompts,
+  OptimizerMessage,
+  OptimizerRequest,
+  PromptSearchBudget,
+  PromptSearchContext,
+  PromptSearchResult,
+  PromptSearchStanding,
+  PromptSet,
+  PromptTrial,
+  TriedTask,
+} from '../prompt-search.ts';
+export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../trajectory.ts';
+export type { Transition } from '../transition.ts';

@@ -1,0 +1,21 @@
+/**
+ * Shared implementation of the packages of this repository. Not covered by semantic versioning.
+ *
+ * @module
+ */
+export type { CapturedUsage } from '../chat-completion/captured-answer.ts';
+export { CapturedAnswer } from '../chat-completion/captured-answer.ts';
+export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';
+export { StreamedMessage } from '../chat-completion/streamed-message.ts';
+export { untrainableReason } from '../chat-completion/untrainable-reason.ts';
+export { systemClock } from '../clock.ts';
+export type { AgentLightningErrorOptions } from '../errors/agent-lightning-error.ts';
+export type { ErrorCatalogueEntry } from '../errors/error-catalogue.ts';
+export { errorCatalogue } from '../errors/error-catalogue.ts';
+export { isObject as isJsonObject, parseObject as parseJsonObject } from '../json-access.ts';
+export { parse } from '../parse.ts';
+export type { PromptArguments, TemplateVariables } from '../prompt.ts';
+export type { PromptValue } from '../prompt-template.ts';
+export { formatPrompt, promptVariables, strayBrace } from '../prompt-template.ts';
+export { addressText, withoutPasswords } from '../redaction/address-text.ts';
+export { SecretFields } from '../redaction/secret-fields.ts';

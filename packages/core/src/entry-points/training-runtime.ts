@@ -1,0 +1,20 @@
+/**
+ * Data types of the training runtime contract: batches, losses, checkpoints, capabilities.
+ *
+ * @module
+ */
+export type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from '../training-batch.ts';
+export type {
+  BatchResult,
+  Checkpoint,
+  CreateModelOptions,
+  ForwardOptions,
+  InferenceEndpoint,
+  LoraConfig,
+  ModelState,
+  PendingOperation,
+  RuntimeCapabilities,
+  RuntimeFeature,
+  StepResult,
+  TrainableModel,
+} from '../training-runtime.ts';
