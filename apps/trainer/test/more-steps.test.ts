@@ -140,7 +140,7 @@ test('a finished run whose checkpoint is gone says what to do, and stays what it
     message: expect.stringContaining(
       `the checkpoint cleaned/step-000001, which run cleaned goes on from, is not in ${path.join(folder, 'checkpoints')}`,
     ),
-    remedy: expect.stringMatching(/Put it back there from a backup.*begin a new one/),
+    remedy: expect.stringMatching(/`dataDir`.*restore the checkpoint from a backup.*begin a new run/),
   });
   expect(await runOf('cleaned')).toEqual(before);
   const again = await trainSmall(trainer(1), { resume: 'cleaned' });

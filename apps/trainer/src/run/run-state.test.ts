@@ -19,7 +19,7 @@ test('a state comes back as it was written', () => {
     ...initialRunState(beginning),
     checkpoint: { step: 2, uris: { writer: 'file:a', critic: 'file:b' } },
   };
-  expect(readRunState(run(writeState(state)), '/other')).toEqual(state);
+  expect(readRunState(run(writeState(state)), '/data')).toEqual(state);
 });
 
 test('the state of a run from before there were several policies can be gone on with', () => {
@@ -30,7 +30,8 @@ test('the state of a run from before there were several policies can be gone on 
   expect(readRunState(run(old), '/other')).toMatchObject({ checkpoint: now, checkpoints: [now], steps: null });
 });
 
-test('an imported run, whose state has no data directory, uses that of the configuration', () => {
-  const { dataDir: _dataDir, ...state } = writeState(initialRunState(beginning));
-  expect(readRunState(run(state), '/other').dataDir).toBe('/other');
+test('the data directory is that of the configuration, never the recorded one', () => {
+  const { dataDir: _dataDir, ...imported } = writeState(initialRunState(beginning));
+  expect(readRunState(run({ ...imported, dataDir: '/redirected' }), '/data').dataDir).toBe('/data');
+  expect(readRunState(run(imported), '/data').dataDir).toBe('/data');
 });

@@ -90,11 +90,12 @@ export function initialRunState({ steps, seed, dataDir }: RunBeginning): RunStat
 /**
  * The state that a stored run is in.
  *
- * @param dataDir - the data directory of a run whose state has none: an imported run
+ * @param dataDir - the data directory of the configuration. The recorded one is ignored: clients of the store write it,
+ * and the embedded runtime writes checkpoints there
  * @throws AgentLightningError CONFIG when the run searches for prompts
  */
 export function readRunState(run: Run, dataDir: string): RunState {
-  if (!isSearchRun(run)) return parse(runState, { dataDir, ...run.state }, `the state of run ${run.runId}`);
+  if (!isSearchRun(run)) return parse(runState, { ...run.state, dataDir }, `the state of run ${run.runId}`);
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `run ${run.runId} is a search for prompts, and trains no model`,

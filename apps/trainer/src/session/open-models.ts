@@ -83,7 +83,9 @@ async function loadSaved(
     throw new AgentLightningError({
       code: 'NOT_FOUND',
       message: `the checkpoint ${uri}, which run ${run.runId} goes on from, is not in ${place}`,
-      remedy: 'Without it the run cannot go on. Put it back there from a backup, or begin a new one.',
+      remedy:
+        'Set `dataDir` (`--data-dir`) to the directory that the run began with, restore the checkpoint from a backup, ' +
+        'or begin a new run.',
       details: { uri },
       cause: error,
     });
