@@ -1,13 +1,13 @@
 import { messageOf } from '../exception-attributes.ts';
 import type { RolloutContext } from '../rollout-context.ts';
 
-/** How deep an error is searched for an abort's reason: clients wrap what `fetch` throws as a cause. */
+/** Maximum depth of the `cause` chain that is searched for an abort reason: clients wrap the errors of `fetch`. */
 const maxCauses = 5;
 
-/** The abort signals that were seen in each attempt, by the signal of the attempt itself. */
+/** Abort signals observed in each attempt, keyed by the signal of the attempt. */
 const seenSignals: WeakMap<AbortSignal, Set<AbortSignal>> = new WeakMap();
 
-/** Remembers an abort signal of the agent's own, so that what its abort throws is not taken for a failure. */
+/** Registers an abort signal of the agent, so that errors from its abort are not classified as failures. */
 export function noteSignal({ signal: attempt }: RolloutContext, signal: unknown): void {
   if (!(signal instanceof AbortSignal)) return;
   const seen = seenSignals.get(attempt);
@@ -15,7 +15,7 @@ export function noteSignal({ signal: attempt }: RolloutContext, signal: unknown)
   else seen.add(signal);
 }
 
-/** Whether an error is the reason of an abort, of a signal that was noted in this attempt or of the attempt's own. */
+/** Whether an error is the reason of an aborted signal: of the attempt, or registered in it with `noteSignal`. */
 export function isAbortReason({ signal: attempt }: RolloutContext, error: unknown): boolean {
   const signals = [attempt, ...(seenSignals.get(attempt) ?? [])].filter(({ aborted }) => aborted);
   if (signals.length === 0) return false;
@@ -28,7 +28,7 @@ export function isAbortReason({ signal: attempt }: RolloutContext, error: unknow
   return false;
 }
 
-/** Frameworks make an error of a reason that is a text, or report an error by its text. */
+/** Frameworks wrap string reasons in errors and report errors as strings, so strings are compared by message. */
 function isSame(reason: unknown, error: unknown): boolean {
   if (reason === error) return true;
   return (typeof reason === 'string' || typeof error === 'string') && messageOf(reason) === messageOf(error);

@@ -1,11 +1,11 @@
 import type { Attributes } from '../span.ts';
 
 /**
- * What an agent does in a step, as every framework knows it:
+ * Kind of an agent step, common to all frameworks:
  *
- * - `agent`: one agent at work, from its input to its output. What happens inside carries its name.
- * - `step`: a turn of an agent, a node of a graph, a task.
- * - `model-call`: one request to a model, as the framework sees it. The gateway records the same call with its
+ * - `agent`: the invocation of one agent, from input to output. Nested steps carry its name.
+ * - `step`: an agent turn, a graph node, a task.
+ * - `model-call`: one model request as the framework reports it. The gateway records the same call with its
  *   tokens; the two are joined on the response id.
  * - `tool-call`, `hand-off` (to another agent), `guardrail`, `embedding`, `retrieval`.
  */
@@ -19,33 +19,33 @@ export type AgentStepKind =
   | 'embedding'
   | 'retrieval';
 
-/** A step that a framework tells of when it begins. */
+/** A step that a framework reports at its start. */
 export interface AgentStep {
-  /** The framework's own id of the step, unique among those that are under way. */
+  /** The framework's id of the step, unique among open steps. */
   readonly id: string;
-  /** The framework's id of the step that this one is part of; null, or one that is not known, for an outermost one. */
+  /** The framework's id of the parent step; null or unknown for an outermost step. */
   readonly parentId: string | null;
   readonly kind: AgentStepKind;
-  /** The name of the agent, the tool, the model, the node. */
+  /** Name of the agent, tool, model or node. */
   readonly name: string;
   /**
-   * The agent at work in this step, where the framework says so without a step of the kind `agent` around it.
+   * Agent that runs this step, where the framework reports it without an enclosing step of the kind `agent`.
    *
-   * @default the agent whose step this is part of
+   * @default the agent of the parent step
    */
   readonly agentName?: string | undefined;
   /** @default {} */
   readonly attributes?: Attributes;
   /**
-   * Whether the step is only the framework's glue. It is not recorded: what happens inside becomes part of the
-   * step around it.
+   * Whether the step is internal to the framework. A hidden step is not recorded: its children become children of its
+   * parent.
    *
    * @default false
    */
   readonly isHidden?: boolean;
   /**
-   * Gives what is known of the step at its end, however it ends: also when the framework never tells of an end and
-   * the attempt's end closes it. For what was gathered of an answer that broke off.
+   * Returns the attributes collected until the end of the step. Also called when the attempt ends before the framework
+   * reports the end of the step, for example for an interrupted stream.
    *
    * @default nothing
    */
@@ -56,13 +56,13 @@ export interface AgentStep {
 export interface AgentStepEnd {
   /** @default {} */
   readonly attributes?: Attributes;
-  /** What was thrown. @default nothing was */
+  /** The thrown error. @default none */
   readonly error?: unknown;
-  /** The step was stopped from outside: what it did is partial, and it is no failure of the agent. @default false */
+  /** Whether the step was cancelled: its result is partial, and it is not a failure of the agent. @default false */
   readonly isAborted?: boolean;
 }
 
-/** Where in a trace a model call belongs, for the gateway's record of it. */
+/** Position of a model call in a trace, recorded by the gateway. */
 export interface CallPlace {
   readonly parentSpanId: string | null;
   readonly agentName: string | null;

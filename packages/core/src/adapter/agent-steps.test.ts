@@ -13,8 +13,8 @@ function inRollout(run: (steps: AgentSteps) => void): MemorySpanSink {
   return sink;
 }
 
-describe('the steps of agents', () => {
-  test('a step is a child of the step it is part of, and of the hidden step’s own parent', () => {
+describe('agent steps', () => {
+  test('a step is a child of its parent step; a hidden parent is skipped', () => {
     const sink = inRollout((steps) => {
       steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'writer' });
       steps.start({ id: 'glue', parentId: 'a', kind: 'step', name: 'sequence', isHidden: true });
@@ -26,7 +26,7 @@ describe('the steps of agents', () => {
     expect(call?.parentId).toBe(agent?.spanId);
   });
 
-  test('calls carry the name of their agent, and the path of the agents around it', () => {
+  test('calls carry the name and path of their agent', () => {
     const sink = inRollout((steps) => {
       steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'supervisor' });
       steps.start({ id: 't', parentId: 'a', kind: 'tool-call', name: 'ask' });
@@ -40,7 +40,7 @@ describe('the steps of agents', () => {
     });
   });
 
-  test('a step may name its agent itself', () => {
+  test('a step can set its agent explicitly', () => {
     const sink = inRollout((steps) => {
       steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'graph' });
       steps.start({ id: 'm', parentId: 'a', kind: 'model-call', name: 'tiny', agentName: 'writer' });
@@ -55,7 +55,7 @@ describe('the steps of agents', () => {
     expect(sink.spans[0]?.attributes[genAiAttributes.agentName]).toBe('writer');
   });
 
-  test('a step belongs to the rollout of its parent, wherever it is told of', () => {
+  test('a step belongs to the rollout of its parent, independent of the reporting context', () => {
     const steps = new AgentSteps({ framework: 'test' });
     const own = new MemorySpanSink();
     const other = new MemorySpanSink();
@@ -69,7 +69,7 @@ describe('the steps of agents', () => {
     expect([own.spans.length, other.spans.length]).toEqual([1, 0]);
   });
 
-  test('what the agent puts around a step within the step it is part of stays around it', () => {
+  test('spans that the agent opens between a step and its child step are preserved', () => {
     const sink = inRollout((steps) => {
       steps.start({ id: 'n', parentId: null, kind: 'agent', name: 'graph' });
       steps.within('n', () =>
@@ -91,14 +91,14 @@ describe('the steps of agents', () => {
     ]);
   });
 
-  test('outside of a rollout nothing is kept', () => {
+  test('outside of a rollout nothing is recorded', () => {
     const steps = new AgentSteps({ framework: 'test' });
     steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'writer' });
     expect(steps.openCount).toBe(0);
     expect(steps.within('a', () => 7)).toBe(7);
   });
 
-  test('the end of the attempt ends what is open, with what was gathered, and clears away hidden steps', () => {
+  test('the end of the attempt ends open steps with their collected attributes and removes hidden steps', () => {
     const sink = new MemorySpanSink();
     const spans = new AttemptSpans(sink);
     const steps = new AgentSteps({ framework: 'test' });
@@ -113,7 +113,7 @@ describe('the steps of agents', () => {
     expect(steps.openCount).toBe(0);
   });
 
-  test('a hidden step that ended is none that was left open', () => {
+  test('an ended hidden step is not reported as open', () => {
     const spans = new AttemptSpans(new MemorySpanSink());
     const steps = new AgentSteps({ framework: 'test' });
     withRollout(aRolloutContext({ sink: spans }), () => {
@@ -123,7 +123,7 @@ describe('the steps of agents', () => {
     expect(spans.close()).toBe(0);
   });
 
-  test('a step that was stopped is partial, and no failure', () => {
+  test('a cancelled step is partial and not a failure', () => {
     const sink = inRollout((steps) => {
       steps.start({ id: 'm', parentId: null, kind: 'model-call', name: 'tiny' });
       steps.end('m', { error: new Error('aborted'), isAborted: true });

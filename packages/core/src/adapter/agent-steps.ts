@@ -10,31 +10,30 @@ import type { ActiveSpan } from '../tracer.ts';
 import { isAbortReason } from './abort-reasons.ts';
 import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 
-/** A step that is under way. */
+/** An open step. */
 interface OpenStep {
   readonly span: ActiveSpan;
-  /** What a step or a call made inside belongs to. */
+  /** Context of the spans, steps and model calls within the step. */
   readonly inside: RolloutContext;
 }
 
-/** On what is inside of a step: its id, which contexts that are made from it keep. */
+/** Context field with the id of the innermost step; derived contexts inherit it. */
 const innermostStep: unique symbol = Symbol.for('agentlightning.innermost-step');
 
 type InsideStep = RolloutContext & { readonly [innermostStep]?: string };
 
-/** What {@link AgentSteps} can be given. */
+/** Options of {@link AgentSteps}. */
 export interface AgentStepsOptions extends TracerOptions {
   /** The framework's name: `langchain`. */
   readonly framework: string;
 }
 
 /**
- * The steps of agents, as a framework tells of them by its own ids, recorded as spans of the rollouts they are in.
+ * Records the agent steps that a framework reports, keyed by the framework's ids, as spans of their rollouts.
  *
- * A step belongs to the rollout of the step it is part of, or else to the one that is running where it begins;
- * outside of rollouts nothing is recorded. What the agent puts around it within that step, such as `withAgent`, stays
- * around it. Steps may overlap in any way, of any number of rollouts. Ends of steps
- * that are not known are passed over, and nothing here throws: an agent must not notice.
+ * A step belongs to the rollout of its parent step, or else to the current rollout; outside of rollouts nothing is
+ * recorded. Spans that the agent opens between a step and its child, such as those of `withAgent`, are preserved. Steps
+ * can overlap in any order and across rollouts. Unknown ids are ignored, and no method throws.
  *
  * @example
  * ```ts
@@ -53,15 +52,15 @@ export class AgentSteps {
     this.#clock = clock;
   }
 
-  /** How many steps are under way. */
+  /** Number of open steps. */
   get openCount(): number {
     return this.#open.size;
   }
 
   /**
-   * Begins a step. One whose id is under way already is left alone.
+   * Starts a step. An id that is already open is ignored.
    *
-   * @returns what is made inside belongs to this; null when the step is not recorded
+   * @returns the context within the step; null when the step is not recorded
    */
   start(step: AgentStep): RolloutContext | null {
     const around = this.#around(step.parentId);
@@ -74,17 +73,17 @@ export class AgentSteps {
     return inside;
   }
 
-  /** Sets attributes of a step that is under way. */
+  /** Sets attributes of an open step. */
   annotate(id: string, attributes: Attributes): void {
     this.#open.get(id)?.span.setAttributes(attributes);
   }
 
-  /** Notes something that happened at this moment of a step that is under way. */
+  /** Adds an event with the current time to an open step. */
   addEvent(id: string, name: string, attributes: Attributes = {}): void {
     this.#open.get(id)?.span.addEvent(name, attributes);
   }
 
-  /** Ends a step, and records it. */
+  /** Ends a step and records it. */
   end(id: string, { attributes = {}, error, isAborted = false }: AgentStepEnd = {}): void {
     const step = this.#open.get(id);
     if (step === undefined) return;
@@ -100,25 +99,25 @@ export class AgentSteps {
     step.span.end();
   }
 
-  /** Whether a step of this id is under way. */
+  /** Whether a step with this id is open. */
   has(id: string): boolean {
     return this.#open.has(id);
   }
 
-  /** Runs a function inside a step: spans, steps and calls made there belong to it. Just runs it when the step is not known. */
+  /** Runs a function in the context of a step; an unknown step leaves the context unchanged. */
   within<TResult>(id: string, run: () => TResult): TResult {
     const step = this.#open.get(id);
     return step === undefined ? run() : withRollout(step.inside, run);
   }
 
-  /** Where a model call that is made inside a step belongs; null when the step is not known. */
+  /** Trace position of model calls within a step; null when the step is unknown. */
   placeOf(id: string): CallPlace | null {
     const inside = this.#open.get(id)?.inside;
     if (inside === undefined) return null;
     return { parentSpanId: inside.parentSpanId, agentName: inside.agentName, agentPath: agentPathOf(inside) };
   }
 
-  /** The rollout that a step belongs to; null when the step is not known. */
+  /** Rollout that a step belongs to; null when the step is unknown. */
   rolloutOf(id: string): RolloutContext | null {
     return this.#open.get(id)?.inside ?? null;
   }
@@ -146,7 +145,7 @@ export class AgentSteps {
     );
   }
 
-  /** Stands in for the span of a hidden step, so that the end of the attempt clears it away like any other. */
+  /** Registers a placeholder span for a hidden step, so that the end of the attempt removes the step. */
   #hide(id: string, around: RolloutContext): ActiveSpan {
     const span: ActiveSpan = {
       ...silentSpan,
@@ -154,24 +153,24 @@ export class AgentSteps {
       spanId: newSpanId(),
       end: () => {
         this.#open.delete(id);
-        tellSink(() => around.sink.spanDiscarded?.(span.spanId));
+        notifySink(() => around.sink.spanDiscarded?.(span.spanId));
       },
     };
-    tellSink(() => around.sink.spanStarted?.(span));
+    notifySink(() => around.sink.spanStarted?.(span));
     return span;
   }
 }
 
-/** A sink must not throw. Where one does, the agent goes on. */
-function tellSink(tell: () => void): void {
+/** Calls the sink; its errors must not reach the agent. */
+function notifySink(notify: () => void): void {
   try {
-    tell();
+    notify();
   } catch {
-    // Only a hidden step is concerned, of which nothing is recorded.
+    // Affects only a hidden step, which is not recorded.
   }
 }
 
-/** OpenTelemetry's names of operations, which also begin the names of spans. */
+/** OpenTelemetry operation names, which are also the prefixes of span names. */
 const operations: Readonly<Record<AgentStepKind, string | null>> = {
   agent: 'invoke_agent',
   step: null,
@@ -189,13 +188,13 @@ function spanNameOf({ kind, name }: AgentStep): string {
   return kind === 'step' ? name : `${kind} ${name}`;
 }
 
-/** Where what happens in a step is, by its agent. */
+/** Context of a step: with its agent, where the step sets one. */
 function withAgentOf({ kind, name, agentName }: AgentStep, around: RolloutContext): RolloutContext {
   if (kind === 'agent') return withinAgent(around, name);
   return agentName === undefined || agentName === around.agentName ? around : withinAgent(around, agentName);
 }
 
-/** One by one: to spread many small objects into one takes longer than all the rest of a step. */
+/** Assigned one by one: spreading many small objects dominates the cost of a step. */
 function stepAttributes(
   { kind, name, attributes }: AgentStep,
   inAgent: RolloutContext,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { fieldsOf, hasFields, plainText } from './foreign-value.ts';
 
-describe("a framework's values", () => {
-  test('objects, lists, functions and classes have fields, everything else has none', () => {
+describe('framework values', () => {
+  test('only objects, lists, functions and classes have fields', () => {
     const tool = (): void => {};
     expect([{ a: 1 }, [], tool, class Model {}].every(hasFields)).toBe(true);
     expect([null, undefined, 'text', 7, true, Symbol('s')].some(hasFields)).toBe(false);
@@ -10,7 +10,7 @@ describe("a framework's values", () => {
     expect(fieldsOf(null)).toEqual({});
   });
 
-  test('a text is written as it is, and what has no JSON by its kind', () => {
+  test('a string is unchanged, and a value without a JSON form becomes its type tag', () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     expect([plainText('say "hi"'), plainText({ a: [1] }), plainText(7)]).toEqual(['say "hi"', '{"a":[1]}', '7']);

@@ -1,6 +1,6 @@
 import { toJsonText } from '../attribute-value.ts';
 
-/** The fields of a value that somebody else made, of which nothing is known. */
+/** Fields of a foreign value of unknown shape. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Whether a value can have fields: an object, a list, a function or a class. */
@@ -8,12 +8,12 @@ export function hasFields(value: unknown): value is Fields {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** A value's fields; none when it can have none. */
+/** Fields of a value; empty for a primitive. */
 export function fieldsOf(value: unknown): Fields {
   return hasFields(value) ? value : {};
 }
 
-/** A value as it is written into an attribute: a text as it is, anything else as JSON, or by its kind where it has none. */
+/** A value as attribute text: a string unchanged, other values as JSON, or as the type tag without a JSON form. */
 export function plainText(value: unknown): string {
   return typeof value === 'string' ? value : toJsonText(value);
 }

@@ -3,11 +3,11 @@ import { fieldsOf } from './foreign-value.ts';
 import { loadModule, requireFrom } from './module-requires.ts';
 
 /**
- * The version of a package that is installed beside a module.
+ * The installed version of a package, resolved from a module.
  *
- * @param name - the package, which lets its `package.json` be imported
+ * @param name - the package, which must export its `package.json`
  * @param moduleUrl - the `import.meta.url` of the module
- * @returns null where there is no way to tell: bundled, on the edge, or not installed where the module is
+ * @returns null when the version cannot be determined: in a bundle, on an edge runtime, or without the package
  */
 export function installedVersion(name: string, moduleUrl: string | undefined): string | null {
   const beside = requireFrom(moduleUrl);
@@ -16,7 +16,7 @@ export function installedVersion(name: string, moduleUrl: string | undefined): s
   return typeof version === 'string' ? version : null;
 }
 
-/** The error of an adapter for a framework that is not what it works with: what was found, what is supported, what to do. */
+/** Error of an adapter for an unsupported framework version: found version, supported versions, remedy. */
 export function unsupportedFramework(message: string, remedy: string): AgentLightningError {
   return new AgentLightningError({ code: 'UNSUPPORTED_FRAMEWORK', message, remedy });
 }

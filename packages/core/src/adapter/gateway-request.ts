@@ -3,22 +3,22 @@ import type { RolloutContext, RolloutEndpoint } from '../rollout-context.ts';
 import type { CallPlace } from './agent-step.ts';
 import type { ModelRequest } from './model-request.ts';
 
-/** Headers by which the gateway knows where in the trace a call belongs. */
+/** Headers that send the trace position of a call to the gateway. */
 export const callHeaders = {
   traceId: 'x-agl-trace-id',
   parentSpanId: 'x-agl-parent-span-id',
-  /** Percent-encoded where it has a percent sign, or other characters than those of ASCII. */
+  /** Percent-encoded when it contains a percent sign or non-ASCII characters. */
   agentName: 'x-agl-agent-name',
-  /** The agents at work, from the outermost on, each percent-encoded, joined by `>`. */
+  /** Agent path, outermost first, each name percent-encoded, joined by `>`. */
   agentPath: 'x-agl-agent-path',
 } as const;
 
-/** Headers in any form that a `fetch` can be called with. */
+/** Every form of headers that `fetch` accepts. */
 export type HeadersInput = NonNullable<RequestInit['headers']>;
 
 type Header = [name: string, value: unknown];
 
-/** What the agent's own provider knows it by, which is none of the gateway's business. */
+/** Credentials of the agent's own provider, which the gateway must not receive. */
 const droppedHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'x-api-key',
@@ -26,21 +26,21 @@ const droppedHeaders: ReadonlySet<string> = new Set([
   'openai-organization',
   'openai-project',
   'cookie',
-  // The body that is sent is the text that was read; fetch knows its length.
+  // The body is sent as the text that was read; fetch sets its length.
   'content-length',
 ]);
 
-/** The URL of the same call at the attempt's own endpoint. */
+/** URL of the same call at the attempt's endpoint. */
 export function gatewayUrl(request: ModelRequest, endpoint: RolloutEndpoint): string {
   return endpoint.baseUrl.replace(/\/+$/, '') + request.path;
 }
 
-/** Where a call belongs by the rollout alone, when no framework knows better. */
+/** Trace position from the rollout context, used when no framework provides one. */
 export function placeOfContext(context: RolloutContext): CallPlace {
   return { parentSpanId: context.parentSpanId, agentName: context.agentName, agentPath: agentPathOf(context) };
 }
 
-/** What the headers of a call through the gateway are made of. */
+/** Inputs of {@link gatewayHeaders}. */
 export interface GatewayHeaderOptions {
   readonly context: RolloutContext;
   readonly endpoint: RolloutEndpoint;
@@ -48,9 +48,9 @@ export interface GatewayHeaderOptions {
 }
 
 /**
- * The request's headers with the endpoint's key in the place of the agent's, and the place in the trace.
+ * The request's headers, with the endpoint's key instead of the agent's, and the trace position.
  *
- * @returns names in lower case; no `Headers`, which is slow to make, and which `fetch` would make once more
+ * @returns names in lower case. Not a `Headers` instance: creating one is slow, and `fetch` would create a second.
  */
 export function gatewayHeaders(headers: HeadersInput, options: GatewayHeaderOptions): Readonly<Record<string, string>> {
   const sent: Record<string, string> = {};
@@ -75,14 +75,14 @@ function ownHeaders({ context, endpoint, place }: GatewayHeaderOptions): Readonl
   };
 }
 
-/** Whether a header is among those that a `fetch` was called with, in whichever form. */
+/** Whether the headers of a `fetch` call, in any form, include a header. */
 export function hasHeader(headers: HeadersInput, name: string): boolean {
   if (headers instanceof Headers) return headers.has(name);
   for (const [other] of headerEntries(headers)) if (other.toLowerCase() === name) return true;
   return false;
 }
 
-/** Names and values as they were given: frameworks have classes of their own for it, which can be iterated. */
+/** Header entries as passed. Frameworks use iterable classes for headers. */
 function headerEntries(headers: HeadersInput): Iterable<Header> {
   return Symbol.iterator in headers ? headers : Object.entries(headers);
 }

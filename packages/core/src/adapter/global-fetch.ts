@@ -1,14 +1,14 @@
 import { layerKey } from './fetch-layer.ts';
 import { type RedirectedFetchOptions, redirectedFetch } from './redirected-fetch.ts';
 
-/** Puts a fetch over another. */
+/** Wraps a fetch. */
 export type FetchLayerMaker = (inner: typeof fetch) => typeof fetch;
 
-/** A global fetch of ours, and what lies in it. */
+/** A replaced global fetch and its layers. */
 interface Installation {
   readonly before: typeof fetch;
   layers: readonly FetchLayerMaker[];
-  /** The layers over `before`, made anew when one comes or goes. */
+  /** The layers over `before`, rebuilt when a layer is added or removed. */
   current: typeof fetch;
 }
 
@@ -17,14 +17,14 @@ const key: unique symbol = Symbol.for('agentlightning.global-fetch');
 type Installed = typeof fetch & { [key]?: Installation | undefined };
 
 /**
- * Lays a fetch over the global one. Several adapters share one replaced global; when the last layer goes, the global
- * is exactly what it was. Clients that kept the replaced function pass through the layers that are left.
+ * Wraps the global fetch in a layer. Adapters share one replaced global function; removing the last layer restores the
+ * original. Clients that kept the replaced function pass through the remaining layers.
  *
- * @returns takes the layer away again; safe in any order, and more than once
+ * @returns removes the layer; safe in any order, and more than once
  */
 export function layGlobalFetch(layer: FetchLayerMaker): () => void {
   const installation = (globalThis.fetch as Installed)[key] ?? install();
-  // A function of its own, so that the same layer can be laid, and taken away, twice.
+  // A new function, so that the same layer can be added and removed twice.
   const own: FetchLayerMaker = (inner) => layer(inner);
   rebuild(installation, [...installation.layers, own]);
   return () => {
@@ -37,9 +37,9 @@ export function layGlobalFetch(layer: FetchLayerMaker): () => void {
 }
 
 /**
- * Makes the global `fetch` a {@link redirectedFetch}, for frameworks whose clients look it up.
+ * Replaces the global `fetch` with a {@link redirectedFetch}, for frameworks whose clients look it up.
  *
- * @returns undoes it; safe in any order, and more than once
+ * @returns restores it; safe in any order, and more than once
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ function install(): Installation {
   const before = globalThis.fetch;
   const installation: Installation = { before, layers: [], current: before };
   const patched: typeof fetch = (input, init) => installation.current(input, init);
-  // What others keep on the global function, such as a `preconnect`, stays within reach.
+  // Keeps properties of the original global function, such as `preconnect`, accessible.
   Object.defineProperties(patched, Object.getOwnPropertyDescriptors(before));
   Object.defineProperties(patched, {
     [key]: { value: installation, configurable: true },
@@ -69,7 +69,7 @@ function rebuild(installation: Installation, layers: readonly FetchLayerMaker[])
   installation.current = layers.reduce((inner, layer) => layer(inner), installation.before);
 }
 
-/** Takes the global functions of ours away that have nothing in them any more. */
+/** Removes replaced global functions that have no layers. */
 function restore(): void {
   for (;;) {
     const installation = (globalThis.fetch as Installed)[key];

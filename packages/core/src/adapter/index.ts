@@ -1,5 +1,5 @@
 /**
- * What adapters are made of: for those who write one, not for those who use one.
+ * Building blocks for authors of adapters. Users of an adapter do not need this module.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { iterateWithin, type Within } from './iterate-within.ts';
 
-/** Counts what is run within it. */
+/** Counts the executions of `within`. */
 function counted(): { readonly within: Within; readonly runs: () => number } {
   let runs = 0;
   return {
@@ -13,7 +13,7 @@ function counted(): { readonly within: Within; readonly runs: () => number } {
   };
 }
 
-test('every value of a generator, and its end, is made in its place', async () => {
+test('every step of a generator, including its end, runs in the context', async () => {
   const { within, runs } = counted();
   async function* numbers(): AsyncGenerator<number> {
     yield runs();
@@ -25,7 +25,7 @@ test('every value of a generator, and its end, is made in its place', async () =
   expect(runs()).toBe(3);
 });
 
-test('a generator that is left cleans up in its place', async () => {
+test('cleanup of an abandoned generator runs in the context', async () => {
   const { within, runs } = counted();
   let cleanedUpIn = 0;
   async function* forever(): AsyncGenerator<number> {
@@ -39,7 +39,7 @@ test('a generator that is left cleans up in its place', async () => {
   expect(cleanedUpIn).toBe(2);
 });
 
-test('what cannot be left early is only not asked for more', async () => {
+test('an iterator without return is not advanced further', async () => {
   const { within } = counted();
   const once: AsyncIterable<number> = {
     [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: false, value: 7 }) }),

@@ -1,12 +1,12 @@
-/** Runs a function in some place, such as a step of a trace. */
+/** Runs a function in a context, such as a step of a trace. */
 export type Within = <TResult>(run: () => TResult) => TResult;
 
 /**
- * The same values, each of which is made in its place: a generator does its work while it is asked for more, long after
- * the function that gave it has returned.
+ * Iterates the same values, each produced in the given context: a generator runs while it is iterated, long after the
+ * call that returned it.
  *
- * @param values - what is iterated, once
- * @param within - runs what makes the next value
+ * @param values - iterated once
+ * @param within - runs the function that produces the next value
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import { modelAnswerAttributes, modelRequestAttributes } from './model-call-attr
 
 const sum = { name: 'add', arguments: '{"a":2}' };
 
-test('a chat and the same one in the Responses API are told of alike', () => {
+test('equivalent Chat Completions and Responses requests have the same attributes', () => {
   const tools = [{ type: 'function', function: { name: 'add' } }];
   const chat = modelRequestAttributes({
     model: 'tiny',
@@ -37,7 +37,7 @@ test('a chat and the same one in the Responses API are told of alike', () => {
   });
 });
 
-test('an answer is told of with its id, its messages and its tokens’ number', () => {
+test('a response has attributes for its id, messages and usage', () => {
   const parts = [
     { type: 'reasoning', content: 'Hm.' },
     { type: 'text', content: 'Let me see.' },
@@ -74,12 +74,12 @@ test('an answer is told of with its id, its messages and its tokens’ number', 
     usage: { input_tokens: 7, output_tokens: 3 },
   });
   expect(responses).toMatchObject({ 'gen_ai.response.id': 'resp_1', 'gen_ai.usage.output_tokens': 3 });
-  for (const told of [chat, responses]) {
-    expect(JSON.parse(String(told['gen_ai.output.messages']))).toMatchObject([{ role: 'assistant', parts }]);
+  for (const recorded of [chat, responses]) {
+    expect(JSON.parse(String(recorded['gen_ai.output.messages']))).toMatchObject([{ role: 'assistant', parts }]);
   }
 });
 
-test('nothing is made up of what is not there', () => {
+test('absent fields have no attributes', () => {
   expect(modelRequestAttributes({})).toEqual({});
   expect(modelAnswerAttributes({ id: 5, choices: 'none', usage: null })).toEqual({
     'gen_ai.output.messages': '[]',

@@ -6,14 +6,14 @@ import { toGenAiResponseInput, toGenAiResponseOutput } from '../responses-messag
 import type { Attributes, AttributeValue } from '../span.ts';
 import { genAiAttributes } from '../span-attributes.ts';
 
-/** Attributes are set one by one: every model call comes by here, and to spread objects takes longer than all the rest. */
+/** Assigned one by one: every model call passes here, and spreading objects dominates the cost. */
 type OwnAttributes = Record<string, AttributeValue>;
 
 /**
- * What a request to a model says, without credentials, as attributes of its span: model, sampling, messages and tool definitions as one JSON
- * each. For bodies of Chat Completions and of Responses, whole or in part.
+ * Span attributes of a model request, without credentials: model, sampling parameters, and messages and tool
+ * definitions as one JSON text each. For complete or partial bodies of Chat Completions and Responses.
  *
- * @param request - the body, or what a framework shows of it
+ * @param request - the body, or the part that a framework exposes
  */
 export function modelRequestAttributes(request: JsonObject): Attributes {
   const { messages, input, tools } = defaultSecretFields.redact(request);
@@ -25,7 +25,7 @@ export function modelRequestAttributes(request: JsonObject): Attributes {
   return known;
 }
 
-/** How a request asks to be sampled, as far as it says so. */
+/** Sampling parameters of a request, where present. */
 export function samplingAttributes(request: JsonObject): Attributes {
   return samplingOf(request);
 }
@@ -40,7 +40,7 @@ function samplingOf(request: JsonObject): OwnAttributes {
   return known;
 }
 
-/** How many tokens an answer's `usage` counts, as any of the APIs names them. */
+/** Token counts from a response's `usage`, in the field names of any supported API. */
 export function usageAttributes({ usage }: JsonObject): Attributes {
   const known: OwnAttributes = {};
   putUsage(known, usage);
@@ -54,10 +54,10 @@ function putUsage(known: OwnAttributes, usage: JsonValue | undefined): void {
 }
 
 /**
- * What a model's answer says, as attributes of its span: id, model, messages, finish reasons and usage. For bodies of Chat
- * Completions and of Responses, whole or in part. Token ids and log-probabilities are the gateway's to record.
+ * Span attributes of a model response: id, model, messages, finish reasons and usage. For complete or partial bodies of
+ * Chat Completions and Responses. The gateway records token ids and log-probabilities.
  *
- * @param answer - the body, or what a framework shows of it
+ * @param answer - the body, or the part that a framework exposes
  */
 export function modelAnswerAttributes(answer: JsonObject): Attributes {
   const { choices, output } = answer;
@@ -72,7 +72,7 @@ export function modelAnswerAttributes(answer: JsonObject): Attributes {
   return known;
 }
 
-/** Attributes without some of them, such as those that a user does not want to be recorded. */
+/** Attributes without the hidden ones, such as those a user excludes from recording. */
 export function withoutAttributes(attributes: Attributes, hidden: readonly string[]): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !hidden.includes(name)));
 }

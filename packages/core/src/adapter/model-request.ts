@@ -1,26 +1,26 @@
 import type { JsonObject } from '../json.ts';
 import { isObject, parseObject } from '../json-access.ts';
 
-/** Which API a request to a model speaks. */
+/** API of a model request. */
 export type ModelApi = 'chat-completions' | 'completions' | 'responses' | 'embeddings' | 'messages';
 
-/** A request that asks a model for something. */
+/** A request to a model. */
 export interface ModelRequest {
   readonly api: ModelApi;
   readonly url: URL;
-  /** The path after the API's root, with the query: `/chat/completions`. */
+  /** Path below the API root, with the query: `/chat/completions`. */
   readonly path: string;
   readonly body: JsonObject;
-  /** The body as it is sent. */
+  /** The body to send. */
   readonly text: string;
-  /** The model that is asked for; null when the URL says it, as with Azure. */
+  /** The requested model; null when the URL contains it, as with Azure. */
   readonly model: string | null;
 }
 
-/** What was passed to `fetch`: the request when it is one to a model, and how to send it otherwise. */
+/** The parsed arguments of a `fetch` call: the model request, if it is one, and the `init` for sending it. */
 export interface ReadFetch {
   readonly request: ModelRequest | null;
-  /** The same as was passed, except that a body that could be read only once is its bytes now. */
+  /** The passed `init`; a body that can be read only once is replaced by its bytes. */
   readonly init: RequestInit | undefined;
 }
 
@@ -35,11 +35,11 @@ const apiPaths: readonly (readonly [string, ModelApi])[] = [
 ];
 
 /**
- * Tells requests to a model from all others: a POST to one of the known paths, with a body as that API has it.
+ * Distinguishes model requests from all others: a POST to a known path with a body of that API.
  *
- * The body counts because other services have such paths too: posting to a chat's `/messages` is no model call.
+ * The body is checked because other services have such paths too, such as a chat's `/messages`.
  *
- * @returns at once where the body is a text, as that of most clients is
+ * @returns synchronously when the body is a string, as with most clients
  */
 export function readFetch(input: FetchInput, init: RequestInit | undefined): ReadFetch | Promise<ReadFetch> {
   const url = urlOf(input);
@@ -52,7 +52,7 @@ export function readFetch(input: FetchInput, init: RequestInit | undefined): Rea
   });
   const body = init?.body;
   if (isStream(body)) {
-    // As bytes: what turns out to be no model call may be no text either, and must be sent on as it is.
+    // Read as bytes: a body that is not a model call can be binary and must be forwarded unchanged.
     const bytes = new Response(body).arrayBuffer();
     return bytes.then((whole) => read(new TextDecoder().decode(whole), { ...init, body: whole }));
   }
@@ -67,7 +67,7 @@ function requestOf(text: string, url: URL, [apiPath, api]: (typeof apiPaths)[num
   return { api, url, path: apiPath + url.search, body, text, model };
 }
 
-/** By what it is not: frameworks put classes of their own in the place of the global `Request`. */
+/** Tested by exclusion: frameworks replace the global `Request` with their own classes. */
 export function isRequest(input: FetchInput): input is Request {
   return typeof input !== 'string' && !(input instanceof URL);
 }
@@ -97,17 +97,17 @@ function urlOf(input: FetchInput): URL | null {
   return URL.parse(text);
 }
 
-/** Besides streams of the web, those of Node: any asynchronous list of bytes. */
+/** Web streams and Node streams (any async iterable of bytes). */
 function isStream(body: RequestInit['body']): boolean {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
-/** The body as text; null when there is none, or one that is surely no JSON. */
+/** The body as text; null without a body, or for one that cannot be JSON. */
 function textOf(input: FetchInput, init: RequestInit | undefined): string | null | Promise<string> {
   const body = init?.body;
   if (typeof body === 'string') return body;
   if (body instanceof FormData || body instanceof URLSearchParams) return null;
   if (body !== undefined && body !== null) return new Response(body).text();
-  // A clone, so that the request can still be sent as it is.
+  // A clone: the request must remain sendable.
   return isRequest(input) && init?.body !== null ? input.clone().text() : null;
 }

@@ -1,13 +1,13 @@
 import type { createRequire } from 'node:module';
 
-/** Loads modules as a file of the program would. */
+/** Loads modules relative to a file. */
 export type ModuleRequire = ReturnType<typeof createRequire>;
 
 /**
- * The places that the copies of a framework are resolved from: the module that asks, and the working directory.
+ * Base paths for resolving the copies of a framework: the requesting module and the working directory.
  *
  * @param moduleUrl - the `import.meta.url` of the module; undefined where a bundler has replaced it
- * @returns those that exist: none without a file system
+ * @returns those that exist; empty without a file system
  */
 export function moduleRequires(moduleUrl: string | undefined): readonly ModuleRequire[] {
   const program = globalThis.process?.cwd?.();
@@ -15,7 +15,7 @@ export function moduleRequires(moduleUrl: string | undefined): readonly ModuleRe
   return requires.filter((found) => found !== null);
 }
 
-/** Loads modules as the file at a path or URL would; null where there is no such place, as in a bundle. */
+/** Loads modules relative to a path or URL; null where it does not exist, as in a bundle. */
 export function requireFrom(place: string | undefined): ModuleRequire | null {
   try {
     const modules = globalThis.process?.getBuiltinModule?.('node:module');
@@ -25,7 +25,7 @@ export function requireFrom(place: string | undefined): ModuleRequire | null {
   }
 }
 
-/** The path of a module; null where it is not installed. */
+/** Path of a module; null when it is not installed. */
 export function resolveModule(from: ModuleRequire, name: string): string | null {
   try {
     return from.resolve(name);
@@ -34,7 +34,7 @@ export function resolveModule(from: ModuleRequire, name: string): string | null 
   }
 }
 
-/** The exports of a module as a list of one; empty where it cannot be loaded. */
+/** Exports of a module as a list of one; empty when it cannot be loaded. */
 export function loadModule(from: ModuleRequire, path: string): readonly unknown[] {
   try {
     return [from(path)];

@@ -3,62 +3,62 @@ import { fieldsOf } from './foreign-value.ts';
 import type { FetchLayerMaker } from './global-fetch.ts';
 import { hasMethod, type Method, patchMethod } from './patch-method.ts';
 
-/** What every request of a client of `openai` goes through. */
+/** The method through which an `openai` client sends every request. */
 const sender = 'fetchWithTimeout';
 
-/** What all clients of one copy of `openai` have in common. */
+/** Prototype shared by all clients of one copy of `openai`. */
 export type OpenAIPrototype = Record<typeof sender, Method>;
 
-/** What of a client is needed: the fetch that it was made with. */
+/** The used part of a client: the fetch it was created with. */
 interface Client {
   fetch: typeof fetch;
 }
 
-/** A client with a fetch of ours, and the one it had. */
+/** A client with a wrapped fetch, and its original fetch. */
 interface LayeredClient {
   readonly reference: WeakRef<Client>;
   readonly own: typeof fetch;
   readonly layered: typeof fetch;
 }
 
-/** What is laid over the clients of one copy of `openai`. */
+/** The layers over the clients of one copy of `openai`. */
 interface Installation {
   layers: readonly FetchLayerMaker[];
   readonly clients: Set<LayeredClient>;
-  /** Forgets clients that are gone: some programs make one for every request. */
+  /** Removes collected clients: some programs create one for every request. */
   readonly gone: FinalizationRegistry<LayeredClient>;
   readonly fetches: WeakSet<typeof fetch>;
-  /** Puts the method back. */
+  /** Restores the method. */
   readonly undo: () => void;
 }
 
 const installations: WeakMap<OpenAIPrototype, Installation> = new WeakMap();
 
 /**
- * What all clients of one copy of `openai` have in common.
+ * The prototype shared by all clients of one copy of `openai`.
  *
- * @param value - its class, one derived from it, a client, or the module
- * @returns null when it is none of these, or of version 4 or older
+ * @param value - its class, a derived class, a client, or the module
+ * @returns null for other values, and for version 4 or older
  */
 export function openAIPrototype(value: unknown): OpenAIPrototype | null {
   const { OpenAI, prototype } = fieldsOf(value);
-  // What `require('openai')` of version 6 gives has a prototype that means nothing, and the class as a property.
+  // The result of `require('openai')` in version 6 has an unrelated prototype, and the class as a property.
   const holder = [fieldsOf(OpenAI).prototype, prototype, value].find((candidate) => hasMethod(candidate, sender));
   return holder === undefined ? null : ownerOf(holder);
 }
 
-/** Azure's class, and those that users derive, inherit the method. */
+/** The Azure class and user-derived classes inherit the method. */
 function ownerOf(holder: unknown): OpenAIPrototype | null {
   if (!hasMethod(holder, sender)) return null;
   return Object.hasOwn(holder, sender) ? holder : ownerOf(Object.getPrototypeOf(holder));
 }
 
 /**
- * Lays a fetch over what all clients of a copy of `openai` send with, also those that were made before: a client keeps
- * the global fetch that it found when it was made. It goes into the client itself, and not over its method, so that the
- * client does not see our signals: what it does about a signal costs more than all that we do.
+ * Wraps the fetch of all clients of a copy of `openai`, including existing ones: a client keeps the global fetch from
+ * its creation. The layer is set on the client and not on its method, so that the client does not see the added abort
+ * signals, whose handling in the client is slow.
  *
- * @returns undoes it, and gives the clients back what they had; safe in any order, and more than once
+ * @returns undoes it and restores the clients; safe in any order, and more than once
  *
  * @example
  * ```ts
@@ -68,7 +68,7 @@ function ownerOf(holder: unknown): OpenAIPrototype | null {
  */
 export function layOverOpenAI(prototype: OpenAIPrototype, layer: FetchLayerMaker): () => void {
   const installation = installations.get(prototype) ?? install(prototype);
-  // A function of its own, so that the same layer can be laid, and taken away, twice.
+  // A new function, so that the same layer can be added and removed twice.
   const own: FetchLayerMaker = (inner) => layer(inner);
   installation.layers = [...installation.layers, own];
   return () => {
@@ -97,7 +97,7 @@ function install(prototype: OpenAIPrototype): Installation {
   return installation;
 }
 
-/** Puts a fetch of ours in the place of a client's own, once. */
+/** Replaces the fetch of a client with a layered one, once. */
 function layClientFetch(client: Client, installation: Installation): void {
   const { clients, gone, fetches } = installation;
   const own = client.fetch;

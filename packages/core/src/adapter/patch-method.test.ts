@@ -14,7 +14,7 @@ const loudly = (original: Method): Method =>
     return `${String(original.apply(this, args))}!`;
   };
 
-/** A class of its own for each test, with what is to be patched in it. */
+/** A separate class for each test, with the method to patch. */
 function aModelClass(): { readonly Class: typeof Model; readonly prototype: Record<'ask', Method> } {
   const Class = class extends Model {
     override ask(question: string): string {
@@ -24,8 +24,8 @@ function aModelClass(): { readonly Class: typeof Model; readonly prototype: Reco
   return { Class, prototype: Class.prototype as unknown as Record<'ask', Method> };
 }
 
-describe('a patched method', () => {
-  test('takes the place of the old one for objects made before and after, and gives it back exactly', () => {
+describe('method patch', () => {
+  test('applies to existing and new objects, and its undo restores the original', () => {
     const { Class, prototype } = aModelClass();
     const before = new Class();
     const descriptor = Object.getOwnPropertyDescriptor(prototype, 'ask');
@@ -37,7 +37,7 @@ describe('a patched method', () => {
     expect(Object.getOwnPropertyDescriptor(prototype, 'ask')).toEqual(descriptor);
   });
 
-  test('of one object leaves the object without a method of its own again', () => {
+  test('on one object is removed without leaving an own property', () => {
     const model = new Model();
     const undo = patchMethod(model as unknown as Record<'ask', Method>, 'ask', loudly);
     expect([model.ask('a'), new Model().ask('a')]).toEqual(['tiny: a!', 'tiny: a']);
@@ -45,14 +45,14 @@ describe('a patched method', () => {
     expect(Object.hasOwn(model, 'ask')).toBe(false);
   });
 
-  test('still is whatever else the old one was', () => {
+  test('keeps the other properties of the original', () => {
     const { prototype } = aModelClass();
     Object.assign(prototype.ask, { calls: 3 });
     patchMethod(prototype, 'ask', loudly);
     expect([Reflect.get(prototype.ask, 'calls'), prototype.ask.name, prototype.ask.length]).toEqual([3, 'ask', 1]);
   });
 
-  test('that somebody has patched over stays beneath theirs, and only passes on', () => {
+  test('beneath a later foreign patch stays and only delegates after undo', () => {
     const { Class, prototype } = aModelClass();
     const undoOurs = patchMethod(prototype, 'ask', loudly);
     const undoTheirs = patchMethod(prototype, 'ask', loudly);
@@ -62,7 +62,7 @@ describe('a patched method', () => {
     expect(new Class().ask('a')).toBe('tiny: a');
   });
 
-  test.for([null, undefined, 7, 'text', {}])('is not looked for in %o', (value) => {
+  test.for([null, undefined, 7, 'text', {}])('is not found in %o', (value) => {
     expect(hasMethod(value, 'ask')).toBe(false);
   });
 });

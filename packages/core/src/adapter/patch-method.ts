@@ -1,6 +1,6 @@
 import { fieldsOf } from './foreign-value.ts';
 
-/** A method of a class that is not ours: what goes in and out is its own business. */
+/** A method of a foreign class, with unknown parameters and result. */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /** Whether a value has a method. */
@@ -9,10 +9,10 @@ export function hasMethod<TName extends string>(value: unknown, name: TName): va
 }
 
 /**
- * Puts a method in the place of another, of a class or of one object.
+ * Replaces a method of a class or of one object.
  *
- * @returns puts the old one back, exactly as it was. Where somebody else has replaced ours meanwhile, it stays beneath
- * theirs and only passes on
+ * @returns restores the original. If a foreign patch has replaced this one since, this one stays beneath it and only
+ * delegates
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export function patchMethod<TName extends string>(
   const original: Method = holder[name];
   const wrapped = wrap(original);
   let isActive = true;
-  // A proxy, so that whatever else the old one is, such as a spy, it still is.
+  // A proxy, so that other properties of the original, such as those of a spy, are preserved.
   const patched = new Proxy(original, {
     apply: (_, self: unknown, args: unknown[]) => (isActive ? wrapped : original).apply(self, args),
   });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readThrough, readThroughResponse } from './read-through.ts';
 
-/** A stream of counted parts that says what is done to it, and what its taps are told. */
-function watched(parts: number, failure?: Error): { stream: ReadableStream<number>; told: string[] } {
-  const told: string[] = [];
+/** A stream of numbered chunks that logs operations on it and tap events. */
+function watched(parts: number, failure?: Error): { stream: ReadableStream<number>; events: string[] } {
+  const events: string[] = [];
   let next = 0;
   const source = new ReadableStream<number>(
     {
@@ -13,49 +13,49 @@ function watched(parts: number, failure?: Error): { stream: ReadableStream<numbe
         else controller.error(failure);
       },
       cancel(reason) {
-        told.push(`source cancelled: ${String(reason)}`);
+        events.push(`source cancelled: ${String(reason)}`);
       },
     },
     { highWaterMark: 0 },
   );
   const stream = readThrough(source, {
-    take: (part) => told.push(`took ${part}`),
-    failed: (error) => told.push(`failed: ${String(error)}`),
-    cancelled: () => told.push('cancelled'),
-    ended: () => told.push('ended'),
+    take: (part) => events.push(`took ${part}`),
+    failed: (error) => events.push(`failed: ${String(error)}`),
+    cancelled: () => events.push('cancelled'),
+    ended: () => events.push('ended'),
   });
-  return { stream, told };
+  return { stream, events };
 }
 
-describe('a stream that is read through', () => {
-  test('gives every part, and tells of its end', async () => {
-    const { stream, told } = watched(2);
+describe('tapped stream', () => {
+  test('forwards every chunk and reports the end', async () => {
+    const { stream, events } = watched(2);
     const parts: number[] = [];
     for await (const part of stream) parts.push(part);
     expect(parts).toEqual([0, 1]);
-    expect(told).toEqual(['took 0', 'took 1', 'ended']);
+    expect(events).toEqual(['took 0', 'took 1', 'ended']);
   });
 
-  test('reads no further than its reader, and stops the source when its reader leaves', async () => {
-    const { stream, told } = watched(9);
+  test('reads no further than its reader, and cancels the source when its reader cancels', async () => {
+    const { stream, events } = watched(9);
     const reader = stream.getReader();
     await reader.read();
-    expect(told).toEqual(['took 0']);
+    expect(events).toEqual(['took 0']);
     await reader.cancel('enough');
-    expect(told).toEqual(['took 0', 'cancelled', 'source cancelled: enough']);
+    expect(events).toEqual(['took 0', 'cancelled', 'source cancelled: enough']);
   });
 
-  test('fails as the source does', async () => {
-    const { stream, told } = watched(1, new Error('cut'));
+  test('propagates the error of the source', async () => {
+    const { stream, events } = watched(1, new Error('cut'));
     const reader = stream.getReader();
     await reader.read();
     await expect(reader.read()).rejects.toThrow('cut');
-    expect(told).toEqual(['took 0', 'failed: Error: cut']);
+    expect(events).toEqual(['took 0', 'failed: Error: cut']);
   });
 });
 
-describe('a response that is read through', () => {
-  test('is the same to its reader, with its status, headers and address', async () => {
+describe('tapped response', () => {
+  test('keeps status, headers and URL', async () => {
     const taken: number[] = [];
     const ignore = (): void => {};
     const response = await fetch('data:text/plain,answer');
@@ -74,7 +74,7 @@ describe('a response that is read through', () => {
     expect(taken).toEqual([6, -1]);
   });
 
-  test('without a body is left as it is', () => {
+  test('without a body is unchanged', () => {
     const response = new Response(null, { status: 204 });
     const ignore = (): void => {};
     expect(readThroughResponse(response, { take: ignore, failed: ignore, cancelled: ignore, ended: ignore })).toBe(

@@ -1,19 +1,18 @@
-/** What is told of a stream as it is read. None of it may throw. */
+/** Callbacks for the events of a stream. They must not throw. */
 export interface StreamTap<TPart> {
   readonly take: (part: TPart) => void;
-  /** It was cut. */
+  /** The source failed. */
   readonly failed: (error: unknown) => void;
-  /** Its reader does not want more. */
+  /** The reader cancelled. */
   readonly cancelled: () => void;
-  /** All of it was read. */
+  /** The stream was read completely. */
   readonly ended: () => void;
 }
 
 /**
- * The same stream, whose parts are looked at as they pass by.
+ * The same stream, with its chunks reported to a tap.
  *
- * It is read only as fast as its reader reads, and left when its reader leaves: a copy of the stream (`tee`) would keep
- * the model generating to the end.
+ * It is read at the pace of its reader and cancelled with it: a `tee` would keep the model generating to the end.
  */
 export function readThrough<TPart>(stream: ReadableStream<TPart>, tap: StreamTap<TPart>): ReadableStream<TPart> {
   const reader = stream.getReader();
@@ -43,14 +42,14 @@ export function readThrough<TPart>(stream: ReadableStream<TPart>, tap: StreamTap
   );
 }
 
-/** The same response, whose bytes are looked at as they pass by; see {@link readThrough}. One without a body is itself. */
+/** The same response, with its bytes reported to a tap; see {@link readThrough}. Unchanged without a body. */
 export function readThroughResponse(response: Response, tap: StreamTap<Uint8Array>): Response {
   if (response.body === null) return response;
   const { status, statusText, headers } = response;
   return withAddressOf(response, new Response(readThrough(response.body, tap), { status, statusText, headers }));
 }
 
-/** A response that was made here has no address of its own, and neither have its copies. */
+/** Constructed responses and their clones have no URL; it is copied. */
 function withAddressOf(response: Response, same: Response): Response {
   for (const name of ['url', 'redirected', 'type'] as const) {
     Object.defineProperty(same, name, { value: response[name] });

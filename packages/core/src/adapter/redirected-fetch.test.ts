@@ -20,7 +20,7 @@ function post(send: typeof fetch, url: string = nowhere): Promise<string> {
 }
 
 describe('a redirected fetch', () => {
-  test('sends a model call to the attempt, with the place of the step it is made in', async () => {
+  test('sends a model call to the attempt, with the trace position of its step', async () => {
     await using gateway = await ScriptedModel.start([answer('5')]);
     const steps = new AgentSteps({ framework: 'test' });
     await withRollout(contextTo(gateway), async () => {
@@ -37,7 +37,7 @@ describe('a redirected fetch', () => {
     expect(gateway.requests[0]?.path).toBe('/rollout/ro-1/attempt/at-1/v1/chat/completions');
   });
 
-  test('leaves calls alone outside of a rollout, without an endpoint, and those it is told to', async () => {
+  test('does not redirect calls outside of a rollout, without an endpoint, or excluded by options', async () => {
     await using own = await ScriptedModel.start([answer('a'), answer('b'), answer('c')]);
     await using gateway = await ScriptedModel.start([]);
     const url = `${own.baseUrl}/chat/completions`;
@@ -50,7 +50,7 @@ describe('a redirected fetch', () => {
     }
   });
 
-  test('over another, even through a wrapper of somebody else, keeps the place that the outer one knows', async () => {
+  test('over another one, also through a foreign wrapper, uses the trace position of the outer one', async () => {
     await using gateway = await ScriptedModel.start([answer('a'), answer('b')]);
     const place = { parentSpanId: 'feedfeedfeedfeed', agentName: 'outer', agentPath: ['outer'] };
     const inner = redirectedFetch();
@@ -62,7 +62,7 @@ describe('a redirected fetch', () => {
     expect(gateway.requests.map(({ headers }) => headers['x-agl-agent-name'])).toEqual(['outer', 'outer']);
   });
 
-  test('asks the ones beneath for the place that it does not know', async () => {
+  test('falls back to the trace position of the layers beneath', async () => {
     await using gateway = await ScriptedModel.start([answer('a')]);
     const place = { parentSpanId: null, agentName: 'inner', agentPath: ['inner'] };
     const outer = redirectedFetch({ fetch: redirectedFetch({ place: () => place }), place: () => null });
@@ -70,7 +70,7 @@ describe('a redirected fetch', () => {
     expect(gateway.requests[0]?.headers['x-agl-agent-name']).toBe('inner');
   });
 
-  test('a sink that throws does not keep the call from being made', async () => {
+  test('a throwing sink does not prevent the call', async () => {
     await using gateway = await ScriptedModel.start([answer('a')]);
     const broken = (): never => {
       throw new TypeError('the sink is broken');
@@ -86,7 +86,7 @@ describe('the redirected global fetch', () => {
   test.for([
     [0, 1],
     [1, 0],
-  ])('several share it, and the last to go restores it: undone in the order %o', async (order) => {
+  ])('is shared by several layers and restored by the last undo, in the order %o', async (order) => {
     await using gateway = await ScriptedModel.start([answer('a'), answer('b')]);
     const original = globalThis.fetch;
     const undos = [redirectGlobalFetch(), redirectGlobalFetch()];
@@ -99,11 +99,11 @@ describe('the redirected global fetch', () => {
     expect(globalThis.fetch).toBe(original);
     await expect(
       withRollout(contextTo(gateway), () => post(kept)),
-      'one that was kept only passes on',
+      'a kept reference only delegates',
     ).rejects.toThrow('fetch failed');
   });
 
-  test('a wrapper that somebody puts over it stays, and works on', async () => {
+  test('a foreign wrapper over it stays and continues to work', async () => {
     await using own = await ScriptedModel.start([answer('a')]);
     const original = globalThis.fetch;
     const undo = redirectGlobalFetch();

@@ -14,25 +14,25 @@ import {
 } from './gateway-request.ts';
 import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 
-/** What {@link redirectedFetch} can be given. */
+/** Options of {@link redirectedFetch}. */
 export interface RedirectedFetchOptions {
-  /** What requests are sent with. @default the global fetch at the time of the call */
+  /** Sends the requests. @default the global fetch at the time of the call */
   readonly fetch?: typeof fetch | undefined;
-  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  /** Which model calls are sent to the rollout's endpoint; return false for those of a judge. @default all */
   readonly shouldRedirect?: ((call: { readonly url: URL; readonly model: string | null }) => boolean) | undefined;
   /**
-   * Where in the trace a call belongs that is made now; null when the framework does not know.
+   * Trace position of a call made now; null when the framework does not know it.
    *
-   * @default where the rollout's context says, which `AgentSteps.within` sets
+   * @default the position of the rollout context, which `AgentSteps.within` sets
    */
   readonly place?: (() => CallPlace | null) | undefined;
-  /** Told of every model call that is redirected, so that its body need not be read a second time. @default nobody is */
+  /** Called for every redirected model call, so that its body need not be read twice. @default none */
   readonly onRequest?: ((request: ModelRequest) => void) | undefined;
 }
 
-/** A model call that is on its way to a rollout's endpoint. */
+/** A model call to a rollout's endpoint. */
 export interface GatewayCall {
-  /** What it is sent with. */
+  /** The fetch that sends it. */
   readonly send: typeof fetch;
   readonly request: ModelRequest;
   readonly context: RolloutContext;
@@ -41,19 +41,19 @@ export interface GatewayCall {
   readonly place: CallPlace | null;
 }
 
-/** How long a call waits for the spans before it, so that rewards and calls are stored in their order. */
+/** Maximum wait for earlier spans to be stored before a call, so that rewards and calls are stored in order. */
 const maxFlushMs = 1000;
 
-/** How many turns of promises it takes at most to say that there is nothing to store. */
+/** Maximum number of microtask turns to detect that no span is pending. */
 const turnsOfFlush = 8;
 
 /**
- * A `fetch` that sends model calls to where their rollout is trained.
+ * A `fetch` that sends model calls to the endpoint of their rollout.
  *
- * Within a rollout that has an endpoint, POSTs to a model API go to the attempt's own address at the gateway,
- * with the gateway's key and their place in the trace (`x-agl-*` headers). Everything else passes untouched:
- * outside of a rollout, without an endpoint, other requests, and embeddings, which what is trained does not give.
- * It records nothing, and a call that one of our fetches has sent on already is not redirected again.
+ * Within a rollout with an endpoint, POSTs to a model API are sent to the attempt's URL at the gateway, with the
+ * gateway's key and the trace position (`x-agl-*` headers). All other requests are forwarded unchanged: outside of a
+ * rollout, without an endpoint, and for embeddings, which the trained model does not serve. It records nothing, and a
+ * call that is already redirected is not redirected again.
  *
  * @example
  * ```ts
@@ -80,20 +80,20 @@ export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fe
   return markLayer(redirected, { inner: options.fetch ?? globalThis.fetch, place });
 }
 
-/** Whether what is trained answers such calls: all but embeddings. */
+/** Whether the gateway serves the request: all APIs except embeddings. */
 export function isForGateway(request: ModelRequest): boolean {
   return request.api !== 'embeddings';
 }
 
-/** Whether a fetch of ours has sent this request to a gateway already. */
+/** Whether the request has already been redirected to a gateway. */
 export function isRedirected(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): boolean {
   return hasHeader(headersInit(input, init), callHeaders.traceId);
 }
 
-/** Sends a model call to a rollout's endpoint, after what was recorded before it is stored. */
+/** Sends a model call to a rollout's endpoint, after earlier spans are stored. */
 export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoint): Promise<Response> {
   const { send, request, context, input, init } = call;
-  // Read before waiting: the framework's word counts for the moment of the call.
+  // Read before waiting: the trace position at the time of the call counts.
   const given = headersInit(input, init);
   const headers = gatewayHeaders(given, { context, endpoint, place: call.place ?? placeOfContext(context) });
   await flushed(context);
@@ -101,7 +101,7 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
     const response = await send(gatewayUrl(request, endpoint), {
       ...init,
       method: 'POST',
-      // A fetch of the user's own may use the methods of what it is given by its client; the global one does not.
+      // A user-supplied fetch can rely on a `Headers` instance from its client; the global fetch does not.
       headers: given instanceof Headers && send !== bareFetch(globalThis.fetch) ? new Headers(headers) : headers,
       body: request.text,
       signal: signalOf(call),
@@ -114,7 +114,7 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
   }
 }
 
-/** The rollout's end is the call's end too: an agent that hangs in a call must not keep the model busy. */
+/** Aborts the call at the end of the rollout, so that a hanging agent does not occupy the model. */
 export function signalOf({ context, input, init }: Pick<GatewayCall, 'context' | 'input' | 'init'>): AbortSignal {
   const own = ownSignal(input, init);
   return own === null ? context.signal : AbortSignal.any([own, context.signal]);
@@ -124,7 +124,7 @@ function ownSignal(input: Parameters<typeof fetch>[0], init: RequestInit | undef
   return init?.signal ?? (isRequest(input) ? input.signal : null);
 }
 
-/** The headers that a `fetch` was called with. */
+/** Headers of a `fetch` call. */
 export function headersOf(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): Headers {
   return new Headers(headersInit(input, init));
 }
@@ -133,13 +133,13 @@ function headersInit(input: Parameters<typeof fetch>[0], init: RequestInit | und
   return init?.headers ?? (isRequest(input) ? input.headers : {});
 }
 
-/** What a fetch of ours passes on to. Where it is, or lies beneath, the global one, that is the bare one. */
+/** The next fetch. When the global fetch is `own` or wraps it, this is the bare global fetch. */
 export function nextFetch(own: typeof fetch, given: typeof fetch | undefined): typeof fetch {
   if (given !== undefined) return given;
   return liesBeneath(own, globalThis.fetch) ? bareFetch(globalThis.fetch) : globalThis.fetch;
 }
 
-/** Resolves when the spans so far are stored, or when waiting longer would only hold up the agent. */
+/** Resolves when earlier spans are stored, or after `maxFlushMs`. */
 async function flushed({ sink }: RolloutContext): Promise<void> {
   let isStored = false;
   const settled = (): void => {
@@ -147,13 +147,13 @@ async function flushed({ sink }: RolloutContext): Promise<void> {
   };
   let stored: Promise<void>;
   try {
-    // Where it rejects the spans are lost, and the sink knows of it; the call is made all the same.
+    // On rejection the spans are lost and the sink reports it; the call proceeds.
     stored = sink.flush().then(settled, settled);
   } catch {
-    // A sink must not throw; the agent is not to notice where one does.
+    // Errors of the sink must not reach the agent.
     return;
   }
-  // Where nothing is waiting to be stored that is known at once, and a timer would cost more than the whole call.
+  // Without pending spans the flush settles within a few microtasks; a timer would cost more than the call.
   for (let turns = 0; turns < turnsOfFlush && !isStored; turns += 1) await null;
   if (isStored) return;
   const waiting = new AbortController();

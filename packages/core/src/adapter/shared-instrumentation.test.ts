@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { unsupportedFramework } from './framework-version.ts';
 import { sharedInstrumentation } from './shared-instrumentation.ts';
 
-describe('an instrumentation that several ask for', () => {
-  test('is done once, with the options of the first, and undone with the last', () => {
+describe('shared instrumentation', () => {
+  test('is applied once, with the options of the first caller, and undone by the last', () => {
     const done: string[] = [];
     const instrument = sharedInstrumentation<string>('first', (name, undos) => {
       done.push(`do ${name}`);
@@ -22,7 +22,7 @@ describe('an instrumentation that several ask for', () => {
     expect(done.slice(3)).toEqual(['do three', 'undo second', 'undo first']);
   });
 
-  test('is one for two copies of an adapter', () => {
+  test('is shared by two copies of an adapter', () => {
     const done: string[] = [];
     const copies = ['one', 'two'].map((copy) =>
       sharedInstrumentation<null>('copied', (_, undos) => {
@@ -34,7 +34,7 @@ describe('an instrumentation that several ask for', () => {
     expect(done).toEqual(['do one', 'undo one']);
   });
 
-  test('that fails half-way leaves nothing behind, warns once with the remedy, and can be tried again', async () => {
+  test('rolls back a partial failure, warns once with the remedy, and can be retried', async () => {
     const done: string[] = [];
     const instrument = sharedInstrumentation<boolean>('second', (fails, undos) => {
       undos.push(() => done.push('undone'));
@@ -49,7 +49,7 @@ describe('an instrumentation that several ask for', () => {
     await new Promise(setImmediate);
     process.off('warning', onWarning);
     expect(warnings).toEqual([
-      'AgentLightningWarning: @agentlightning/second is not in force, and agents run without it. ' +
+      'AgentLightningWarning: Failed to activate @agentlightning/second; agents run without it. ' +
         '[UNSUPPORTED_FRAMEWORK] Half-way: Install version 2.',
     ]);
     instrument(false)();

@@ -1,24 +1,24 @@
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { warnOnce } from './warn-once.ts';
 
-/** What is in force, and how many asked for it. */
+/** The active instrumentation and its number of users. */
 interface Instrumentation {
   users: number;
   readonly undos: readonly (() => void)[];
 }
 
-/** Instruments a framework: adds what undoes each of its parts to `undos`. */
+/** Instruments a framework and adds the undo function of each part to `undos`. */
 export type Instrument<TOptions> = (options: TOptions, undos: (() => void)[]) => void;
 
 /**
- * Instruments a framework at most once in a process, even when two copies of the adapter are loaded: the options of the
- * first call count, and the last undo takes effect.
+ * Instruments a framework at most once per process, even with two copies of the adapter: the options of the first call
+ * apply, and the last undo takes effect.
  *
- * Tracing never takes down an application: where `instrument` throws, its parts so far are undone, the process emits one
- * warning with the remedy, and agents run on without being traced.
+ * Instrumentation errors do not stop the application: when `instrument` throws, its completed parts are undone, one
+ * warning with the remedy is emitted, and agents run untraced.
  *
- * @param name - the adapter's: `langchain`
- * @returns instruments, unless that is done, and returns the undo, which is safe to call more than once
+ * @param name - the adapter's name: `langchain`
+ * @returns a function that instruments, unless that is done, and returns the undo, which is safe to call more than once
  *
  * @example
  * ```ts
@@ -52,9 +52,9 @@ export function sharedInstrumentation<TOptions>(
 }
 
 /**
- * Runs what instruments a framework.
+ * Runs an instrumentation function.
  *
- * @returns its result; null where it threw, which is emitted as one warning with the remedy
+ * @returns its result; null when it threw, which is emitted as one warning with the remedy
  */
 export function tryInstrument<TResult>(name: string, instrument: () => TResult): TResult | null {
   try {
@@ -62,7 +62,7 @@ export function tryInstrument<TResult>(name: string, instrument: () => TResult):
   } catch (error) {
     const remedy = AgentLightningError.isInstance(error) ? error.remedy : 'Report this with the versions in use.';
     const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-    warnOnce(`@agentlightning/${name} is not in force, and agents run without it. ${message}`, remedy);
+    warnOnce(`Failed to activate @agentlightning/${name}; agents run without it. ${message}`, remedy);
     return null;
   }
 }

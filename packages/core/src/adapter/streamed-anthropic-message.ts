@@ -3,27 +3,27 @@ import { isObject } from '../json-access.ts';
 
 type Mutable = Record<string, JsonValue>;
 
-/** Which field of a content block a delta goes on with. */
+/** The field of a content block that a delta extends. */
 const deltaFields: Readonly<Record<string, readonly [delta: string, block: string]>> = {
   text_delta: ['text', 'text'],
   thinking_delta: ['thinking', 'thinking'],
   signature_delta: ['signature', 'signature'],
-  // Sent in pieces of JSON text; parsed when the block ends.
+  // Chunks of JSON text; parsed when the block ends.
   input_json_delta: ['partial_json', 'partial_json'],
 };
 
-/** Puts the events of an Anthropic Messages stream together into the body that would have come without streaming. */
+/** Assembles the events of an Anthropic Messages stream into the body of the equivalent non-streamed response. */
 export class StreamedAnthropicMessage {
   readonly #blocks: Map<number, Mutable> = new Map();
   #message: JsonObject = {};
   #isWhole = false;
 
-  /** Whether an event said that the answer is whole. */
+  /** Whether a final event completed the response. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Takes an event. */
+  /** Adds an event. */
   add(event: JsonObject): void {
     const index = typeof event.index === 'number' ? event.index : 0;
     if (event.type === 'message_start' && isObject(event.message)) this.#message = event.message;
@@ -34,7 +34,7 @@ export class StreamedAnthropicMessage {
     else if (event.type === 'message_stop') this.#isWhole = true;
   }
 
-  /** The body so far. */
+  /** The body received so far. */
   toBody(): JsonObject {
     const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => wholeBlock(block));
     return { ...this.#message, content };
@@ -64,7 +64,7 @@ function wholeBlock(block: Mutable): JsonObject {
   try {
     return { ...rest, input: JSON.parse(text) };
   } catch {
-    // The stream broke off within the arguments: they are kept as far as they came.
+    // The stream ended within the arguments; the partial text is kept.
     return { ...rest, input: text };
   }
 }

@@ -23,7 +23,7 @@ function streamedUpTo(count: number): StreamedResponse {
 }
 
 describe('a streamed response', () => {
-  test('is what came of it, when it breaks off', () => {
+  test('an interrupted stream gives the partial body', () => {
     expect(streamedUpTo(0).toBody()).toEqual({ output: [] });
     expect(streamedUpTo(1).toBody()).toEqual(head);
     const text = { ...message, content: [{ type: 'output_text', text: 'one ' }] };
@@ -33,7 +33,7 @@ describe('a streamed response', () => {
     expect(streamedUpTo(6).isWhole).toBe(false);
   });
 
-  test.for(['response.completed', 'response.incomplete'])('is what %s says', (type) => {
+  test.for(['response.completed', 'response.incomplete'])('%s gives its body', (type) => {
     const response = streamedUpTo(events.length);
     const whole = { ...head, output: [{ ...message, content: [{ type: 'output_text', text: 'one two' }] }] };
     response.add({ type, response: whole });
@@ -41,7 +41,7 @@ describe('a streamed response', () => {
     expect(response.toBody()).toEqual(whole);
   });
 
-  test('is what came of it, when it failed, and not whole', () => {
+  test('a failed stream gives the partial body and is incomplete', () => {
     const failed = { ...head, status: 'failed', error: { code: 'server_error', message: 'cut' } };
     const response = streamedUpTo(4);
     response.add({ type: 'response.failed', response: failed });
@@ -50,14 +50,14 @@ describe('a streamed response', () => {
     expect(response.toBody()).toEqual({ ...failed, output: [text] });
   });
 
-  test('is what its last event has, when it failed and that has as much', () => {
+  test('a failed stream gives the body of its last event when that is not shorter', () => {
     const item = { ...message, content: [{ type: 'output_text', text: 'one two' }], status: 'incomplete' };
     const response = streamedUpTo(4);
     response.add({ type: 'response.failed', response: { ...head, output: [item] } });
     expect(response.toBody().output).toEqual([item]);
   });
 
-  test('takes an item at its end for what it was before', () => {
+  test('a completed item replaces its partial state', () => {
     const response = streamedUpTo(events.length);
     const done = { ...call, arguments: '{"a":1}', status: 'completed' };
     response.add({ type: 'response.output_item.done', output_index: 1, item: done });

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
 
-/** Events that have the whole body. That of an answer that failed may lack what had come of it. */
+/** Events with the complete body. The body of a failed response can lack output that was streamed. */
 const lastEvents = ['response.completed', 'response.incomplete'];
 
 /**
- * Puts the events of a stream of the Responses API together into the body that would have come without streaming, as far
- * as it came: texts and arguments of tool calls grow, and the last event has it all.
+ * Assembles the events of a Responses stream into the body of the equivalent non-streamed response, as far as received:
+ * deltas extend texts and tool-call arguments, and the last event has the complete body.
  *
  * @example
  * ```ts
@@ -20,12 +20,12 @@ export class StreamedResponse {
   #head: JsonObject = {};
   #isWhole = false;
 
-  /** Whether an event said that the answer ends here, and did not fail. */
+  /** Whether a final event completed the response without failure. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Takes the next event. */
+  /** Adds the next event. */
   add(event: JsonObject): void {
     const { type, response, item, delta } = event;
     const index = numberOf(event.output_index) ?? 0;
@@ -35,7 +35,7 @@ export class StreamedResponse {
     if (typeof delta === 'string') this.#append(index, type, delta);
   }
 
-  /** The body so far. */
+  /** The body received so far. */
   toBody(): JsonObject {
     if (this.#isWhole) return this.#head;
     const output = [...this.#items].sort(([left], [right]) => left - right).map(([, item]) => item);

@@ -1,10 +1,10 @@
 const warned = new Set<string>();
 
 /**
- * Says as a warning of the process what an adapter could not do, once: an agent must not fail for it.
+ * Emits a process warning about a failed operation of an adapter, once: adapter failures must not fail the agent.
  *
- * @param what - what could not be done: said only once
- * @param cause - what was thrown, or what there is to do about it
+ * @param what - the failed operation; each value is emitted once
+ * @param cause - the error, or the remedy
  */
 export function warnOnce(what: string, cause: unknown): void {
   if (warned.has(what)) return;
@@ -15,7 +15,7 @@ export function warnOnce(what: string, cause: unknown): void {
   );
 }
 
-/** Runs what must not disturb the agent. */
+/** Runs a function whose errors must not reach the agent; they are emitted as warnings. */
 export function quietly(what: string, run: () => void): void {
   try {
     run();
