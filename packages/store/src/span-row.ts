@@ -1,5 +1,5 @@
 import { type SpanInput, ValidationError } from '@agentlightning/core';
-import { maxSequenceId } from '@agentlightning/core/protocol';
+import { assertId, maxSequenceId } from '@agentlightning/core/protocol';
 import { assertRewardsInRange } from '@agentlightning/core/spans';
 import { spanBody } from './row.ts';
 import { toJson } from './row-value.ts';
@@ -35,10 +35,15 @@ export const spanColumns = {
 /**
  * The row of a span.
  *
- * @throws ValidationError when it holds what JSON cannot, or its number leaves none for those to come
+ * @throws ValidationError when an id is not one, it holds what JSON cannot, or its number leaves none for those to come
  * @throws AgentLightningError INVALID_REWARD when it records a reward that is not finite, or too large
  */
 export function spanRow(span: SpanInput): SpanRow {
+  assertId('rolloutId', span.rolloutId);
+  assertId('attemptId', span.attemptId);
+  assertId('spanId', span.spanId);
+  assertId('traceId', span.traceId);
+  assertId('parentId', span.parentId);
   assertSequenceId(span.sequenceId);
   assertRewardsInRange(span);
   return [

@@ -97,7 +97,6 @@ function describeQuotas(open: Open): void {
     for (const fields of [
       { attributes: { text: 'ä'.repeat(1050) } },
       { name: 'n'.repeat(2100) },
-      { traceId: 'a'.repeat(2100) },
       { events: [{ name: 'e'.repeat(2100), timeMs: 1, attributes: {} }] },
     ]) {
       const refused = store.appendSpans([span(), span(fields)]);

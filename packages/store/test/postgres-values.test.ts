@@ -45,12 +45,10 @@ describePostgres('PostgreSQL', () => {
         const { rolloutId, attempt } = await store.startRollout({
           input,
           metadata: { text, json },
-          workerId: `w${text}`,
         });
         expect(await store.getRollout(rolloutId)).toMatchObject({
           input,
           metadata: input,
-          attempt: { workerId: `w${text}` },
         });
         const { attemptId } = attempt;
         const span = {

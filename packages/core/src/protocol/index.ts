@@ -6,6 +6,7 @@ export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { listenError } from '../server/listen-error.ts';
 export { isReservedAttribute } from '../span-attributes.ts';
+export { assertId } from './assert-id.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
 export { maxSequenceId } from './max-sequence-id.ts';

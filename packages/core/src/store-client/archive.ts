@@ -4,6 +4,7 @@ import { errorFromWire } from '../protocol/wire-error.ts';
 import { runCodec } from '../protocol/wire-run.ts';
 import { addressText } from '../redaction/address-text.ts';
 import type { Run } from '../run.ts';
+import { idSegment } from './id-segment.ts';
 import type { StoreClientOptions } from './options.ts';
 
 /** What an archive of a run is, over HTTP. */
@@ -11,7 +12,7 @@ const archiveType = 'application/gzip';
 
 /** Takes a run's archive from a store's server, piece by piece; one that breaks off is an error, not the end. */
 export async function* exportOverHttp(options: StoreClientOptions, runId: string): AsyncGenerator<Uint8Array> {
-  const response = await send(options, `/runs/${encodeURIComponent(runId)}/archive`, {});
+  const response = await send(options, `/runs/${idSegment('runId', runId)}/archive`, {});
   if (!response.ok) throw await errorOf(response);
   if (response.body === null) return;
   const reader = response.body.getReader();

@@ -10,6 +10,7 @@ import type { Run } from '../run.ts';
 import type { RunStatistics } from '../run-statistics.ts';
 import type { SpanSearch, SpanSearchPage } from '../span-search.ts';
 import { exportOverHttp, importOverHttp } from './archive.ts';
+import { idSegment } from './id-segment.ts';
 import type { StoreClientOptions } from './options.ts';
 import type { StoreTransport } from './transport.ts';
 
@@ -34,9 +35,9 @@ export class StoreMaintenanceClient {
     );
   }
 
-  runStatistics(runId: string): Promise<RunStatistics> {
-    const path = `/runs/${encodeURIComponent(runId)}/statistics`;
-    return this.#transport.send({ method: 'GET', path, answer: runStatisticsCodec });
+  async runStatistics(runId: string): Promise<RunStatistics> {
+    const path = `/runs/${idSegment('runId', runId)}/statistics`;
+    return await this.#transport.send({ method: 'GET', path, answer: runStatisticsCodec });
   }
 
   async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
@@ -80,7 +81,7 @@ export class StoreMaintenanceClient {
    */
   async createAttemptToken(request: AttemptTokenRequest): Promise<string> {
     const { rolloutId, attemptId, mayReward, lifetimeMs } = request;
-    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/${encodeURIComponent(attemptId)}/token`;
+    const path = `/rollouts/${idSegment('rolloutId', rolloutId)}/attempts/${idSegment('attemptId', attemptId)}/token`;
     const body: WireAttemptTokenRequest = {
       may_reward: mayReward,
       lifetime_seconds: lifetimeMs === undefined ? undefined : lifetimeMs / 1000,

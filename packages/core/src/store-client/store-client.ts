@@ -42,6 +42,7 @@ import type {
 import type { StoreChange, WatchOptions } from '../store-change.ts';
 import type { Worker } from '../worker.ts';
 import { watchOverHttp } from './events.ts';
+import { idSegment } from './id-segment.ts';
 import { StoreMaintenanceClient } from './maintenance.ts';
 import type { StoreClientOptions } from './options.ts';
 import { SpanWriting } from './spans.ts';
@@ -107,13 +108,13 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async startAttempt(rolloutId: string, workerId: string | null = null): Promise<AttemptedRollout> {
-    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts`;
+    const path = `/rollouts/${idSegment('rolloutId', rolloutId)}/attempts`;
     return await this.#postOnce(path, { worker_id: workerId }, attemptedRolloutCodec);
   }
 
   async getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
     try {
-      return await this.#get(`/rollouts/${encodeURIComponent(rolloutId)}`, rolloutCodec);
+      return await this.#get(`/rollouts/${idSegment('rolloutId', rolloutId)}`, rolloutCodec);
     } catch (error) {
       // A server of Agent Lightning 0.3 does not say what it did not find.
       const isNamed = !AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND' || 'id' in error.details;
@@ -127,7 +128,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout> {
-    const path = `/rollouts/${encodeURIComponent(rolloutId)}`;
+    const path = `/rollouts/${idSegment('rolloutId', rolloutId)}`;
     return await this.#postOnce(path, encode(rolloutPatchCodec, patch, 'Request'), rolloutCodec);
   }
 
@@ -140,17 +141,17 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async queryAttempts(rolloutId: string, query: AttemptQuery = {}): Promise<Page<Attempt>> {
-    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/search`;
+    const path = `/rollouts/${idSegment('rolloutId', rolloutId)}/attempts/search`;
     return await this.#post(path, queries.attemptQueryToWire(query), wirePageSchema(attemptCodec));
   }
 
   async getLatestAttempt(rolloutId: string): Promise<Attempt | null> {
-    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/latest`;
+    const path = `/rollouts/${idSegment('rolloutId', rolloutId)}/attempts/latest`;
     return await this.#get(path, attemptCodec.nullable());
   }
 
   async updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
-    const path = `/rollouts/${encodeURIComponent(rolloutId)}/attempts/${encodeURIComponent(attemptId)}`;
+    const path = `/rollouts/${idSegment('rolloutId', rolloutId)}/attempts/${idSegment('attemptId', attemptId)}`;
     const body = encode(attemptPatchCodec, patch, 'Request');
     // A heartbeat has the same effect when it comes twice; a status need not.
     return patch.status === undefined
@@ -182,12 +183,12 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot> {
-    const path = `/resources/${encodeURIComponent(resourcesId)}`;
+    const path = `/resources/${idSegment('resourcesId', resourcesId)}`;
     return await this.#postOnce(path, encode(namedResourcesCodec, resources, 'Request'), resourcesSnapshotCodec);
   }
 
   async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
-    const path = `/resources/${encodeURIComponent(resourcesId)}`;
+    const path = `/resources/${idSegment('resourcesId', resourcesId)}`;
     const snapshot = await this.#get(path, resourcesSnapshotCodec.nullable());
     if (snapshot === null) throw new NotFoundError('Resources', resourcesId);
     return snapshot;
@@ -203,12 +204,12 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker> {
-    const path = `/workers/${encodeURIComponent(workerId)}`;
+    const path = `/workers/${idSegment('workerId', workerId)}`;
     return await this.#post(path, { heartbeat_stats: heartbeatStats }, workerCodec);
   }
 
-  getWorker(workerId: string): Promise<Worker | null> {
-    return this.#get(`/workers/${encodeURIComponent(workerId)}`, workerCodec.nullable());
+  async getWorker(workerId: string): Promise<Worker | null> {
+    return await this.#get(`/workers/${idSegment('workerId', workerId)}`, workerCodec.nullable());
   }
 
   async queryWorkers(query: WorkerQuery = {}): Promise<Page<Worker>> {
@@ -220,8 +221,8 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
     return await this.#postOnce('/runs', encode(runRequestCodec, run, 'Request'), runCodec);
   }
 
-  getRun(runId: string): Promise<Run> {
-    return this.#get(`/runs/${encodeURIComponent(runId)}`, runCodec);
+  async getRun(runId: string): Promise<Run> {
+    return await this.#get(`/runs/${idSegment('runId', runId)}`, runCodec);
   }
 
   queryRuns(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<Page<Run>> {
@@ -230,11 +231,11 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
 
   async updateRun(runId: string, patch: RunPatch, metrics: readonly MetricPoint[] = []): Promise<Run> {
     const body = encode(runUpdateCodec, { patch, metrics }, 'Request');
-    return await this.#post(`/runs/${encodeURIComponent(runId)}`, body, runCodec);
+    return await this.#post(`/runs/${idSegment('runId', runId)}`, body, runCodec);
   }
 
   async queryMetrics(runId: string): Promise<readonly MetricPoint[]> {
-    const path = `/runs/${encodeURIComponent(runId)}/metrics`;
+    const path = `/runs/${idSegment('runId', runId)}/metrics`;
     const { items } = await this.#get(path, z.object({ items: z.array(metricPointCodec) }));
     return items;
   }

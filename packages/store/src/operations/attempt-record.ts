@@ -6,6 +6,7 @@ import {
   type Rollout,
   type RolloutStatus,
 } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import {
   isTerminalAttemptStatus,
   isTerminalRolloutStatus,
@@ -31,6 +32,7 @@ export async function openAttempt(
   rolloutId: string,
   options: OpenAttemptOptions,
 ): Promise<Attempt> {
+  assertId('workerId', options.workerId);
   const [row] = await context.db.all(
     'SELECT coalesce(max(sequence_id), 0) AS last FROM attempts WHERE rollout_id = ?',
     [rolloutId],

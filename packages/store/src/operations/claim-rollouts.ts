@@ -1,4 +1,5 @@
 import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';
@@ -20,6 +21,7 @@ export async function claimRollouts(
   context: OperationContext,
   request: ClaimRequest,
 ): Promise<readonly AttemptedRollout[]> {
+  assertId('workerId', request.workerId);
   const claimed: AttemptedRollout[] = [];
   let places = await takeFromQueue(context, request);
   for (let rolloutId = places.shift(); rolloutId !== undefined; rolloutId = places.shift()) {

@@ -1,4 +1,5 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadRun } from './read-runs.ts';
@@ -16,6 +17,7 @@ export interface CreateRunRequest {
  * @throws AgentLightningError CONFLICT when the id is taken
  */
 export async function createRun(context: OperationContext, run: CreateRunRequest): Promise<Run> {
+  assertId('runId', run.runId);
   const inserted = await context.db.run(
     `INSERT INTO runs (run_id, name, status, config, state, create_time_ms, update_time_ms) VALUES (?, ?, 'running', ?, '{}', ?, ?)
      ON CONFLICT (run_id) DO NOTHING`,

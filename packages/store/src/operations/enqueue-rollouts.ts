@@ -1,4 +1,5 @@
 import type { Rollout, RolloutStatus } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
@@ -54,6 +55,11 @@ async function loadWhatIsNamed(
   context: OperationContext,
   requests: readonly EnqueueRolloutRequest[],
 ): Promise<RolloutDefaults> {
+  for (const { rolloutId, runId, resourcesId } of requests) {
+    assertId('rolloutId', rolloutId);
+    assertId('runId', runId);
+    assertId('resourcesId', resourcesId);
+  }
   const resourcesIds = new Set(requests.flatMap((request) => request.resourcesId ?? []));
   for (const resourcesId of resourcesIds) await assertResourcesExist(context, resourcesId);
   for (const runId of new Set(requests.flatMap((request) => request.runId ?? []))) await loadRun(context, runId);

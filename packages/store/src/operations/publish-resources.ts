@@ -1,4 +1,5 @@
 import type { NamedResources } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import { newId, type ResourcesSnapshot } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
@@ -10,6 +11,7 @@ export async function publishResources(
   resources: NamedResources,
   resourcesId: string = newId('resources'),
 ): Promise<ResourcesSnapshot> {
+  assertId('resourcesId', resourcesId);
   await context.db.run(
     `INSERT INTO resources (resources_id, revision, version, resources, create_time_ms, update_time_ms)
      VALUES (?, (SELECT coalesce(max(revision), 0) + 1 FROM resources), 1, ?, ?, ?)

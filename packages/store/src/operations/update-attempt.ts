@@ -1,4 +1,5 @@
 import type { Attempt, AttemptStatus, Rollout } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import type { AttemptPatch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
@@ -17,6 +18,7 @@ export interface UpdateAttemptRequest {
 /** Changes an attempt; its status moves the rollout if it is the latest. */
 export async function updateAttempt(context: OperationContext, request: UpdateAttemptRequest): Promise<Attempt> {
   const { rolloutId, patch } = request;
+  assertId('workerId', patch.workerId);
   const record = await loadRollout(context, rolloutId);
   const { attempt, isGivenBack } = await loadAttempt(context, record, request.attemptId);
   const written = await writeFields(context, attempt, patch);

@@ -1,4 +1,5 @@
 import type { Rollout } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import { isTerminalRolloutStatus, type RolloutPatch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { RolloutRecord } from '../row.ts';
@@ -15,6 +16,7 @@ export async function updateRollout(
   rolloutId: string,
   patch: RolloutPatch,
 ): Promise<Rollout> {
+  assertId('resourcesId', patch.resourcesId);
   await writeFields(context, rolloutId, patch);
   const record = await loadRollout(context, rolloutId);
   noteRollout(context, record.rollout);

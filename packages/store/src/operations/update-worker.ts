@@ -1,4 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import type { Worker } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
@@ -10,6 +11,7 @@ export async function updateWorker(
   workerId: string,
   heartbeatStats: JsonObject | null,
 ): Promise<Worker> {
+  assertId('workerId', workerId);
   await context.db.run(
     `INSERT INTO workers (worker_id, status, heartbeat_stats, last_heartbeat_time_ms) VALUES (?, 'unknown', ?, ?)
      ON CONFLICT (worker_id) DO UPDATE SET heartbeat_stats = coalesce(excluded.heartbeat_stats, workers.heartbeat_stats),

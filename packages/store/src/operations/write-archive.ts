@@ -1,5 +1,5 @@
 import { AgentLightningError, type Attempt, type Rollout, type Run, type Span } from '@agentlightning/core';
-import { spanFromWire } from '@agentlightning/core/protocol';
+import { assertId, spanFromWire } from '@agentlightning/core/protocol';
 import { isTerminalRolloutStatus, type MetricPoint, type ResourcesSnapshot } from '@agentlightning/core/store';
 import { archiveError } from '../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../archive/run-archive-record.ts';
@@ -66,6 +66,7 @@ export class WriteArchive {
   }
 
   async #writeRun(run: Run): Promise<void> {
+    assertId('runId', run.runId);
     // No trainer works on an imported run.
     const status = run.status === 'running' ? 'stopped' : run.status;
     // A path of the machine that exported the run: here it may name another folder.
@@ -95,6 +96,7 @@ export class WriteArchive {
 
   /** Resources that are there already stay: they have the same id because they are the same, or a later version. */
   async #writeResources(snapshot: ResourcesSnapshot): Promise<void> {
+    assertId('resourcesId', snapshot.resourcesId);
     this.#revision = await this.#nextRevision();
     await this.#context.db.run(
       `INSERT INTO resources (resources_id, revision, version, resources, create_time_ms, update_time_ms)
@@ -120,6 +122,8 @@ export class WriteArchive {
 
   async #writeRollout(rollout: Rollout, lastSequenceId: number): Promise<void> {
     if (rollout.runId !== this.#runId) throw archiveError(`holds rollout ${rollout.rolloutId} of another run`);
+    assertId('rolloutId', rollout.rolloutId);
+    assertId('resourcesId', rollout.resourcesId);
     const isOver = isTerminalRolloutStatus(rollout.status);
     const { config } = rollout;
     const inserted = await this.#context.db.run(
@@ -150,6 +154,8 @@ export class WriteArchive {
 
   async #writeAttempt(attempt: Attempt, isCounted: boolean): Promise<void> {
     this.#assertOfRollout(attempt.rolloutId);
+    assertId('attemptId', attempt.attemptId);
+    assertId('workerId', attempt.workerId);
     const wasOpen = isOpen(attempt.status);
     await this.#context.db.run(
       `INSERT INTO attempts (rollout_id, attempt_id, sequence_id, status, worker_id, start_time_ms, end_time_ms,

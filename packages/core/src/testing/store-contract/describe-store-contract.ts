@@ -4,6 +4,7 @@ import { ManualClock } from '../manual-clock.ts';
 import { describeArchives } from './archive-contract.ts';
 import { describeConcurrency } from './concurrency-contract.ts';
 import { describeDeletion } from './deletion-contract.ts';
+import { describeIds } from './id-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeResources } from './resource-contract.ts';
 import { describeRollouts } from './rollout-contract.ts';
@@ -86,6 +87,7 @@ const parts: readonly ((test: StoreTest) => void)[] = [
   describeResources,
   describeWorkers,
   describeRuns,
+  describeIds,
   describeDeletion,
   describeArchives,
   describeConcurrency,
