@@ -14,7 +14,7 @@ import { noteTokenSupport } from './observe/token-support.ts';
 import { PauseGate } from './pause-gate.ts';
 import { PlainCalls } from './plain-calls.ts';
 import { ConversationMemory } from './responses/conversation-memory.ts';
-import { defaultRetry } from './retry.ts';
+import { defaultRetry } from './upstream/call-upstream.ts';
 import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 import { UpstreamPool } from './upstream/upstream-pool.ts';

@@ -1,7 +1,5 @@
 export type { Agent, AgentContext, AgentResult } from './agent.ts';
 export type { AttemptEnding, AttemptOutcome } from './attempt-outcome.ts';
-export type { RetryOptions } from './retry.ts';
-export { backoffMs, isTransient, withRetry } from './retry.ts';
 export type { RunTaskOptions } from './run-rollouts.ts';
 export { runRollouts, runTask } from './run-rollouts.ts';
 export { Runner } from './runner.ts';

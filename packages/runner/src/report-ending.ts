@@ -1,8 +1,9 @@
 import type { AgentLightningError, AttemptStatus } from '@agentlightning/core';
+import { withRetry } from '@agentlightning/core/internal';
 import { failureMetadata } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptRun } from './attempt-run.ts';
-import { isTransient, withRetry } from './retry.ts';
+import { retryTransient } from './retry.ts';
 
 /** Together with the waits in between, more than a minute of a store that cannot be reached. */
 const maxTries = 20;
@@ -29,12 +30,7 @@ export async function reportEnding<TTask>(
   const doing = `Reporting that attempt ${attempt.attemptId} of rollout ${rolloutId} ended (${ending})`;
   const metadata = error === null ? null : failureMetadata(attempt, error);
   const patch = { ...(status === undefined ? {} : { status }), ...(metadata === null ? {} : { metadata }) };
-  const onFailure = (failure: unknown): void => services.failed(doing, failure);
-  const retry = {
-    clock: services.clock,
-    mayRetry: (failure: unknown, failures: number) => isTransient(failure) && failures < maxTries,
-    onRetry: onFailure,
-  };
+  const retry = retryTransient(services, { doing, maxTries });
   try {
     if (ending === 'returned') await withRetry(() => giveBack(run), retry);
     // A cancelled attempt was ended in the store already; nothing is to be added.

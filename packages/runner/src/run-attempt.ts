@@ -1,4 +1,5 @@
 import { AgentLightningError, type AttemptedRollout, type RolloutContext, withRollout } from '@agentlightning/core';
+import { withRetry } from '@agentlightning/core/internal';
 import { type AttemptTokenRequest, isRewardedByEvaluator } from '@agentlightning/core/protocol';
 import { AttemptSpans, spanNames } from '@agentlightning/core/spans';
 import { failureOriginOf, newTraceId } from '@agentlightning/core/store';
@@ -9,7 +10,7 @@ import { type AttemptResources, loadResources, promptsAmong } from './attempt-re
 import { RewardWatch } from './attempt-rewards.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { reportEnding } from './report-ending.ts';
-import { isTransient, withRetry } from './retry.ts';
+import { retryTransient } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 
 /**
@@ -100,12 +101,7 @@ interface AttemptBeginning extends AttemptResources {
 async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptBeginning> {
   const { rolloutId, attempt } = rollout;
   const { store, endpointResource, createAttemptToken } = options;
-  const onFailure = (error: unknown): void => services.failed(`Starting attempt ${attempt.attemptId}`, error);
-  const retry = {
-    clock: services.clock,
-    mayRetry: (error: unknown, failures: number) => isTransient(error) && failures < 5,
-    onRetry: onFailure,
-  };
+  const retry = retryTransient(services, { doing: `Starting attempt ${attempt.attemptId}`, maxTries: 5 });
   const patch = { status: 'running' as const, lastHeartbeatTimeMs: services.clock.now() };
   try {
     await withRetry(() => store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);

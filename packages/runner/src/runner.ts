@@ -1,8 +1,9 @@
 import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
+import { isTransient } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import { reportEnding } from './report-ending.ts';
-import { backoffMs, isTransient } from './retry.ts';
+import { storeDelayMs } from './retry.ts';
 import { runAttempt } from './run-attempt.ts';
 import type { RunnerOptions, RunnerSummary } from './runner-options.ts';
 import { RunnerServices } from './runner-services.ts';
@@ -97,7 +98,7 @@ export class Runner<TTask = unknown> {
         if (!isTransient(error)) throw error;
         failures += 1;
         this.#services.failed('Claiming a rollout', error);
-        await this.#pause(backoffMs(failures));
+        await this.#pause(storeDelayMs(failures));
       }
     }
   }

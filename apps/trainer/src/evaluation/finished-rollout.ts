@@ -1,4 +1,4 @@
-import type { Rollout, Store } from '@agentlightning/core';
+import type { ErrorCode, Rollout, Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, type FailureOrigin } from '@agentlightning/core/store';
@@ -23,7 +23,13 @@ export async function readFinishedRollout(store: Store, rollout: Rollout): Promi
   return { ...collected, failure: isLost ? 'infrastructure' : 'agent' };
 }
 
+/** The gateway's error codes for an upstream that failed, and for one that did not respond in time. */
+const unansweredCodes: readonly ErrorCode[] = ['UPSTREAM_FAILED', 'TIMEOUT'];
+
 /** Whether the gateway recorded that a model endpoint did not respond to a call of the rollout. */
 function hasUnansweredCall({ spans }: CollectedRollout): boolean {
-  return spans.some((span) => modelCallFromSpan(span)?.untrainableReason?.startsWith('[UPSTREAM_FAILED]') === true);
+  return spans.some((span) => {
+    const reason = modelCallFromSpan(span)?.untrainableReason ?? '';
+    return unansweredCodes.some((code) => reason.startsWith(`[${code}]`));
+  });
 }

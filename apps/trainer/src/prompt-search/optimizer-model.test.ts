@@ -80,7 +80,7 @@ test('gives up on a model that refuses at once, and on one that does not answer 
   await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   expect(seen.length).toBe(1);
   answers = [{ status: 200, body: '{"choices":[]}' }];
-  await expect(model().ask(messages, 1)).rejects.toThrow(/its answer is no chat completion: \{"choices":\[\]\}/);
+  await expect(model().ask(messages, 1)).rejects.toThrow(/the response is not a chat completion: \{"choices":\[\]\}/);
   expect(seen.length).toBe(6);
 });
 

@@ -1,33 +1,57 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import type { OptimizerMessage } from '@agentlightning/core/algorithm';
-import { addressText, withoutPasswords } from '@agentlightning/core/internal';
+import {
+  addressText,
+  backoffMs,
+  isRetryableStatus,
+  parseRetryAfterMs,
+  withoutPasswords,
+  withRetry,
+} from '@agentlightning/core/internal';
 import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
 
-/** What the optimiser model is asked with, beside its settings. */
+/** The dependencies of an optimiser model. */
 export interface OptimizerServices {
   readonly clock: Clock;
-  /** Ends questions that are under way. */
+  /** Aborts requests in flight. */
   readonly signal: AbortSignal;
 }
 
-/** How often a question is asked whose answer did not come. */
 const maxTries = 5;
 
-const answerSchema = z.object({
+const retryBackoff = { baseDelayMs: 500, maxDelayMs: 8000 };
+
+/** The longest `Retry-After` that is waited for, in milliseconds. */
+const maxRetryAfterMs = 60_000;
+
+/** A request that failed. */
+class RequestError extends Error {
+  readonly isRetryable: boolean;
+  /** The delay that the response requests, in milliseconds. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, options: { readonly isRetryable: boolean; readonly retryAfterMs: number | null }) {
+    super(message);
+    this.isRetryable = options.isRetryable;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+const completionSchema = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
 });
 
 const errorSchema = z.object({ error: z.object({ message: z.string() }) });
 
-/** The model that criticises and rewrites, behind any OpenAI-compatible API. */
+/** The model that criticises and rewrites prompts, behind an OpenAI-compatible API. */
 export class OptimizerModel {
   readonly #settings: ResolvedOptimizer;
   readonly #services: OptimizerServices;
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+  readonly #queue: (() => void)[] = [];
+  #freeSlots: number;
 
   constructor(settings: ResolvedOptimizer, services: OptimizerServices) {
     if (settings.apiKey !== null && !areInsecureKeysAllowed()) {
@@ -36,20 +60,20 @@ export class OptimizerModel {
     }
     this.#settings = settings;
     this.#services = services;
-    this.#free = settings.maxConcurrent;
+    this.#freeSlots = settings.maxConcurrent;
   }
 
   /**
-   * Asks, and asks again when the model is busy or does not answer.
+   * Requests a completion; retries while the model is busy or does not respond.
    *
-   * @throws AgentLightningError UPSTREAM_FAILED when it refuses, or does not answer time and again
+   * @throws AgentLightningError UPSTREAM_FAILED when the request is rejected, or all tries failed
    */
   async ask(messages: readonly OptimizerMessage[], temperature: number): Promise<string> {
-    await this.#enter();
+    await this.#acquireSlot();
     try {
-      return await this.#askPatiently(JSON.stringify(this.#bodyOf(messages, temperature)));
+      return await this.#requestWithRetry(JSON.stringify(this.#bodyOf(messages, temperature)));
     } finally {
-      this.#leave();
+      this.#releaseSlot();
     }
   }
 
@@ -58,33 +82,34 @@ export class OptimizerModel {
     return { model, messages, temperature, ...parameters };
   }
 
-  async #askPatiently(body: string): Promise<string> {
+  async #requestWithRetry(body: string): Promise<string> {
     const { clock, signal } = this.#services;
-    for (let tries = 1; ; tries += 1) {
+    try {
+      return await withRetry(() => this.#request(body), {
+        clock,
+        signal: () => signal,
+        delayMs: (error, failures) => {
+          if (!(error instanceof RequestError) || !error.isRetryable || failures >= maxTries) return null;
+          return error.retryAfterMs ?? backoffMs(retryBackoff, failures);
+        },
+      });
+    } catch (error) {
       signal.throwIfAborted();
-      const outcome = await this.#askOnce(body);
-      if (outcome.isAnswer) return outcome.text;
-      signal.throwIfAborted();
-      if (!outcome.mayRetry || tries >= maxTries) throw this.#failure(outcome.text);
-      await clock.sleep(outcome.waitMs ?? Math.min(8000, 500 * 2 ** (tries - 1)), signal);
+      throw error instanceof RequestError ? this.#failure(error.message) : error;
     }
   }
 
-  async #askOnce(body: string): Promise<Outcome> {
+  async #request(body: string): Promise<string> {
     const { baseUrl, apiKey, timeoutMs } = this.#settings;
+    this.#services.signal.throwIfAborted();
     const headers = {
       'content-type': 'application/json',
       ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     };
     const signal = AbortSignal.any([this.#services.signal, AbortSignal.timeout(timeoutMs)]);
-    try {
-      const url = `${baseUrl.replace(/\/+$/, '')}/chat/completions`;
-      const response = await fetch(url, { method: 'POST', headers, body, signal });
-      return outcomeOf(response, await response.text());
-    } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      return { isAnswer: false, text: cause instanceof Error ? cause.message : String(cause), mayRetry: true };
-    }
+    const url = `${baseUrl.replace(/\/+$/, '')}/chat/completions`;
+    const { response, text } = await send(url, { method: 'POST', headers, body, signal });
+    return completionOf(response, text, this.#services.clock.now());
   }
 
   #failure(reason: string): AgentLightningError {
@@ -96,39 +121,43 @@ export class OptimizerModel {
     });
   }
 
-  async #enter(): Promise<void> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async #acquireSlot(): Promise<void> {
+    if (this.#freeSlots > 0) this.#freeSlots -= 1;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
   }
 
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
+  #releaseSlot(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#freeSlots += 1;
     else next();
   }
 }
 
-interface Outcome {
-  readonly isAnswer: boolean;
-  /** The answer, or why there is none. */
-  readonly text: string;
-  readonly mayRetry?: boolean;
-  /** How long the model asks to be left alone, in milliseconds. */
-  readonly waitMs?: number;
+async function send(url: string, init: RequestInit): Promise<{ readonly response: Response; readonly text: string }> {
+  try {
+    const response = await fetch(url, init);
+    return { response, text: await response.text() };
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new RequestError(message, { isRetryable: true, retryAfterMs: null });
+  }
 }
 
-function outcomeOf(response: Response, text: string): Outcome {
-  const { status } = response;
-  if (response.ok) {
-    const answer = answerSchema.safeParse(jsonOf(text)).data;
-    if (answer !== undefined) return { isAnswer: true, text: answer.choices[0]?.message.content ?? '' };
-    return { isAnswer: false, text: `its answer is no chat completion: ${text.slice(0, 200)}`, mayRetry: true };
+/** The text of a completion. @throws RequestError when the response does not contain one */
+function completionOf({ ok, status, headers }: Response, text: string, nowMs: number): string {
+  if (ok) {
+    const completion = completionSchema.safeParse(jsonOf(text)).data;
+    if (completion !== undefined) return completion.choices[0]?.message.content ?? '';
+    const message = `the response is not a chat completion: ${text.slice(0, 200)}`;
+    throw new RequestError(message, { isRetryable: true, retryAfterMs: null });
   }
-  const said = errorSchema.safeParse(jsonOf(text)).data?.error.message ?? text.slice(0, 200);
-  const mayRetry = status === 408 || status === 409 || status === 429 || status >= 500;
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const wait = Number.isFinite(seconds) ? { waitMs: Math.min(60_000, Math.max(0, seconds * 1000)) } : {};
-  return { isAnswer: false, text: `HTTP ${status}: ${said}`, mayRetry, ...wait };
+  const message = errorSchema.safeParse(jsonOf(text)).data?.error.message ?? text.slice(0, 200);
+  const retryAfterMs = parseRetryAfterMs(headers.get('retry-after'), nowMs);
+  throw new RequestError(`HTTP ${status}: ${message}`, {
+    isRetryable: isRetryableStatus(status),
+    retryAfterMs: retryAfterMs === null ? null : Math.min(maxRetryAfterMs, retryAfterMs),
+  });
 }
 
 function jsonOf(text: string): unknown {

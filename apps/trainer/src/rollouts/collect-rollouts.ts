@@ -1,8 +1,7 @@
 import { AgentLightningError, type Rollout, type Store } from '@agentlightning/core';
 import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
-import { systemClock } from '@agentlightning/core/internal';
+import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import { type EnqueueRolloutRequest, isTerminalRolloutStatus } from '@agentlightning/core/store';
-import { backoffMs } from '@agentlightning/runner';
 import { type FinishedRollout, readFinishedRollout } from '../evaluation/finished-rollout.ts';
 
 /** What collecting needs besides the rollouts. */
@@ -18,6 +17,8 @@ export interface CollectOptions {
 
 /** How often a rollout that the infrastructure failed is run again. */
 const maxRetries = 3;
+
+const retryBackoff = { baseDelayMs: 100, maxDelayMs: 5000 };
 
 /**
  * Enqueues rollouts and waits until each has ended. Rollouts that the infrastructure failed are run again.
@@ -46,7 +47,7 @@ export async function collectRollouts(
     await options.assertHealthy();
     // Services that respond, and fail every rollout twice, do not recover by themselves.
     if (retry > 1 && [...finished.values()].every(({ failure }) => failure === 'infrastructure')) break;
-    await systemClock.sleep(backoffMs(retry), signal);
+    await systemClock.sleep(backoffMs(retryBackoff, retry), signal);
     await collect(await requeueLost(store, finished));
   }
   return enqueued.map(({ rolloutId }) => finished.get(rolloutId)).filter((rollout) => rollout !== undefined);

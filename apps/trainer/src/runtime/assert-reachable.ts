@@ -1,47 +1,46 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { systemClock, withoutPasswords } from '@agentlightning/core/internal';
+import { systemClock, withoutPasswords, withRetry } from '@agentlightning/core/internal';
 
-/** What is asked, and how patiently. */
+/** The server that is checked. */
 export interface ReachableOptions {
-  /** As it stands in a sentence: `the gateway at http://…`. */
+  /** Its name in an error message: `the gateway at http://…`. */
   readonly what: string;
   readonly url: string;
   readonly remedy: string;
-  /** Which answers will do. */
+  /** Whether a response with this status shows that the server works. */
   readonly isFine: (status: number) => boolean;
 }
 
-/** A busy server may miss one question; one that misses three is gone. */
+/** A busy server may fail single requests. */
 const maxTries = 3;
-const pauseMs = 500;
+const retryDelayMs = 500;
 
-/** How long a server may take to answer, in milliseconds: it may share a busy machine with an agent. */
-const answerTimeoutMs = 10_000;
+/** Response timeout in milliseconds. The server may share a busy machine with an agent. */
+const timeoutMs = 10_000;
 
-/** @throws AgentLightningError UNREACHABLE when an HTTP server does not answer as it should, time and again */
+/** @throws AgentLightningError UNREACHABLE when an HTTP server does not respond as expected, after retries */
 export async function assertReachable(options: ReachableOptions): Promise<void> {
-  let answer: number | string = '';
-  for (let tries = 1; tries <= maxTries; tries += 1) {
-    answer = await statusOf(options.url);
-    if (typeof answer === 'number' && options.isFine(answer)) return;
-    if (tries < maxTries) await systemClock.sleep(pauseMs);
-  }
-  throw new AgentLightningError({
-    code: 'UNREACHABLE',
-    message: `${options.what} does not answer (${answer})`,
-    remedy: options.remedy,
+  await withRetry(() => requestOnce(options), {
+    clock: systemClock,
+    delayMs: (_error, failures) => (failures < maxTries ? retryDelayMs : null),
   });
 }
 
-/** The HTTP status of an address, or why there is none. */
+async function requestOnce({ what, url, isFine, remedy }: ReachableOptions): Promise<void> {
+  const status = await statusOf(url);
+  if (typeof status === 'number' && isFine(status)) return;
+  throw new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not answer (${status})`, remedy });
+}
+
+/** The HTTP status of an address, or why the request failed. */
 async function statusOf(url: string): Promise<number | string> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(answerTimeoutMs) });
-    await answer.body?.cancel();
-    return answer.status;
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
+    await response.body?.cancel();
+    return response.status;
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
-    // An address with a password in it is refused in words that repeat it.
+    // The error message may contain the address and its password.
     return withoutPasswords(cause instanceof Error ? cause.message : String(error));
   }
 }

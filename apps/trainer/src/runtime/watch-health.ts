@@ -1,6 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
-import { backoffMs, isTransient, withRetry } from '@agentlightning/runner';
+import { backoffMs, isTransient, systemClock, withRetry } from '@agentlightning/core/internal';
 
 /** A service that a run depends on. */
 export interface HealthCheck {
@@ -31,6 +30,8 @@ export interface HealthWatchOptions {
   /** @default systemClock */
   readonly clock?: Clock;
 }
+
+const retryBackoff = { baseDelayMs: 100, maxDelayMs: 1000 };
 
 /**
  * Checks services periodically. A service that is unreachable may come back within the tolerated time; every other
@@ -79,13 +80,12 @@ function checkWithTolerance(
     const deadlineMs = clock.now() + outageToleranceMs;
     await withRetry(checkAll, {
       clock,
-      signal,
-      mayRetry: (error, failures) => {
-        if (signal.aborted || !isTransient(error) || clock.now() >= deadlineMs) return false;
+      signal: () => signal,
+      delayMs: (error, failures) => {
+        if (signal.aborted || !isTransient(error) || clock.now() >= deadlineMs) return null;
         if (failures === 1) onOutage(asUnreachable(error, 'a dependency'));
-        return true;
+        return backoffMs(retryBackoff, failures);
       },
-      delayMs: (failures) => Math.min(backoffMs(failures), 1000),
     });
   };
 }

@@ -19,3 +19,5 @@ export type { PromptValue } from '../prompt-template.ts';
 export { formatPrompt, promptVariables, strayBrace } from '../prompt-template.ts';
 export { addressText, withoutPasswords } from '../redaction/address-text.ts';
 export { SecretFields } from '../redaction/secret-fields.ts';
+export type { BackoffLimits, RetryPolicy } from '../retry.ts';
+export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../retry.ts';

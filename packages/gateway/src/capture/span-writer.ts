@@ -1,6 +1,6 @@
 import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
+import { backoffMs, withRetry } from '@agentlightning/core/internal';
 import type { GatewayLog } from '../gateway-options.ts';
-import { backoffMs, withRetry } from '../retry.ts';
 
 interface PendingSpan {
   readonly span: SpanInput;
@@ -80,8 +80,8 @@ export class SpanWriter {
     try {
       await withRetry(() => this.write(span), {
         clock: this.#clock,
-        delayMs: (error, retryIndex) =>
-          retryIndex < maxBackgroundRetries && isStoreFailure(error) ? backoffMs(backoff, retryIndex, 0.5) : null,
+        delayMs: (error, failures) =>
+          failures <= maxBackgroundRetries && isStoreFailure(error) ? backoffMs(backoff, failures) : null,
       });
     } catch (error) {
       const { rolloutId, attemptId, spanId } = span;

@@ -1,5 +1,6 @@
+import { backoffMs, parseRetryAfterMs, withRetry } from '@agentlightning/core/internal';
 import { GatewayError } from '../gateway-error.ts';
-import { backoffMs, parseRetryAfterMs, withRetry } from '../retry.ts';
+import type { RetryOptions } from '../gateway-options.ts';
 import { enterUpstream, type UpstreamPlace } from './enter-upstream.ts';
 import { FailoverOrder } from './failover-order.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
@@ -8,6 +9,14 @@ import type { UpstreamCaller, UpstreamResult } from './upstream-caller.ts';
 import type { UpstreamRequest } from './upstream-client.ts';
 import { describeFailure, upstreamErrored, upstreamFailed, upstreamSilent } from './upstream-failure.ts';
 import { isSilence } from './upstream-silence.ts';
+
+/** The default retry options. */
+export const defaultRetry: RetryOptions = {
+  maxRetries: 5,
+  baseDelayMs: 250,
+  maxDelayMs: 8000,
+  maxRetryAfterMs: 60_000,
+};
 
 /**
  * Calls the first upstream that is up. After a connection error, a timeout before the first byte, or status 408, 409,
@@ -43,6 +52,7 @@ export async function callUpstream(
     );
   } catch (error) {
     if (error instanceof FailedTry) return finalResult(error, tries);
+    assertWanted(caller, request);
     throw error;
   } finally {
     if (request.observation !== null) request.observation.upstreamMs += caller.clock.now() - startMs;
@@ -121,7 +131,7 @@ function roundDelayMs(caller: UpstreamCaller, finishedRounds: number, result: Up
   const { retry, clock, random } = caller;
   if (finishedRounds > retry.maxRetries) return null;
   const retryAfterMs = parseRetryAfterMs(result?.response.headers['retry-after'] ?? null, clock.now());
-  if (retryAfterMs === null) return backoffMs(retry, finishedRounds - 1, random());
+  if (retryAfterMs === null) return backoffMs(retry, finishedRounds, random());
   return retryAfterMs <= retry.maxRetryAfterMs ? retryAfterMs : null;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@agentlightning/core';
+import { backoffMs } from '@agentlightning/core/internal';
 import type { GatewayLog, HealthCheckOptions } from '../gateway-options.ts';
-import { backoffMs } from '../retry.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import { UpstreamSilence } from './upstream-silence.ts';
@@ -76,7 +76,7 @@ export class HealthChecker {
   #delayMs({ health }: RegisteredUpstream): number {
     const { intervalMs, maxIntervalMs } = this.#options.checks;
     if (health.isUp) return intervalMs;
-    return backoffMs({ baseDelayMs: intervalMs, maxDelayMs: maxIntervalMs }, health.cooldowns - 1, 0.5);
+    return backoffMs({ baseDelayMs: intervalMs, maxDelayMs: maxIntervalMs }, health.cooldowns);
   }
 
   /** One that is up is checked once a request has waited for an interval. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
+import { isRetryableStatus } from '@agentlightning/core/internal';
 import { GatewayError } from '../gateway-error.ts';
-import { isRetryableStatus } from '../retry.ts';
 import type { UpstreamPlace } from './enter-upstream.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamCaller, UpstreamResult } from './upstream-caller.ts';
