@@ -1,6 +1,6 @@
 """Generates the Python code of the training-runtime contract from its `.proto` files.
 
-`python scripts/generate_protocol.py` writes it; with `--check` it only says whether what is committed is up to date,
+`python scripts/generate_protocol.py` writes it; with `--check` it only verifies that the committed code is up to date,
 and exits with 1 when it is not.
 """
 
@@ -37,7 +37,7 @@ def main() -> int:
         stale = differences(fresh)
         if is_check:
             for path in stale:
-                print(f"{path} is out of date: run `python scripts/generate_protocol.py` and commit what changed")
+                print(f"{path} is out of date: run `python scripts/generate_protocol.py` and commit the changes")
             return 1 if stale else 0
         shutil.rmtree(GENERATED, ignore_errors=True)
         shutil.copytree(fresh, GENERATED)
@@ -51,7 +51,7 @@ def generate(target: Path) -> None:
     outputs = [f"--python_out={target}", f"--pyi_out={target}"]
     arguments = ["protoc", f"-I{PROTO}", f"-I{well_known}", *outputs, *map(str, sources)]
     if protoc.main(arguments) != 0:
-        sys.exit("protoc failed; what it said stands above")
+        sys.exit("protoc failed; see its output above")
     for file in target.rglob("*.py*"):
         file.write_text(IMPORT.sub(rf"\1{PACKAGE}\2", file.read_text()))
     for folder in [target, *(path for path in target.rglob("*") if path.is_dir())]:
@@ -59,7 +59,7 @@ def generate(target: Path) -> None:
 
 
 def differences(fresh: Path) -> list[Path]:
-    """The files that are missing, other than they should be, or left over."""
+    """Files that are missing, differ, or are left over."""
     wanted = {path.relative_to(fresh) for path in fresh.rglob("*.py*") if path.is_file()}
     present = {path.relative_to(GENERATED) for path in GENERATED.rglob("*.py*") if "__pycache__" not in path.parts}
     present = {path for path in present if path.suffix != ".pyc"}

@@ -5,10 +5,10 @@ import { describeRuntimeConformance } from '@agentlightning/runtime/testing';
 import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
-/** Loading torch takes a while, and longer on a machine that has much to do. */
+/** Loading torch is slow, more so on a loaded machine. */
 const testTimeoutMs = 120_000;
 
-/** The flags of the times that the suite asks for. */
+/** The flags for the timeouts that the suite requires. */
 const timeFlags = {
   resultTtlMs: '--result-ttl-ms',
   sessionTtlMs: '--session-ttl-ms',
@@ -19,7 +19,7 @@ describeWithPython(environment, 'the Python package of the GPU runtime', (python
   describeRuntimeConformance({
     name: 'the GPU runtime, on the CPU',
     testTimeoutMs,
-    // All weights of a base are there before a model is made of it.
+    // All weights of a base exist before a model is created from it.
     isSeeded: false,
     start: async ({ directory, apiKey, ...times }) => {
       const keyFile = path.join(directory, 'key');

@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
-/** Loading torch takes a while, and longer on a machine that has much to do. */
+/** Loading torch is slow, more so on a loaded machine. */
 const testTimeoutMs = 120_000;
 
 const request: OpenAI.ChatCompletionCreateParamsNonStreaming = {
@@ -49,7 +49,7 @@ describeWithPython(environment, 'the GPU runtime behind the gateway', (python) =
   });
 });
 
-/** Runs with a model of random weights, behind the Python runtime. */
+/** Runs with a model of random weights on the Python runtime. */
 async function withModel(python: string, run: (model: TrainableModel) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agl-gpu-gateway-'));
   const { address, end } = await startRuntime(python, ['--model', 'tiny=random:llama-tiny', '--checkpoints', folder]);
@@ -63,7 +63,7 @@ async function withModel(python: string, run: (model: TrainableModel) => Promise
   }
 }
 
-/** The calls that the gateway recorded of one attempt. */
+/** The recorded model calls of an attempt. */
 async function callsThroughGateway(
   upstream: { readonly baseUrl: string; readonly model: string },
   agent: (client: OpenAI) => Promise<void>,

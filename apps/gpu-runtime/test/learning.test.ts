@@ -9,13 +9,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { describeWithPython } from '../../../tools/describe-with-python.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
-/** Half a minute on a free machine, and longer on a busy one. */
+/** Half a minute on an idle machine, longer on a loaded one. */
 const patienceMs = 600_000;
 
 const client = new OpenAI({ apiKey: 'none', fetch: traceFetch() });
 const digits = Array.from('0123456789', (digit) => ({ digit }));
 
-/** An agent on the official client: it is to answer with a digit, best with the one it was told. */
+/** An agent on the official client: its reward is 1 when it responds with the requested digit. */
 async function sayDigit({ digit }: { digit: string }): Promise<number> {
   const { choices } = await client.chat.completions.create({
     model: 'tiny',

@@ -1,15 +1,17 @@
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
-/** How far the sampling log-probabilities are from the model's: below, inside and above every clip, never at its edge. */
+/**
+ * Offsets of the sampling log-probabilities from the model's: below, inside and above every clip, never at its edge.
+ */
 const logRatios = [-0.61, -0.13, 0.02, 0.11, 0.43, 0.94, -0.31];
 
-/** Sequences of bytes of many lengths, some trained in two intervals, at two temperatures. */
+/** Byte sequences of different lengths, some with two trained intervals, at two temperatures. */
 export function plainBatch(): TrainingBatch {
   const lengths = [7, 40, 12, 25, 61];
   return { data: lengths.map((length, seed) => plainDatum(length, seed)) };
 }
 
-/** The same sequences with numbers that bring every branch of the losses to bear, given what the model makes of them. */
+/** The same sequences with values that cover every branch of the losses, given the model's log-probabilities. */
 export function weighedBatch(batch: TrainingBatch, logprobs: readonly Float32Array[]): TrainingBatch {
   return {
     data: batch.data.map((datum, seed) => {
@@ -38,7 +40,7 @@ function plainDatum(length: number, seed: number): TrainingDatum {
       : [{ start: 2, end: length }];
   const count = trained.reduce((sum, { start, end }) => sum + end - start, 0);
   return {
-    // Readable bytes: the model has something to say of them.
+    // Readable bytes have likely tokens.
     tokenIds: Int32Array.from({ length }, (_, at) => 32 + ((at * 37 + seed * 53) % 90)),
     trained,
     samplingLogprobs: new Float32Array(count).fill(-3),

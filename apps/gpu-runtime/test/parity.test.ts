@@ -11,7 +11,7 @@ import { readTensors } from './read-tensors.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
 const startTimeoutMs = 120_000;
-/** Relative: what float32 allows when sums are made in another order. */
+/** Relative tolerance of float32 sums in a different order. */
 const tolerance = 1e-4;
 
 const weightFile = path.join(import.meta.dirname, '../../../packages/runtime-cpu/models/tiny-chat.safetensors');
@@ -33,10 +33,10 @@ const losses: readonly LossSpec[] = [
 
 /** With so large an epsilon a first step of Adam is the gradient: lr · g / (|g| + epsilon). */
 const linearAdam = { learningRate: 1e6, epsilon: 1e4, gradientClipNorm: 0 };
-/** A step of the same kind that is so small that what the model says of the text stays what it was. */
+/** A step of the same kind, small enough to keep the log-probabilities of the text. */
 const smallLinearAdam = { ...linearAdam, learningRate: 10 };
 
-/** Where a tensor of the embedded runtime is in a Llama. */
+/** Name of a tensor of the embedded runtime in a Llama. */
 const llamaNames: Readonly<Record<string, string>> = {
   attention_norm: 'input_layernorm',
   query: 'self_attn.q_proj',
@@ -49,7 +49,7 @@ const llamaNames: Readonly<Record<string, string>> = {
   down: 'mlp.down_proj',
 };
 
-/** Everything that one runtime makes of a batch. */
+/** All results of a runtime for a batch. */
 interface Findings {
   readonly batch: BatchResult;
   readonly step: StepResult;
@@ -166,7 +166,7 @@ function expectClose(found: number, expected: number, what = ''): void {
   expect(Math.abs(found - expected), what).toBeLessThanOrEqual(tolerance * Math.max(1, Math.abs(expected)));
 }
 
-/** The norm of the difference, relative to the norm of what is expected. */
+/** The norm of the difference, relative to the norm of the expected value. */
 function distance(found: readonly number[], expected: readonly number[]): number {
   const norm = (values: readonly number[]): number => Math.sqrt(values.reduce((sum, each) => sum + each * each, 0));
   const gap = norm(expected.map((each, at) => each - (found[at] ?? Number.NaN)));

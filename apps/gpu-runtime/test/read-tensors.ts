@@ -14,7 +14,7 @@ export async function readTensors(file: string): Promise<ReadonlyMap<string, Flo
   for (const [name, { dtype, data_offsets: offsets }] of Object.entries(header)) {
     if (dtype !== 'F32') continue;
     const [from, to] = [data + offsets[0], data + offsets[1]];
-    // Copied: the place in the file need not be a multiple of four.
+    // Copied: the offset in the file may not be a multiple of four.
     tensors.set(name, new Float32Array(Uint8Array.from(bytes.subarray(from, to)).buffer));
   }
   return tensors;

@@ -6,21 +6,21 @@ import { type PythonEnvironment, preparePython, pythonEnvironments } from '../..
 
 const sources = path.join(import.meta.dirname, '../src');
 
-/** The Python that has torch and the rest, or why there is none. */
+/** The Python interpreter with torch and the other packages, or the reason for its absence. */
 export const environment: PythonEnvironment = await preparePython(pythonEnvironments['agentlightning-runtime']);
 
-/** The Python runtime in a process of its own. */
+/** The Python runtime in a separate process. */
 export interface RuntimeProcess {
   /** `host:port` of its gRPC server. */
   readonly address: string;
-  /** Sends a signal and waits for the end; gives the exit code, null when the signal ended it. */
+  /** Sends a signal and waits for the end; returns the exit code, null when the signal ended the process. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Starts `agentlightning-runtime serve` on the CPU, on free ports, and waits until it is ready. */
 export async function startRuntime(python: string, flags: readonly string[]): Promise<RuntimeProcess> {
   const serve = ['-m', 'agentlightning_runtime', 'serve', '--port', '0', '--inference-port', '0'];
-  // One thread: on few cores several are slower, and results stay the same to the bit.
+  // One thread: on few cores more are slower, and results are bitwise reproducible.
   const device = ['--device', 'cpu', '--threads', '1', '--until-stdin-ends', '--log-level', 'warning'];
   const child = spawn(python, [...serve, ...device, ...flags], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-"""The command as a user meets it."""
+"""The command line interface."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_it_does_not_outlive_who_started_it(served: subprocess.Popen[bytes]) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "No model to train is named. Give one"),
+        ([], "No model is given. Pass one"),
         (["--model", "=x"], '--model is "=x"'),
-        (["--model", "a=x", "--model", "a=y"], 'Two models are called "a"'),
+        (["--model", "a=x", "--model", "a=y"], 'Two models have the name "a"'),
         (["--model", "a", "--engine", "nowhere:create_engine"], 'The engine "nowhere:create_engine" cannot be loaded'),
-        (["--model", "a", "--engine", "unknown"], 'There is no engine "unknown". Known are'),
+        (["--model", "a", "--engine", "unknown"], 'There is no engine "unknown". Known engines'),
         (["--model", "a", "--host", "0.0.0.0"], "Refusing to listen on 0.0.0.0 without TLS"),
-        (["--model", "a", "--tls-key", "key.pem"], "Give both --tls-certificate and --tls-key"),
+        (["--model", "a", "--tls-key", "key.pem"], "Pass both --tls-certificate and --tls-key"),
         (["--model", "a", "--api-key-file", "/nothing/there"], "Cannot read /nothing/there"),
         (["--model", "broken", *ENGINE], 'The model "broken" cannot be loaded. Name another'),
     ],

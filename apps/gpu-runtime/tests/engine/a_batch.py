@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SilentBackend:
-    """Serves nothing, and remembers which versions it was given."""
+    """A backend without serving that records the versions it receives."""
 
     def __init__(self) -> None:
         self.versions: dict[str, list[int]] = {}

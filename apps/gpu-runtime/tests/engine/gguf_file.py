@@ -1,4 +1,4 @@
-"""Writes a small Llama as a GGUF file, the way llama.cpp's converter does."""
+"""Writes a small Llama as a GGUF file, in the layout of llama.cpp's converter."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write_gguf(loaded: LoadedModel, path: Path) -> None:
 def _add_tokenizer(writer: gguf.GGUFWriter, loaded: LoadedModel) -> None:
     tokenizer = loaded.tokenizer
     assert tokenizer is not None
-    # Transformers wants a merge, and its outcome must be a token: there is one place left.
+    # Transformers needs a merge, and its result must be a token: one id is left.
     tokens = [str(tokenizer.convert_ids_to_tokens(token)) for token in range(len(tokenizer))] + ["th"]
     assert len(tokens) == loaded.causal_lm.config.vocab_size
     kinds = [gguf.TokenType.CONTROL if token.startswith("<|") else gguf.TokenType.NORMAL for token in tokens]

@@ -1,4 +1,4 @@
-"""Run by torchrun: two processes speak, part, and write down which threads of theirs still live."""
+"""Run by torchrun: two processes communicate, leave, and record their remaining threads."""
 
 from __future__ import annotations
 

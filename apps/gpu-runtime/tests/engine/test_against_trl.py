@@ -26,7 +26,7 @@ LENGTHS = (9, 4, 7, 2)
 ADVANTAGES = (1.3, -0.7, 0.4, -1.1)
 
 CASES: list[tuple[str, dict[str, Any], str, dict[str, float], str]] = [
-    # TRL's name and settings; ours and its parameters; what the weights make of the sum.
+    # TRL's name and settings; the contract's name and parameters; the reduction that the weights express.
     ("grpo", {"epsilon": 0.2, "epsilon_high": 0.28}, "ppo", {"clip_high": 0.28, "dual_clip": 0}, "mean of means"),
     ("bnpo", {"epsilon": 0.2}, "ppo", {"dual_clip": 0}, "token mean"),
     ("bnpo", {"epsilon": 1e9}, "importance_sampling", {}, "token mean"),
@@ -115,14 +115,14 @@ def test_loss_and_gradients_are_those_of_trl(
             loss_type=loss_type,
             gradient_checkpointing=False,
             beta=0.0,
-            # On, it multiplies the KL term by the ratio; the contract adds it plainly.
+            # When enabled, it multiplies the KL term by the ratio; the contract adds it without a factor.
             use_bias_correction_kl=False,
             **{option: value for option, value in options.items() if option != "beta"},
         ),
         train_dataset=datasets.Dataset.from_list([{"prompt": "a"}]),
         processing_class=base.tokenizer,
     )
-    # Set here: in its settings it would look for a reference model.
+    # Set here: the constructor would load a reference model.
     trainer.beta = options.get("beta", 0.0)
     trainer.current_gradient_accumulation_steps = 1
     theirs = trainer._compute_loss(trainer.model, trl_inputs(batch))

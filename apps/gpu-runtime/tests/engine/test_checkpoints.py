@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not at all, and training goes on from them bit for bit."""
+"""Checkpoints are atomic, and training resumes from them bit for bit."""
 
 from __future__ import annotations
 

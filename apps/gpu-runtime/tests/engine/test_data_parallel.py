@@ -1,4 +1,4 @@
-"""Two processes of torchrun, over gloo, do what one does: FSDP2 for whole models, copies for LoRAs."""
+"""Two processes of torchrun, over gloo, compute the result of one: FSDP2 for whole models, copies for LoRAs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logits are made in float32 where everything before them is in bfloat16, by trainer and sampler alike."""
+"""Logits are computed in float32 where everything before them is in bfloat16, by trainer and sampler."""
 
 from __future__ import annotations
 

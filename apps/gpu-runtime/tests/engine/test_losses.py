@@ -1,4 +1,4 @@
-"""The losses against formulas written down a second time, one token at a time, in plain Python."""
+"""The losses against independent formulas, one token at a time, in plain Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VARIANTS: list[tuple[str, dict[str, float]]] = [
 
 
 def some_tokens() -> tuple[Tensor, Tensor, TrainedTokens]:
-    """Twelve tokens of two data, with ratios below, inside and above every clip, and one of no weight."""
+    """Twelve tokens of two data, with ratios below, inside and above every clip, and one of weight 0."""
     logprobs = torch.tensor([-1.0, -2, -0.5, -3, -1.5, -0.2] * 2, dtype=torch.float64)
     gaps = torch.tensor([-0.6, -0.1, 0.03, 0.1, 0.4, 0.9, 0.2, 0.3, -0.5, 0.7, 0.01, 0.0])
     away = torch.tensor([0.4, -0.7, 0.1, 0.0, -0.2, 1.1] * 2)
@@ -65,7 +65,7 @@ def test_value_and_slopes_are_those_of_the_contract(name: str, given: dict[str, 
 
 @pytest.mark.parametrize(
     ("name", "given"),
-    # The slopes of cispo and gspo are not those of their values, on purpose: a factor is held.
+    # The slopes of cispo and gspo are deliberately not those of their values: a factor is detached.
     [variant for variant in VARIANTS if variant[0] not in ("cispo", "gspo")],
 )
 def test_slopes_are_those_of_finite_differences(name: str, given: dict[str, float]) -> None:
@@ -101,7 +101,7 @@ def test_token_without_weight_takes_no_part_whatever_it_holds(name: str) -> None
 
 
 def test_sequence_loss_and_token_gspo_have_the_same_slope_when_advantage_is_one_number() -> None:
-    """Zheng et al. 2025: with the same advantage and weight throughout, the token form is the sequence form."""
+    """Zheng et al. 2025: with constant advantage and weight, the token form equals the sequence form."""
     parameters = {**DEFAULTS["gspo"], "clip_low": 0.5, "clip_high": 0.5}
     logprobs, entropies, tokens = some_tokens()
     ones = torch.ones(12, dtype=torch.float64)
@@ -118,7 +118,7 @@ def test_value_loss_is_the_larger_of_the_plain_and_the_clipped_error() -> None:
     returns = torch.tensor([0.0, 3.0, -3.0, 0.5], dtype=torch.float64)
     old = torch.tensor([1.1, 1.0, 0.0, 0.5], dtype=torch.float64)
     losses = value_token_loss(values, returns, old, 0.2)
-    # (1-0)^2; held to 1.2: (1.2-3)^2; held to -0.2: (-0.2+3)^2; 0.
+    # (1-0)^2; clipped to 1.2: (1.2-3)^2; clipped to -0.2: (-0.2+3)^2; 0.
     assert losses.tolist() == pytest.approx([0.5, 1.62, 3.92, 0.0])
     slopes = torch.autograd.grad(losses.sum(), values)[0]
     assert slopes.tolist() == pytest.approx([1.0, 0.0, 0.0, 0.0])
@@ -132,7 +132,7 @@ def plain_sum(
     entropies: Tensor,
     tokens: TrainedTokens,
 ) -> tuple[float, list[float]]:
-    """The sum and its slopes by each log-probability, from the contract's formulas, token by token."""
+    """The sum and its derivatives by log-probability, from the contract's formulas, token by token."""
     assert tokens.reference_logprobs is not None
     total, slopes = 0.0, []
     ratios = (logprobs - tokens.sampling_logprobs).tolist()
@@ -160,7 +160,7 @@ def plain_sum(
 def plain_token(
     name: str, parameters: Mapping[str, float], *, lp: float, log_ratio: float, advantage: float, mean: float
 ) -> tuple[float, float]:
-    """One token's loss and its slope by the log-probability."""
+    """One token's loss and its derivative by the log-probability."""
     r = math.exp(log_ratio)
     low, high = 1 - parameters.get("clip_low", 0), 1 + parameters.get("clip_high", 0)
     if name == "cross_entropy":

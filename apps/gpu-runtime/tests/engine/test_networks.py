@@ -1,4 +1,4 @@
-"""Models from every kind of source, and the ways to spend less memory on them."""
+"""Models from every kind of source, and the options that save memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_gradient_checkpointing_changes_no_gradient(tmp_path: Path, lora: LoraSe
         calls: list[nn.Module] = []
         layer.get_submodule("input_layernorm").register_forward_pre_hook(partial(remember, calls))
         result = model.forward_backward(a_batch(), a_loss("ppo"), no_progress)
-        # Once more in the backward pass.
+        # Recomputed in the backward pass.
         assert len(calls) == (2 if is_on else 1)
         assert result.trained_tokens > 0
         found.append({name: weight.grad for name, weight in model.weights.items() if weight.grad is not None})

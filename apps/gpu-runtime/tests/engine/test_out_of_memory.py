@@ -1,4 +1,4 @@
-"""Running out of memory: told with numbers, and survived. The fault is at the allocator, under a module's hook."""
+"""Memory exhaustion: reported with numbers, and recovered from. A module hook simulates the allocator's failure."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_too_large_a_piece_is_told_with_numbers(tmp_path: Path, fail: Callable[[
     error = caught.value
     assert error.reason == EngineErrorReason.OUT_OF_MEMORY
     assert error.gradients_discarded
-    # Eight rows as long as the longest datum up to its last trained token.
+    # Eight rows with the length of the longest datum up to its last trained token.
     assert error.num_tokens == 8 * 59
     assert error.max_tokens_seen_ok == 49
     assert "send it again" in error.remedy

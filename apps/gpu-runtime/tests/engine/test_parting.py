@@ -1,4 +1,4 @@
-"""Processes that have parted keep no thread that could abort them when they end."""
+"""After `leave_ranks` a process has no thread that could abort it at exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server in another process is given the weights as files."""
+"""A server in another process receives the weights as files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WritingBackend(SilentBackend):
-    """Has every published version written."""
+    """A backend that exports every published version."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()
@@ -42,5 +42,5 @@ def test_published_weights_are_written_where_the_server_wants_them(
     engine = TorchEngine(settings, WritingBackend(out))
     model = engine.create_model(ModelRequest("m", "tiny", 1, lora, has_value_head=True))
     model.publish_weights()
-    # A value head means nothing to a server.
+    # A server does not use a value head.
     assert len(load_file(out / file)) == len(model.weights) - 2

@@ -1,4 +1,4 @@
-"""The arithmetic of a pass is estimated as torch counts it."""
+"""The estimated floating-point operations of a pass match torch's count."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("lora", [None, LoraSettings(rank=1, alpha=1.0)])
 def test_estimate_is_what_torch_counts(tmp_path: Path, lora: LoraSettings | None) -> None:
     model = an_engine(tmp_path).create_model(ModelRequest("m", "tiny", 1, lora))
-    # The counter does not know the CPU's kernel for attention; plain products it does.
+    # The counter does not support the CPU's attention kernel, but plain products.
     model.parts.network.causal_lm.set_attn_implementation("eager")
     batch = Batch([a_datum(200, [(150, 200)])])
     cost = ModelCost.of(model.parts.network.causal_lm, trains_all=lora is None)
     with FlopCounterMode(display=False) as forward:
         model.forward(batch, use_reference=False, progress=no_progress)
     examples = examples_of(batch, only_weighted=True)
-    # LoRA's own products are left out, and are small.
+    # The products of LoRA are omitted; they are small.
     assert forward.get_total_flops() == pytest.approx(cost.flops(examples, is_backward=False), rel=0.05)
     with FlopCounterMode(display=False) as both:
         model.forward_backward(batch, a_loss(), no_progress)
-    # Making logits a second time to save memory is no work towards the end: it does not count.
+    # Recomputing logits to save memory is not useful work: it does not count.
     again = 2 * cost.head * 50
     assert both.get_total_flops() - again == pytest.approx(cost.flops(examples, is_backward=True), rel=0.1)
 

@@ -1,4 +1,4 @@
-"""What is exported is loaded by Transformers and PEFT, and computes the same."""
+"""Exported weights can be loaded by Transformers and PEFT and compute the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a script of the tests in one process, or in several which torchrun starts."""
+"""Runs a test script in one process, or in several started by torchrun."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_together(script: Path, directory: Path, processes: int) -> None:
-    """The script is given the directory, and writes its results there."""
+    """The script receives the directory and writes its results there."""
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}

@@ -1,4 +1,4 @@
-"""Run by torchrun: trains a little with however many processes there are, and writes down what came of it."""
+"""Run by torchrun: a short training with any number of processes, and its recorded results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINEAR_ADAM = AdamParameters(learning_rate=1e6, epsilon=1e4, gradient_clip_norm=
 
 
 def gradients(model: EngineModel, own: TorchModel) -> dict[str, torch.Tensor]:
-    """How the served weights change in a step that is linear in the gradient."""
+    """The change of the served weights in a step that is linear in the gradient."""
     served = own.parts.served.causal_lm
     before = {name: weight.detach().clone() for name, weight in served.named_parameters()}
     model.forward_backward(a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress)
@@ -36,7 +36,7 @@ def gradients(model: EngineModel, own: TorchModel) -> dict[str, torch.Tensor]:
 
 
 def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, object]:
-    """Everything that a model can do, and what it shows of itself."""
+    """All operations of a model and their observable results."""
     first = model.forward_backward(
         a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress
     )

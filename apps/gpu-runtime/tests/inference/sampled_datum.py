@@ -1,4 +1,4 @@
-"""A sampled response as something to train on."""
+"""A sampled response as a training datum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentlightning_runtime.engine.batch import Datum, TrainedSpan
 
 
 def sampled_datum(answer: Any, choice: Any, temperature: float) -> Datum:
-    """Every second response of an answer is made likelier, the others less likely."""
+    """Alternating positive and negative advantages for the choices of a response."""
     prompt, response = answer.prompt_token_ids, choice.token_ids
     logprobs = [entry.logprob for entry in choice.logprobs.content]
     ones = np.ones(len(response), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""A server with the addresses of vLLM that this package uses, which refuses what vLLM refuses."""
+"""A server with the routes of vLLM that this package uses, with vLLM's validation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ScriptedVllm:
-    """Answers every prompt with the name of the model and a number out of the weights it read."""
+    """Responds to every prompt with the name of the model and a number derived from its loaded weights."""
 
     def __init__(self, model: VllmModel) -> None:
         self.model = model
@@ -117,5 +117,5 @@ def _refusal(status: int, message: str) -> Response:
 
 
 def _number(file: Path) -> float:
-    """A number that is another one for other weights."""
+    """A number that depends on the weights."""
     return sum(float(tensor.double().abs().sum()) for tensor in load_file(file).values())

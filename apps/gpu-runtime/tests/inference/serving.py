@@ -24,7 +24,7 @@ MODEL_ID = "policy"
 
 @dataclass(frozen=True)
 class Serving:
-    """A backend with one model, and OpenAI's client of it."""
+    """A backend with one model, and an OpenAI client for it."""
 
     backend: BuiltinBackend
     model: ServedModel
@@ -37,7 +37,7 @@ class Serving:
 
 @contextmanager
 def serving(source: str = "random:llama-tiny", api_key: str = "") -> Generator[Serving]:
-    """Serves a model of random weights as version 3."""
+    """Serves a model with random weights as version 3."""
     torch.set_num_threads(1)
     loaded = load_random_model(source)
     backend = BuiltinBackend(EndpointSettings(api_key=api_key))
@@ -56,7 +56,7 @@ def ask(served: Serving, **fields: Any) -> Any:
 
 
 def ask_model(base_url: str, **fields: Any) -> Any:
-    """The same of the model at this address."""
+    """The same for the model at this address."""
     with OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=60) as client:
         return _ask(client, fields)
 

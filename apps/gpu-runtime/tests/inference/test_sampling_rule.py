@@ -1,4 +1,4 @@
-"""How tokens are drawn."""
+"""Sampling of tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers see of pauses, new weights, and models that go."""
+"""Client-visible effects of pauses, new weights, and unloaded models."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def test_who_hangs_up_is_sampled_no_further(served: Serving, monkeypatch: pytest
     assert served.backend.pause(MODEL_ID, "drain").in_flight == 0
     errors = [str(generation.error) for generation in submitted if generation.error is not None]
     assert errors
-    assert all("hung up" in error for error in errors)
+    assert all("disconnected" in error for error in errors)
 
 
 def test_a_model_that_was_removed_is_not_found(served: Serving) -> None:
     served.backend.remove(MODEL_ID)
-    with pytest.raises(openai.NotFoundError, match='no model "policy"'):
+    with pytest.raises(openai.NotFoundError, match='Unknown model "policy"'):
         ask(served)
     assert list(served.client.models.list()) == []
 

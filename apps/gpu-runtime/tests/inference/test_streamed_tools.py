@@ -1,4 +1,4 @@
-"""A streamed answer says what the whole one says, tool calls and stop texts included, however its tokens come."""
+"""A streamed response equals the complete one, including tool calls and stop texts, for any chunking of its tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _answer(names: tuple[str, ...], template: str, text: str, *, stops: list[str
 
 
 async def _streamed(answer: ChatAnswer, tokens: list[int], step: int) -> list[dict[str, Any]]:
-    """Adds tokens, some at a time, while the stream is read."""
+    """Adds tokens in chunks while the stream is read."""
     generation = answer.generations[0]
 
     async def feed() -> None:
@@ -77,7 +77,7 @@ def test_the_stream_says_what_the_answer_says(
     choice = body["choices"][0]
     parts = [part for chunk in chunks for part in chunk["choices"]]
     if markers_are_tokens and not names and content is not None:
-        # Texts do not have special tokens, no more than those of other engines.
+        # Texts do not contain special tokens, as with other engines.
         content = content.replace("<tool_call>", "").replace("</tool_call>", "")
     assert choice["message"]["content"] == content
     assert [call["function"]["name"] for call in choice["message"].get("tool_calls", [])] == names

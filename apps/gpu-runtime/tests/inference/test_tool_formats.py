@@ -1,4 +1,4 @@
-"""Tool calls in the formats that models write."""
+"""Parsing of tool calls in the formats of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""vLLM behind the same interface, with a scripted server; `test_real_vllm.py` asks a real one."""
+"""vLLM behind the same interface, with a scripted server; `test_real_vllm.py` uses a real one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Trained:
-    """A model in training whose weights a scripted vLLM serves."""
+    """A trained model whose weights a scripted vLLM serves."""
 
     def __init__(self, directory: Path, lora: LoraSettings | None) -> None:
         torch.set_num_threads(1)
@@ -179,7 +179,7 @@ def test_what_vllm_refuses_reaches_the_caller(tmp_path: Path) -> None:
     with training(tmp_path, _LORA) as trained:
         with pytest.raises(openai.BadRequestError, match="must be non-negative"):
             trained.ask(temperature=-1)
-        with pytest.raises(openai.NotFoundError, match='no model "other"'):
+        with pytest.raises(openai.NotFoundError, match='Unknown model "other"'):
             trained.client.chat.completions.create(model="other", messages=[{"role": "user", "content": "?"}])
         assert trained.backend.pause("policy", "drain").in_flight == 0
 
@@ -188,7 +188,7 @@ def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> N
     command, extra = vllm_command(VllmModel("m", 12, 4096, "hermes"), 1234)
     line = " ".join(command)
     assert "--logprobs-mode processed_logprobs" in line
-    # Not from what the model's files recommend where a request says nothing, such as a top-p of 0.8.
+    # Not the defaults that the model's files recommend, such as a top-p of 0.8.
     assert "--generation-config vllm" in line
     assert "--enable-lora --max-lora-rank 16" in line
     assert "--max-model-len 4096" in line
@@ -204,8 +204,8 @@ def test_the_users_arguments_replace_ours() -> None:
     assert asked.count("--generation-config") == 1
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU reads a tied head anew")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU reloads a tied head")
 def test_a_tied_head_is_refused_where_vllm_would_keep_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"tie_word_embeddings": True}))
-    with pytest.raises(EngineError, match="does not read the output head anew"):
+    with pytest.raises(EngineError, match="does not reload an output head"):
         VllmProcess(VllmModel(str(tmp_path), 0, None, "hermes"))

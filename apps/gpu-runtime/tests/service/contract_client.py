@@ -1,4 +1,4 @@
-"""The bare contract, and a server to speak to."""
+"""A client of the bare contract, and a server for it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ KEY = "the-key"
 
 
 def serialised(message: Message) -> bytes:
-    """For the wire."""
+    """Serialises a message."""
     return message.SerializeToString()
 
 
 class ContractClient:
-    """Calls methods by their names."""
+    """Calls methods by name."""
 
     def __init__(self, channel: grpc.aio.Channel, key: str = KEY) -> None:
         self._channel = channel
         self._metadata = (("authorization", f"Bearer {key}"),) if key else ()
 
     def call(self, name: str, request: Any) -> Any:
-        """The call of a method; awaited or iterated as its kind wants."""
+        """A call of a method; awaited or iterated depending on its kind."""
         method = METHODS[name]
         codecs: dict[str, Any] = {
             "request_serializer": serialised,
@@ -56,7 +56,7 @@ class ContractClient:
         return kind(path, **codecs)(request, metadata=self._metadata)
 
     async def refusal(self, call: Any) -> error_pb2.RuntimeFailure:
-        """The typed error that a call fails with."""
+        """The typed error of a failed call."""
         try:
             if hasattr(call, "__aiter__"):
                 async for _ in call:
@@ -68,7 +68,7 @@ class ContractClient:
                 if name == "agentlightning-error-bin" and isinstance(value, bytes):
                     return error_pb2.RuntimeFailure.FromString(value)
             raise
-        raise AssertionError("The call succeeded, and should have been refused")
+        raise AssertionError("The call succeeded but should have been rejected")
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Bench:
         return self.engine.script
 
     async def open_model(self, model_id: str = "model") -> None:
-        """Makes a model and waits until it is there."""
+        """Creates a model and waits until it exists."""
         await self.client.call("CreateModel", self.create_request(model_id))
         await self.ended(0, model_id)
 
@@ -125,7 +125,7 @@ class Bench:
         return (await self.client.call("GetOperation", request)).operation
 
     async def ended(self, seq: int, model_id: str = "model") -> operation_pb2.Operation:
-        """An operation when it has ended."""
+        """An operation after its end."""
         async for response in self.watch(model_id):
             operation = response.event.operation
             if operation.seq == seq and operation.HasField("end_time"):
@@ -153,7 +153,7 @@ def a_datum(**others: Any) -> batch_pb2.Datum:
 
 @asynccontextmanager
 async def open_bench(options: ServeOptions | None = None) -> AsyncGenerator[Bench]:
-    """A server that ends with the block."""
+    """A server that stops at the end of the block."""
     engine = ScriptedEngine(Script())
     server = await serve(engine, replace(options or ServeOptions(), api_key=KEY))
     try:

@@ -1,4 +1,4 @@
-"""An engine without arithmetic, whose every move a test decides."""
+"""An engine without computation, controlled by the test."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ FEATURES = ("lora", "progress", "pause", "export")
 
 @dataclass
 class Script:
-    """What the engine does next.
+    """The behaviour of the engine.
 
     Attributes:
         gate: Operations wait for it while they run.
         running: Set when an operation has begun.
         error: Raised by the next operation, once.
-        done: Names of what was done, in order.
+        done: Names of the executed calls, in order.
     """
 
     gate: threading.Event = field(default_factory=threading.Event)
@@ -59,10 +59,10 @@ class Script:
         self.gate.set()
 
     def play(self, name: str) -> None:
-        """Does one thing."""
+        """Executes one call."""
         self.running.set()
         if not self.gate.wait(timeout=60):
-            raise TimeoutError("Nobody opened the gate")
+            raise TimeoutError("The gate was not opened")
         error, self.error = self.error, None
         if error is not None:
             raise error
@@ -169,7 +169,7 @@ class ScriptedEngine:
 
 
 def create_engine(settings: EngineSettings) -> ScriptedEngine:
-    """What `--engine scripted_engine:create_engine` finds; a model of the source `broken` cannot be made."""
+    """Factory for `--engine scripted_engine:create_engine`; a model of the source `broken` cannot be created."""
     if "broken" in settings.base_models.values():
         raise EngineError(EngineErrorReason.INVALID, 'The model "broken" cannot be loaded', remedy="Name another")
     return ScriptedEngine(Script())

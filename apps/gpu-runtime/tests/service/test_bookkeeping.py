@@ -1,4 +1,4 @@
-"""The parts of the service that keep count."""
+"""The parts of the service that keep records."""
 
 from __future__ import annotations
 

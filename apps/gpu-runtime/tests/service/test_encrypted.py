@@ -1,4 +1,4 @@
-"""TLS, and clients that show a certificate."""
+"""TLS and client certificates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def make_identity(name: str, signer: Identity | None = None) -> Identity:
 
 
 async def ask(options: ServeOptions, credentials: grpc.ChannelCredentials | None, key: str) -> str:
-    """What the server computes on, or the status that stands in the way."""
+    """The reported device, or the status of the failed call."""
     server = await serve(ScriptedEngine(Script()), options)
     address = f"localhost:{server.address.rpartition(':')[2]}"
     channel = (
@@ -86,7 +86,7 @@ def test_a_server_with_a_certificate_is_reached_by_tls_and_a_key_alone(
     authority: Identity, server_identity: Identity
 ) -> None:
     tls = ServerTls(server_identity.certificate_pem, server_identity.key_pem)
-    # Beyond this machine: it may, with both.
+    # Listening beyond loopback is allowed with both.
     options = ServeOptions(host="0.0.0.0", tls=tls, api_key="key")
     trusting = grpc.ssl_channel_credentials(authority.certificate_pem)
     assert asyncio.run(ask(options, trusting, "key")) == "none"

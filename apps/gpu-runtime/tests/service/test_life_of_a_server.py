@@ -1,4 +1,4 @@
-"""Starting, stopping, and what time does to a server."""
+"""Start, stop, and expiry in a server."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_health_and_reflection_answer_without_a_key() -> None:
                 response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
             )
             asked = reflect(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
-            listed = {service.name async for told in asked for service in told.list_services_response.service}
+            listed = {service.name async for response in asked for service in response.list_services_response.service}
             assert "agentlightning.runtime.v1.InferenceService" in listed
             stranger = ContractClient(channel, key="")
             refusal = await stranger.refusal(stranger.call("GetCapabilities", runtime_pb2.GetCapabilitiesRequest()))

@@ -1,4 +1,4 @@
-"""What becomes of operations that wait, run, and are asked for."""
+"""Operations that wait, run, and are requested again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_running_operation_tells_its_progress_and_those_behind_it_their_place(
             assert (behind.queue_position, behind.queue_reason) == (1, operation_pb2.QUEUE_REASON_EARLIER_OPERATION)
             assert beyond_a_gap.queue_reason == operation_pb2.QUEUE_REASON_SEQUENCE_GAP
             await asyncio.to_thread(bench.script.running.wait, 30)
-            # Told from the engine's thread before it waits for the gate.
+            # Reported in the engine's thread before it waits for the gate.
             running = await bench.operation(1)
             assert running.state == operation_pb2.OPERATION_STATE_RUNNING
             assert (running.progress.tokens_done, running.progress.tokens_total) == (2, 4)

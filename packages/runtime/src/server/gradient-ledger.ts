@@ -52,7 +52,7 @@ export class GradientLedger {
 function refusal(what: string): RuntimeError {
   return new RuntimeError({
     reason: ErrorReason.PRECONDITION,
-    message: `${what}; the step was not taken and accumulated gradients were dropped`,
+    message: `${what}; the step was not taken, and accumulated gradients were discarded`,
     remedy: 'Send the batches again, then the step.',
     gradientsDiscarded: true,
   });

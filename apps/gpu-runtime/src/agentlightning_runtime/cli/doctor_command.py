@@ -34,7 +34,7 @@ MARKS = {"ok": "✔", "warning": "!", "problem": "✘"}
 
 
 def declare_doctor(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags of the command: those of `serve`, so that the same line can be checked."""
+    """Declares the flags of the command: those of `serve`, so that the same command line can be checked."""
     add_engine_flags(parser)
     add_listening_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
@@ -42,7 +42,7 @@ def declare_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def run_doctor(flags: argparse.Namespace) -> int:
-    """Looks at everything; returns 1 when something stands in the way, else 0."""
+    """Runs all checks; returns 1 when one reports a problem, else 0."""
     logging.basicConfig(level=logging.ERROR)
     checks: list[Check] = []
     for check in examine(flags):
@@ -58,11 +58,11 @@ def run_doctor(flags: argparse.Namespace) -> int:
 
 
 def examine(flags: argparse.Namespace) -> Iterator[Check]:
-    """Everything there is to look at, what is quick first."""
+    """All checks, the fast ones first."""
     yield from version_checks()
     if find_spec("torch") is None:
         return
-    # Loads torch, so not before it is known to be there.
+    # Imports torch, so its presence is checked first.
     from agentlightning_runtime.doctor.device_checks import device_checks
 
     yield from device_checks(flags.device)
@@ -84,7 +84,7 @@ def _models(flags: argparse.Namespace) -> Iterator[Check]:
         yield inference_guard_check(flags.inference_host, key)
         if not flags.model:
             return
-        # Only training is tried: the port may be in use already, and another sampler takes minutes to start.
+        # Only training is checked: the port may be in use, and an external sampler takes minutes to start.
         settings = dataclasses.replace(
             engine_settings(flags), inference_host="127.0.0.1", inference_port=0, inference_engine="builtin"
         )
@@ -94,15 +94,15 @@ def _models(flags: argparse.Namespace) -> Iterator[Check]:
 
 
 def print_check(check: Check) -> None:
-    """One line, and one for the remedy."""
+    """Prints one line for the check and one for its remedy."""
     print(f"{MARKS[check.status]} {check.name}: {check.found}", flush=True)
     if check.remedy:
         print(f"    → {check.remedy}", flush=True)
 
 
 def conclusion(checks: Sequence[Check], flags: argparse.Namespace) -> str:
-    """The last line."""
+    """The summary line."""
     problems = sum(check.status == "problem" for check in checks)
     if problems:
         return f"{problems} problem{'s' if problems > 1 else ''}: this machine is not ready."
-    return "Ready." if flags.model else "Ready. Name models with --model to see whether they load."
+    return "Ready." if flags.model else "Ready. Pass --model to check that models load."

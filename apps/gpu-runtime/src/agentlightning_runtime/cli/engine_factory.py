@@ -16,10 +16,10 @@ GROUP = "agentlightning_runtime.engines"
 
 
 def find_engine_factory(name: str) -> EngineFactory:
-    """The `create_engine` of a name in the entry-point group, or of `package.module:function`.
+    """Resolves `create_engine` from a name in the entry-point group or from `package.module:function`.
 
     Raises:
-        UsageError: When there is none.
+        UsageError: When no such engine exists.
     """
     try:
         if ":" in name:
@@ -30,7 +30,7 @@ def find_engine_factory(name: str) -> EngineFactory:
     except (ImportError, AttributeError) as error:
         raise UsageError(f'The engine "{name}" cannot be loaded: {error}', "Install what it needs") from error
     if name == "torch":
-        # The package runs from its sources, and is not installed.
+        # The package runs from source and is not installed.
         return importlib.import_module("agentlightning_runtime.engine.torch_engine").create_engine
     known = ", ".join(sorted(entry_points(group=GROUP).names)) or "torch"
-    raise UsageError(f'There is no engine "{name}"', f"Known are {known}; or give package.module:create_engine")
+    raise UsageError(f'There is no engine "{name}"', f"Known engines: {known}. Or pass package.module:create_engine")

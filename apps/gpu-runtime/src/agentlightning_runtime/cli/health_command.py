@@ -18,12 +18,12 @@ TIMEOUT_SECONDS = 4.0
 def declare_health(parser: argparse.ArgumentParser) -> None:
     """Declares the flags of the command."""
     parser.add_argument("--address", default="127.0.0.1:50051", metavar="HOST:PORT", help="[%(default)s]")
-    parser.add_argument("--authority", type=Path, metavar="FILE", help="who signed the runtime's certificate, PEM")
+    parser.add_argument("--authority", type=Path, metavar="FILE", help="certificate authority of the runtime, PEM")
     parser.set_defaults(run=run_health)
 
 
 def run_health(flags: argparse.Namespace) -> int:
-    """Asks a runtime whether it serves; returns 0 when it does."""
+    """Checks the health of a runtime; returns 0 when it is serving."""
     if flags.authority is None:
         channel = grpc.insecure_channel(flags.address)
     else:
@@ -38,7 +38,7 @@ def run_health(flags: argparse.Namespace) -> int:
             answer = check(health_pb2.HealthCheckRequest(), timeout=TIMEOUT_SECONDS)
     except grpc.RpcError as error:
         why = error.details() if isinstance(error, grpc.Call) else str(error)
-        sys.stderr.write(f"No answer from {flags.address}: {why}\n")
+        sys.stderr.write(f"No response from {flags.address}: {why}\n")
         return 1
     is_serving = answer.status == health_pb2.HealthCheckResponse.SERVING
     print("serving" if is_serving else "not serving")

@@ -19,28 +19,28 @@ DESCRIPTION = """The GPU training runtime of Agent Lightning for TypeScript.
 It trains and serves Hugging Face models: training over gRPC, for `agl train --runtime HOST:PORT`, and sampling over an
 OpenAI-compatible endpoint, for the agents."""
 
-SERVE = """Trains and serves models until it is told to stop (SIGTERM, Ctrl-C); then the operation that runs finishes.
-The first line on standard output is JSON and tells the address."""
+SERVE = """Trains and serves models until SIGTERM or Ctrl-C; the running operation then finishes.
+The first line on standard output is JSON and contains the address."""
 
-DOCTOR = """Says whether this machine can train: device, driver, memory, versions, that the models load, and the ports.
-Every problem comes with what to do about it. Exit code 1 when something stands in the way."""
+DOCTOR = """Checks whether this machine is ready: device, driver, memory, versions, that the models load, and the ports.
+Every problem is reported with a remedy. The exit code is 1 when there is a problem."""
 
-HEALTH = "Asks a runtime whether it serves; exit code 0 when it does. It needs no key."
+HEALTH = "Checks the health of a runtime; the exit code is 0 when it is serving. Needs no key."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit code: 0 done, 1 failed, 2 used wrongly."""
+    """Runs a command; returns the exit code: 0 success, 1 failure, 2 usage error."""
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="agentlightning-runtime", description=DESCRIPTION, formatter_class=plain)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(title="commands", metavar="serve | doctor | health", required=True)
     declare_serve(commands.add_parser("serve", help="train and serve models", description=SERVE, formatter_class=plain))
     declare_doctor(
-        commands.add_parser("doctor", help="say whether this machine is fit", description=DOCTOR, formatter_class=plain)
+        commands.add_parser(
+            "doctor", help="check whether this machine can train", description=DOCTOR, formatter_class=plain
+        )
     )
-    declare_health(
-        commands.add_parser("health", help="ask a runtime whether it serves, for probes", description=HEALTH)
-    )
+    declare_health(commands.add_parser("health", help="check the health of a runtime, for probes", description=HEALTH))
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)
 

@@ -1,4 +1,4 @@
-"""The flags of `serve` and `doctor`, and what they mean."""
+"""The flags of `serve` and `doctor`, and the settings they define."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
 
 KEY_VARIABLE = "AGENTLIGHTNING_RUNTIME_KEY"
-"""Where the key of the runtime may stand, instead of in a file."""
+"""Environment variable for the key of the runtime, instead of a file."""
 
 INFERENCE_KEY_VARIABLE = "AGENTLIGHTNING_INFERENCE_KEY"
-"""Where the key of the inference endpoint may stand, instead of in a file."""
+"""Environment variable for the key of the inference endpoint, instead of a file."""
 
 DEFAULT_PORT = 50051
 DEFAULT_INFERENCE_PORT = 8000
@@ -24,7 +24,7 @@ LAST_PORT = 65_535
 
 
 def add_engine_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags about models and the device."""
+    """Flags for models and the device."""
     group = parser.add_argument_group("models and device")
     group.add_argument(
         "--model",
@@ -39,38 +39,38 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dtype", choices=["auto", "bfloat16", "float32"], default="auto", help="[%(default)s]")
     group.add_argument("--max-batch-tokens", type=_positive, default=1_048_576, metavar="N", help="[%(default)s]")
     group.add_argument(
-        "--micro-batch-tokens", type=_positive, metavar="N", help="most tokens in one pass; less needs less memory"
+        "--micro-batch-tokens", type=_positive, metavar="N", help="maximum tokens in one pass; fewer need less memory"
     )
     group.add_argument(
-        "--gradient-checkpointing", action="store_true", help="needs less memory, and about a third more time"
+        "--gradient-checkpointing", action="store_true", help="uses less memory and about a third more time"
     )
-    group.add_argument("--threads", type=_positive, metavar="N", help="threads of the arithmetic on a CPU")
+    group.add_argument("--threads", type=_positive, metavar="N", help="number of compute threads on a CPU")
     group.add_argument(
         "--engine",
         default="torch",
         metavar="NAME",
-        help="what does the arithmetic: a name of the entry-point group agentlightning_runtime.engines, or "
+        help="training engine: a name of the entry-point group agentlightning_runtime.engines, or "
         "package.module:create_engine [%(default)s]",
     )
 
 
 def add_listening_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags about who may reach the runtime, and where."""
+    """Flags for the training listener and its access control."""
     group = parser.add_argument_group("training over gRPC")
     group.add_argument("--host", default="127.0.0.1", help="address to listen on [%(default)s]")
-    group.add_argument("--port", type=_port, default=DEFAULT_PORT, help="0 takes any free one [%(default)s]")
+    group.add_argument("--port", type=_port, default=DEFAULT_PORT, help="0 selects a free port [%(default)s]")
     group.add_argument(
         "--api-key-file", type=Path, metavar="FILE", help=f"key that clients must send; or set {KEY_VARIABLE}"
     )
     group.add_argument("--tls-certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
     group.add_argument(
-        "--tls-client-authority", type=Path, metavar="FILE", help="clients need a certificate signed by this one, PEM"
+        "--tls-client-authority", type=Path, metavar="FILE", help="authority of the required client certificates, PEM"
     )
     limits = ServiceLimits()
     for flag, default, what in (
         ("--result-ttl-ms", limits.result_ttl_ms, "how long results of operations are kept"),
-        ("--session-ttl-ms", limits.session_ttl_ms, "after how long of silence a client's session lapses"),
+        ("--session-ttl-ms", limits.session_ttl_ms, "idle time after which a client's session expires"),
         ("--abandoned-model-ttl-ms", limits.abandoned_model_ttl_ms, "how long models without a session are kept"),
     ):
         help_text = f"{what}, in milliseconds [%(default)s]"
@@ -78,10 +78,13 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("sampling over HTTP")
     group.add_argument("--inference-host", default="127.0.0.1", help="address to listen on [%(default)s]")
     group.add_argument(
-        "--inference-port", type=_port, default=DEFAULT_INFERENCE_PORT, help="0 takes any free one [%(default)s]"
+        "--inference-port", type=_port, default=DEFAULT_INFERENCE_PORT, help="0 selects a free port [%(default)s]"
     )
     group.add_argument(
-        "--inference-url", default="", metavar="URL", help="what clients are told, such as https://gpu.example/v1"
+        "--inference-url",
+        default="",
+        metavar="URL",
+        help="public URL reported to clients, such as https://gpu.example/v1",
     )
     group.add_argument(
         "--inference-key-file",
@@ -93,7 +96,7 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         "--inference-engine",
         choices=("auto", "builtin", "vllm"),
         default="auto",
-        help="what samples; auto is vLLM on a GPU where it is installed [%(default)s]",
+        help="sampler; auto is vLLM on a GPU where it is installed [%(default)s]",
     )
     group.add_argument(
         "--vllm-arguments",
@@ -105,10 +108,10 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_settings(flags: argparse.Namespace) -> EngineSettings:
-    """What the flags say about the engine.
+    """The engine settings from the flags.
 
     Raises:
-        UsageError: When no model is named, or one twice.
+        UsageError: When no model is given, or two have the same name.
     """
     return EngineSettings(
         base_models=named_models(flags.model),
@@ -128,7 +131,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
 
 
 def serve_options(flags: argparse.Namespace) -> ServeOptions:
-    """What the flags say about listening.
+    """The listener settings from the flags.
 
     Raises:
         UsageError: When a file cannot be read, or one of certificate and key is missing.
@@ -147,7 +150,7 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
 
 
 def inference_key(flags: argparse.Namespace) -> str:
-    """The key of the inference endpoint; empty when it needs none.
+    """The key of the inference endpoint; empty when none is required.
 
     Raises:
         UsageError: When its file cannot be read.
@@ -156,14 +159,14 @@ def inference_key(flags: argparse.Namespace) -> str:
 
 
 def named_models(specifications: list[str]) -> dict[str, str]:
-    """The sources of models by their names; a source without a name is called as it is, a path by its last part.
+    """The sources of models by name; the default name is the source, or the last part of a path.
 
     Raises:
-        UsageError: When there is none, or two have one name.
+        UsageError: When no model is given, or two have the same name.
     """
     if not specifications:
         raise UsageError(
-            "No model to train is named", "Give one, such as --model Qwen/Qwen2.5-0.5B-Instruct or --model my=/a/folder"
+            "No model is given", "Pass one, such as --model Qwen/Qwen2.5-0.5B-Instruct or --model my=/a/folder"
         )
     models: dict[str, str] = {}
     for specification in specifications:
@@ -172,9 +175,9 @@ def named_models(specifications: list[str]) -> dict[str, str]:
             source = specification
             name = Path(source).name.removesuffix(".gguf") if Path(source).exists() else source
         if not name or not source:
-            raise UsageError(f'--model is "{specification}"', "Give [NAME=]SOURCE, such as --model my=/a/folder")
+            raise UsageError(f'--model is "{specification}"', "Pass [NAME=]SOURCE, such as --model my=/a/folder")
         if name in models:
-            raise UsageError(f'Two models are called "{name}"', "Give each a name of its own: --model NAME=SOURCE")
+            raise UsageError(f'Two models have the name "{name}"', "Pass a unique name for each: --model NAME=SOURCE")
         models[name] = source
     return models
 
@@ -184,7 +187,7 @@ def _tls(flags: argparse.Namespace) -> ServerTls | None:
     if certificate is None and key is None and authority is None:
         return None
     if certificate is None or key is None:
-        raise UsageError("TLS needs a certificate and its key", "Give both --tls-certificate and --tls-key")
+        raise UsageError("TLS needs a certificate and its key", "Pass both --tls-certificate and --tls-key")
     return ServerTls(_read(certificate), _read(key), None if authority is None else _read(authority))
 
 
@@ -201,16 +204,16 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise UsageError(f"Cannot read {file}: {error.strerror}", "Give a file that this user may read") from error
+        raise UsageError(f"Cannot read {file}: {error.strerror}", "Pass a file that this user can read") from error
 
 
 def _positive(text: str) -> int:
     if text.isdigit() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
+    raise argparse.ArgumentTypeError(f'"{text}" is not an integer above 0')
 
 
 def _port(text: str) -> int:
     if text.isdigit() and int(text) <= LAST_PORT:
         return int(text)
-    raise argparse.ArgumentTypeError(f'"{text}" is no port; ports are 0 to {LAST_PORT}')
+    raise argparse.ArgumentTypeError(f'"{text}" is not a port; ports are 0 to {LAST_PORT}')

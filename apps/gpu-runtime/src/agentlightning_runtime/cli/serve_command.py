@@ -38,25 +38,27 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
     add_listening_flags(parser)
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="info", help="[info]")
     parser.add_argument(
-        "--until-stdin-ends", action="store_true", help="stop when standard input ends, so never outlive who started it"
+        "--until-stdin-ends",
+        action="store_true",
+        help="stop when standard input ends, to not outlive the parent process",
     )
     parser.set_defaults(run=run_serve)
 
 
 def run_serve(flags: argparse.Namespace) -> int:
-    """Serves until it is told to stop; returns the exit code."""
+    """Serves until a stop is requested; returns the exit code."""
     logging.basicConfig(level=flags.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     if flags.threads is not None:
-        # Read when torch is loaded, which is after this.
+        # Read by torch when it is imported, which happens later.
         os.environ["OMP_NUM_THREADS"] = str(flags.threads)
     try:
         if flags.engine == "torch" and int(os.environ.get("RANK", "0")) > 0:
-            # Started by torchrun, and not as the first: that one talks to clients.
+            # Started by torchrun with a rank above 0: rank 0 communicates with clients.
             _follow(flags)
         else:
             asyncio.run(_serve(flags))
     except (UsageError, ListenError, EngineError) as error:
-        # The text of an engine's error has the remedy in it already.
+        # The text of an engine error already includes the remedy.
         said = error.message if isinstance(error, EngineError) else str(error)
         parts = [part.rstrip(".") for part in (said, error.remedy) if part]
         sys.stderr.write(". ".join(parts) + ".\n")
@@ -67,7 +69,7 @@ def run_serve(flags: argparse.Namespace) -> int:
 
 
 def _follow(flags: argparse.Namespace) -> None:
-    # Loads torch, which must come after the number of threads is set.
+    # Imports torch, which must happen after the number of threads is set.
     engine = importlib.import_module("agentlightning_runtime.engine.torch_engine")
     engine.follow_first_process(engine_settings(flags))
 
@@ -75,11 +77,11 @@ def _follow(flags: argparse.Namespace) -> None:
 async def _serve(flags: argparse.Namespace) -> None:
     options = serve_options(flags)
     settings = engine_settings(flags)
-    # Before models are loaded, which takes long.
+    # Before the models are loaded, which is slow.
     assert_guarded(options)
     engine = await asyncio.to_thread(find_engine_factory(flags.engine), settings)
-    # From here on there is something to end in good order; before, a signal just ends the process.
-    told = told_to_stop(until_stdin_ends=flags.until_stdin_ends)
+    # From here on a signal requests a graceful stop; earlier it ends the process.
+    stop_requested = watch_for_stop(until_stdin_ends=flags.until_stdin_ends)
     try:
         server = await serve(engine, options)
     except BaseException:
@@ -88,16 +90,16 @@ async def _serve(flags: argparse.Namespace) -> None:
     LOG.info("Listening on %s for %s", server.address, ", ".join(settings.base_models))
     sys.stdout.write(json.dumps({"event": "ready", "address": server.address}) + "\n")
     sys.stdout.flush()
-    await told.wait()
-    LOG.info("Stopping: what runs finishes, nothing new is taken in")
+    await stop_requested.wait()
+    LOG.info("Stopping: the running operation finishes, new requests are rejected")
     await server.stop()
     LOG.info("Stopped")
 
 
-def told_to_stop(*, until_stdin_ends: bool) -> asyncio.Event:
+def watch_for_stop(*, until_stdin_ends: bool) -> asyncio.Event:
     """Set by the first SIGTERM or SIGINT, or by the end of standard input; a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    stop_requested = asyncio.Event()
     has_signal_come = False
 
     def stop() -> None:
@@ -105,16 +107,16 @@ def told_to_stop(*, until_stdin_ends: bool) -> asyncio.Event:
         if has_signal_come:
             os._exit(SECOND_SIGNAL_EXIT_CODE)
         has_signal_come = True
-        told.set()
+        stop_requested.set()
 
     def wait_for_end() -> None:
-        # Not by `sys.stdin`, whose lock the interpreter needs when it ends while this still waits.
+        # Not `sys.stdin`: the interpreter needs its lock at exit while this thread still blocks.
         while os.read(sys.stdin.fileno(), 4096):
             pass
-        loop.call_soon_threadsafe(told.set)
+        loop.call_soon_threadsafe(stop_requested.set)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     if until_stdin_ends:
         threading.Thread(target=wait_for_end, name="stdin", daemon=True).start()
-    return told
+    return stop_requested

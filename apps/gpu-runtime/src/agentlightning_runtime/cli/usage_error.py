@@ -1,10 +1,10 @@
-"""What is wrong with a command line."""
+"""Errors of the command line."""
 
 from __future__ import annotations
 
 
 class UsageError(Exception):
-    """A setting that cannot be used. `remedy` says what to do."""
+    """A setting that cannot be used. `remedy` is the corrective action."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)

@@ -1,1 +1,1 @@
-"""Says whether a machine can train, and what to do where it cannot."""
+"""Checks whether a machine can train, with a remedy for each problem."""

@@ -1,4 +1,4 @@
-"""One thing that the doctor looked at."""
+"""The result of one check."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal["ok", "warning", "problem"]
-"""`warning`: it works, but not as well as it might. `problem`: it will not work."""
+"""`warning`: it works, with a limitation. `problem`: it does not work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was found, and what to do about it; there is a remedy unless all is well."""
+    """The finding and its remedy; the remedy is set unless the status is `ok`."""
 
     name: str
     status: Status

@@ -1,4 +1,4 @@
-"""What the machine computes on."""
+"""Checks of the compute device."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentlightning_runtime.doctor.check import Check
 GIBIBYTE = 1024**3
 
 QUERY_SECONDS = 20.0
-"""How long the driver's tool may take; it hangs when the driver does."""
+"""Timeout of the driver's tool, which hangs when the driver does."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriverReport:
-    """What `nvidia-smi` says. `problem` is set when it says nothing useful."""
+    """Output of `nvidia-smi`. `problem` is set when the output is unusable."""
 
     version: str = ""
     gpus: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class DriverReport:
 
 
 def device_checks(wanted: str) -> list[Check]:
-    """The driver, the device and its memory."""
+    """Checks the driver, the device and its memory."""
     report = ask_driver()
     if wanted == "cpu":
         return [_processor()]
@@ -37,13 +37,13 @@ def device_checks(wanted: str) -> list[Check]:
     index = torch.device(wanted).index or 0 if wanted != "auto" else 0
     count = torch.cuda.device_count()
     if index >= count:
-        remedy = f"Give --device cuda:0 to cuda:{count - 1}; CUDA_VISIBLE_DEVICES may hide others"
-        return [*checks, Check("device", "problem", f"there is no {wanted}; torch sees {count} GPUs", remedy)]
+        remedy = f"Pass --device cuda:0 to cuda:{count - 1}; CUDA_VISIBLE_DEVICES may hide others"
+        return [*checks, Check("device", "problem", f"device {wanted} does not exist; torch sees {count} GPUs", remedy)]
     return [*checks, _gpu(index), _memory(index)]
 
 
 def ask_driver() -> DriverReport | None:
-    """What the NVIDIA driver says of itself; None when its tool is not there."""
+    """The state of the NVIDIA driver; None when its tool is not installed."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return None
@@ -61,8 +61,8 @@ def ask_driver() -> DriverReport | None:
 
 def _driver(report: DriverReport) -> Check:
     if report.problem:
-        remedy = "Restart the machine if the driver was updated; else install it again, and see `dmesg | grep -i nvrm`"
-        return Check("driver", "problem", f"nvidia-smi fails: {report.problem}", remedy)
+        remedy = "Restart the machine if the driver was updated; else reinstall it and see `dmesg | grep -i nvrm`"
+        return Check("driver", "problem", f"nvidia-smi failed: {report.problem}", remedy)
     return Check("driver", "ok", f"NVIDIA driver {report.version}: {', '.join(report.gpus)}")
 
 
@@ -70,12 +70,12 @@ def _no_gpu(report: DriverReport | None, wanted: str) -> Check:
     found = f"torch {torch.__version__} sees no GPU"
     if report is None:
         remedy = (
-            "On a machine with a GPU install NVIDIA's driver (in a container: start it with --gpus all). "
-            "Small models train on the processor too: --device cpu"
+            "On a machine with a GPU install the NVIDIA driver (in a container: start it with --gpus all). "
+            "Small models also train on the CPU: --device cpu"
         )
     elif torch.version.cuda is None:
-        found += "; it is built for processors only"
-        remedy = "Install a build for CUDA, as https://pytorch.org shows for this driver"
+        found += "; this build supports CPUs only"
+        remedy = "Install a build for CUDA, as listed on https://pytorch.org for this driver"
     else:
         found += f"; it is built for CUDA {torch.version.cuda}"
         remedy = "Update the driver to one for that CUDA, or install an older torch; see also CUDA_VISIBLE_DEVICES"
@@ -90,12 +90,19 @@ def _gpu(index: int) -> Check:
         probe = torch.ones(256, 256, device=f"cuda:{index}")
         is_right = bool((probe @ probe == 256).all())
     except RuntimeError as error:
-        remedy = "This build of torch may not know the GPU: install the one that https://pytorch.org shows for it"
-        return Check("device", "problem", f"{found}; a small product fails: {error}", remedy)
+        remedy = "This build of torch may not support the GPU: install the one listed on https://pytorch.org for it"
+        return Check("device", "problem", f"{found}; a small matrix product failed: {error}", remedy)
     if not is_right:
-        return Check("device", "problem", f"{found}; a small product is wrong", "The GPU may be broken: run dcgmi diag")
+        return Check(
+            "device", "problem", f"{found}; a small matrix product is wrong", "The GPU may be broken: run dcgmi diag"
+        )
     if not torch.cuda.is_bf16_supported():
-        return Check("device", "warning", f"{found}; it has no bfloat16", "Weights take float32, so twice the memory")
+        return Check(
+            "device",
+            "warning",
+            f"{found}; no bfloat16 support",
+            "Weights are kept in float32, which needs twice the memory",
+        )
     return Check("device", "ok", found)
 
 
@@ -104,12 +111,12 @@ def _memory(index: int) -> Check:
     found = f"{free / GIBIBYTE:.1f} of {total / GIBIBYTE:.1f} GiB of GPU memory are free"
     if free < total / 2:
         return Check(
-            "memory", "warning", found, "Another program uses the GPU: see nvidia-smi, and end what is not needed"
+            "memory", "warning", found, "Another program uses the GPU: see nvidia-smi, and end unneeded processes"
         )
     return Check("memory", "ok", found)
 
 
 def _processor() -> Check:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIBIBYTE
-    found = f"the processor: {os.cpu_count()} cores, {torch.get_num_threads()} threads, {memory:.1f} GiB of memory"
+    found = f"CPU: {os.cpu_count()} cores, {torch.get_num_threads()} threads, {memory:.1f} GiB of memory"
     return Check("device", "ok", found)

@@ -1,4 +1,4 @@
-"""Whether models load and train."""
+"""Checks that models load and train."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def model_checks(factory: EngineFactory, settings: EngineSettings) -> list[Check
     """Loads every model and takes one small training step with it."""
     try:
         engine = factory(settings)
-    except Exception as error:  # noqa: BLE001 - whatever a library raises is what the doctor is there to tell
+    except Exception as error:  # noqa: BLE001 - the doctor reports every exception of a library
         return [_failed("engine", error)]
     try:
         capabilities = engine.capabilities()
@@ -78,6 +78,8 @@ def _defaults(engine: RuntimeEngine, loss: str) -> dict[str, float]:
 
 def _failed(name: str, error: Exception) -> Check:
     if isinstance(error, EngineError):
-        return Check(name, "problem", error.message, error.remedy or "Correct what the message names, and look again")
-    remedy = "Look at the name or path of the model, the access to it (huggingface-cli login), and the packages above"
+        return Check(
+            name, "problem", error.message, error.remedy or "Correct the reported value and run the doctor again"
+        )
+    remedy = "Check the name or path of the model, the access to it (huggingface-cli login), and the packages above"
     return Check(name, "problem", f"{type(error).__name__}: {error}", remedy)

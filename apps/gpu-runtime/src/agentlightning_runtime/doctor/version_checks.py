@@ -1,4 +1,4 @@
-"""Which versions of what are there."""
+"""Checks of package versions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPTIONAL_PACKAGES = {
 
 
 def version_checks() -> list[Check]:
-    """Python and the packages."""
+    """Checks Python and the packages."""
     python = f"agentlightning-runtime {__version__}, Python {platform.python_version()} on {platform.machine()}"
     checks = [Check("python", "ok", python)]
     missing = [name for name in PACKAGES if _version(name) is None]
@@ -26,7 +26,7 @@ def version_checks() -> list[Check]:
         checks.append(Check("packages", "problem", f"{found}; missing: {', '.join(missing)}", remedy))
     else:
         checks.append(Check("packages", "ok", found))
-    optional = [f"{name} {_version(name) or 'is not there'} ({use})" for name, use in OPTIONAL_PACKAGES.items()]
+    optional = [f"{name} {_version(name) or 'is not installed'} ({use})" for name, use in OPTIONAL_PACKAGES.items()]
     checks.append(Check("optional packages", "ok", "; ".join(optional)))
     return checks
 

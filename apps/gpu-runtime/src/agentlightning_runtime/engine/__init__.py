@@ -1,1 +1,1 @@
-"""What does the arithmetic: models, losses, optimiser, checkpoints."""
+"""The training engine: models, losses, optimiser, checkpoints."""

@@ -23,7 +23,7 @@ class Adam:
     """The optimizer of one model: torch's fused kernel, with its state by the names of the weights.
 
     Args:
-        weights: What is trained, by name; changed in place.
+        weights: The trained weights by name; updated in place.
     """
 
     def __init__(self, weights: Mapping[str, nn.Parameter]) -> None:
@@ -39,7 +39,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, adam: AdamParameters, gradient_norm: float) -> None:
-        """Changes the weights; gradients are scaled down to the clip norm first when they exceed it."""
+        """Updates the weights; gradients that exceed the clip norm are scaled down to it first."""
         if 0 < adam.gradient_clip_norm < gradient_norm and math.isfinite(gradient_norm):
             scale = adam.gradient_clip_norm / gradient_norm
             for weight in self._weights.values():
@@ -50,18 +50,18 @@ class Adam:
             group["betas"] = (adam.beta1, adam.beta2)
             group["eps"] = adam.epsilon
             group["weight_decay"] = adam.weight_decay
-        # A weight that no token touched still decays and keeps its moments going, as the contract's Adam does.
+        # A weight without gradient still decays and updates its moments, as the contract's Adam does.
         for weight in self._weights.values():
             if weight.grad is None:
                 weight.grad = torch.zeros_like(weight)
         self._optimizer.step()
 
     def clear_gradients(self) -> None:
-        """Forgets what is accumulated, and frees its memory."""
+        """Discards the accumulated gradients and frees their memory."""
         self._optimizer.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """Both moments and the step count of each weight, whole; empty before the first step."""
+        """Both moments and the step count of each weight, unsharded; empty before the first step."""
         tensors: dict[str, Tensor] = {}
         for name, weight in self._weights.items():
             for field, value in self._optimizer.state.get(weight, {}).items():
@@ -69,7 +69,7 @@ class Adam:
         return tensors
 
     def load_state(self, tensors: Mapping[str, Tensor]) -> None:
-        """Goes on from what `state` gave."""
+        """Restores the result of `state`."""
         self._optimizer.state.clear()
         for key, value in tensors.items():
             name, _, field = key.rpartition("/")

@@ -1,4 +1,4 @@
-"""The models that can be trained: found by name, loaded when the first one asks, in memory once."""
+"""Base models: resolved by name, loaded on first use, in memory once."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MAX_LORA_RANK = 512
 
 @dataclass
 class BaseModel:
-    """A model by name.
+    """A base model.
 
     Attributes:
-        name: What clients call it.
+        name: Name that clients use.
         source: A Hugging Face id, a folder, a GGUF file, a checkpoint of the embedded runtime, or `random:llama-tiny`.
-        dtype: What frozen weights are kept in.
+        dtype: Data type of the frozen weights.
     """
 
     name: str
@@ -42,7 +42,7 @@ class BaseModel:
     _info: BaseModelInfo | None = field(default=None, repr=False)
 
     def load(self) -> LoadedModel:
-        """The weights, on the device; loaded when asked the first time.
+        """The weights on the device; loaded on first use.
 
         Raises:
             EngineError: INVALID when the source cannot be loaded.
@@ -56,7 +56,7 @@ class BaseModel:
         return self._loaded
 
     def info(self) -> BaseModelInfo:
-        """What the capabilities tell of it."""
+        """The model as reported in the capabilities."""
         if self._info is None:
             self._info = self._describe()
         return self._info
@@ -77,7 +77,7 @@ class BaseModel:
 
 
 def lora_target_modules(causal_lm: PreTrainedModel) -> tuple[str, ...]:
-    """Names of the linear layers that LoRA can be at: all but the head."""
+    """Names of the linear layers that support LoRA: all except the head."""
     head = output_head(causal_lm)
     names = {
         name.rsplit(".", 1)[-1]
@@ -100,8 +100,8 @@ def _load(source: str, dtype: torch.dtype) -> LoadedModel:
     except (OSError, ValueError, ImportError) as error:
         raise EngineError(
             EngineErrorReason.INVALID,
-            f'The model "{source}" cannot be loaded: {error}',
-            remedy="Give a Hugging Face id, a folder with config.json and safetensors, or a .gguf file",
+            f'Model "{source}" cannot be loaded: {error}',
+            remedy="Pass a Hugging Face id, a folder with config.json and safetensors, or a .gguf file",
         ) from error
 
 
@@ -120,10 +120,10 @@ def _load_pretrained(location: str, dtype: torch.dtype, **gguf: Any) -> LoadedMo
 
 
 def _without_quantisation(causal_lm: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
-    """The same weights in a model that never was quantised.
+    """The same weights in a model without quantisation settings.
 
-    What comes from a GGUF file has plain weights, but goes on saying that it has not: it refuses to be cast, and what
-    is saved of it could not be loaded.
+    A model from a GGUF file has plain weights but is still flagged as quantised: it rejects casts, and its saved
+    weights could not be loaded.
     """
     config = causal_lm.config
     config.__dict__.pop("quantization_config", None)

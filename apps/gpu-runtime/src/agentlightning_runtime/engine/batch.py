@@ -1,4 +1,4 @@
-"""A validated batch, as the service hands it to an engine."""
+"""A validated batch as the service passes it to an engine."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Datum:
         advantages: float32[N].
         weights: float32[N]; all normalisation lives here.
         temperature: Logits are divided by it before the log-softmax. > 0.
-        reference_logprobs: float32[N] or None; there when the loss has a KL term.
-        value_targets: float32[N] or None; there when the loss trains a value head.
-        sampling_values: float32[N] or None; what the value head said when the targets were made.
+        reference_logprobs: float32[N] or None; set when the loss has a KL term.
+        value_targets: float32[N] or None; set when the loss trains a value head.
+        sampling_values: float32[N] or None; output of the value head when the targets were computed.
     """
 
     token_ids: NDArray[np.int32]
@@ -70,7 +70,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLoss:
-    """A loss by its name in LOSSES.md, with a value for every parameter that the capabilities list for it."""
+    """A loss by its name in LOSSES.md, with a value for every parameter listed in the capabilities."""
 
     name: str
     parameters: Mapping[str, float]
@@ -78,7 +78,7 @@ class ResolvedLoss:
 
 @dataclass(frozen=True, slots=True)
 class AdamParameters:
-    """Parameters of one optimizer step, every default filled in and every value checked."""
+    """Parameters of one optimizer step; defaults filled in, values validated."""
 
     learning_rate: float
     beta1: float = 0.9

@@ -35,7 +35,7 @@ _MAXIMA = ("logprob_gap_max", "ratio_max")
 
 
 class BatchMetrics:
-    """Sums over trained tokens, kept on the device until they are asked for."""
+    """Sums over trained tokens, kept on the device until they are read."""
 
     def __init__(self, loss_name: str, parameters: Mapping[str, float], device: torch.device) -> None:
         self._loss_name = loss_name
@@ -45,9 +45,9 @@ class BatchMetrics:
 
     @torch.no_grad()
     def add(self, tokens: TrainedTokens, logprobs: Tensor, entropies: Tensor, values: Tensor | None) -> None:
-        """Counts the tokens of one piece of the batch; those of weight 0 do not count.
+        """Counts the tokens of one micro-batch; tokens of weight 0 do not count.
 
-        They are passed over by selecting sums, not by picking tokens: picking would have the device wait for us.
+        The sums are selected, not the tokens: indexing by a mask would synchronise with the device.
         """
         chosen = tokens.is_trained
         lp = logprobs.detach().double()
@@ -74,7 +74,7 @@ class BatchMetrics:
             self._add_values(tokens, values.detach().double(), tokens.value_targets.double())
 
     def summary(self, ranks: Ranks) -> tuple[int, dict[str, float]]:
-        """How many tokens were counted by all processes, and the metrics; none when there was no token."""
+        """The number of tokens counted by all processes, and the metrics; no metrics without tokens."""
         sums = dict(zip(_SUMS, ranks.sum_up(self._sums).tolist(), strict=True))
         maxima = dict(zip(_MAXIMA, ranks.largest(self._maxima).tolist(), strict=True))
         count = sums["tokens"]
@@ -113,7 +113,7 @@ class BatchMetrics:
         self._sum("value_clipped", (held - targets).square() > (values - targets).square(), chosen)
 
     def _is_clipped(self, tokens: TrainedTokens, log_ratio: Tensor) -> Tensor:
-        """Whether the clip takes part: for `cispo` where it bounds the ratio, else only where it changes the loss."""
+        """Whether the clip is active: for `cispo` where it bounds the ratio, else only where it changes the loss."""
         low, high = self._parameters.get("clip_low"), self._parameters.get("clip_high")
         if low is None or high is None:
             return torch.zeros_like(log_ratio)
@@ -127,6 +127,6 @@ class BatchMetrics:
         self._sums[_SUMS.index(name)] += torch.where(chosen, values.double(), 0.0).sum()
 
     def _max(self, name: str, values: Tensor, chosen: Tensor) -> None:
-        """Both maxima are of numbers that are never negative."""
+        """Both maxima are of non-negative numbers."""
         at = _MAXIMA.index(name)
         self._maxima[at] = torch.maximum(self._maxima[at], torch.where(chosen, values, 0.0).max())

@@ -1,4 +1,4 @@
-"""A tokenizer without training: one token for each byte of UTF-8, and named tokens that open and end turns."""
+"""A tokenizer without training: one token for each UTF-8 byte, and named tokens that open and end turns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: How ChatML, the layout of most small instruct models, writes a conversation.
+#: ChatML, the conversation layout of most small instruct models.
 CHATML_TEMPLATE = (
     "{% for message in messages %}"
     "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
@@ -18,17 +18,17 @@ CHATML_TEMPLATE = (
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 
-#: What `CHATML_TEMPLATE` needs beside bytes.
+#: The named tokens that `CHATML_TEMPLATE` needs.
 CHATML_TOKENS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 
 def byte_tokenizer(named_tokens: Sequence[str], *, end: str, chat_template: str) -> PreTrainedTokenizerFast:
-    """A tokenizer whose ids 0 to 255 are the bytes, and whose next ids are the named tokens, in their order.
+    """A tokenizer whose ids 0 to 255 are the bytes, followed by the named tokens in order.
 
     Args:
-        named_tokens: Written in a text, each is one token.
+        named_tokens: Each occurrence in a text is one token.
         end: The named token that ends a turn.
-        chat_template: In Jinja, as Transformers has it.
+        chat_template: Jinja template in the format of Transformers.
     """
     vocabulary = {character: byte for byte, character in enumerate(_characters_of_bytes())}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
@@ -41,7 +41,7 @@ def byte_tokenizer(named_tokens: Sequence[str], *, end: str, chat_template: str)
 
 
 def _characters_of_bytes() -> list[str]:
-    """The printable stand-in of each byte, as GPT-2's byte-level vocabulary has it (Radford et al. 2019)."""
+    """The printable character for each byte, as in GPT-2's byte-level vocabulary (Radford et al. 2019)."""
     printable = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in printable]
     stand_ins = {byte: chr(byte) for byte in printable} | {byte: chr(256 + at) for at, byte in enumerate(hidden)}

@@ -1,8 +1,8 @@
 """The checkpoints of one model on disk.
 
-`<root>/<model id>/<name>.json` says what is saved under a name: step, versions, and which folder beside it has the
-tensors. That file is put in its place by a rename, when everything it names is on disk; so a checkpoint is there whole
-or not at all, also when the process is killed, and also when it takes the place of one of the same name.
+`<root>/<model id>/<name>.json` is the record of a checkpoint: step, versions, and the folder with the tensors. It is
+renamed into place after everything it references is on disk. A checkpoint is therefore complete or absent, also when
+the process is killed and when it replaces one of the same name.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 @dataclass(frozen=True)
 class CheckpointFacts:
-    """What is saved beside tensors.
+    """The record stored beside the tensors.
 
     Attributes:
-        shape: Whatever must be the same for the tensors to fit: base model, LoRA, value head.
+        shape: Properties that must match for the tensors to fit: base model, LoRA, value head.
     """
 
     step: int
@@ -56,12 +56,12 @@ class SavedTensors:
 
 
 class CheckpointFolder:
-    """Saves, finds, and deletes checkpoints of one model id.
+    """Saves, loads, and deletes checkpoints of one model id.
 
     Args:
-        root: Where the folder of each model is.
-        model_id: Whose.
-        is_writer: False in a process that leaves writing to another.
+        root: Parent of the folder of each model.
+        model_id: Owner of the checkpoints.
+        is_writer: False in a process that does not write checkpoints.
     """
 
     def __init__(self, root: Path, model_id: str, *, is_writer: bool = True) -> None:
@@ -72,13 +72,13 @@ class CheckpointFolder:
     def save(
         self, name: str, facts: CheckpointFacts, weights: Mapping[str, Tensor], optimizer: Mapping[str, Tensor]
     ) -> Checkpoint:
-        """Writes a checkpoint, in place of one of the same name when there is one.
+        """Writes a checkpoint; replaces one of the same name.
 
         Raises:
-            EngineError: INVALID when the name cannot be a file's.
+            EngineError: INVALID when the name is not a valid file name.
         """
         if not _SAFE_NAME.fullmatch(name):
-            message = f'"{name}" cannot be the name of a checkpoint; use 1 to 200 letters, digits, - and _'
+            message = f'"{name}" is not a valid checkpoint name; use 1 to 200 letters, digits, - and _'
             raise EngineError(EngineErrorReason.INVALID, message, field="name")
         if not self._is_writer:
             return self._describe(name, {**_record_of(facts), "size_bytes": 0})
@@ -103,10 +103,10 @@ class CheckpointFolder:
         return self._describe(name, record)
 
     def find(self, uri: str) -> tuple[Checkpoint, CheckpointFacts]:
-        """What is saved under a URI.
+        """The record stored under a URI.
 
         Raises:
-            EngineError: NOT_FOUND when there is none.
+            EngineError: NOT_FOUND when it does not exist.
         """
         name = self._name_of(uri)
         record = self._record(name)
@@ -115,10 +115,10 @@ class CheckpointFolder:
         return self._describe(name, record), _facts(record)
 
     def tensors(self, uri: str) -> SavedTensors:
-        """The tensors saved under a URI, on the CPU.
+        """The tensors stored under a URI, on the CPU.
 
         Raises:
-            EngineError: NOT_FOUND when there are none.
+            EngineError: NOT_FOUND when it does not exist.
         """
         record = self._record(self._name_of(uri))
         if record is None:
@@ -129,7 +129,7 @@ class CheckpointFolder:
         )
 
     def list(self) -> list[Checkpoint]:
-        """All that is saved, newest first."""
+        """All checkpoints, newest first."""
         found: list[Checkpoint] = []
         for file in self._folder.glob("*.json"):
             record = self._record(file.stem)
@@ -141,7 +141,7 @@ class CheckpointFolder:
         """Deletes a checkpoint.
 
         Raises:
-            EngineError: NOT_FOUND when there is none.
+            EngineError: NOT_FOUND when it does not exist.
         """
         name = self._name_of(uri)
         try:
@@ -175,7 +175,7 @@ class CheckpointFolder:
         return name
 
     def _remove_folders(self, name: str, keep: str) -> None:
-        """Names have no dots, so what begins with the name and a dot is the name's."""
+        """Names contain no dots, so every file with the prefix `<name>.` belongs to the name."""
         for folder in self._folder.glob(f"{name}.*"):
             if folder.is_dir() and folder.name != keep:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -196,7 +196,7 @@ def _facts(record: Mapping[str, Any]) -> CheckpointFacts:
 
 
 def _not_found(uri: str) -> EngineError:
-    return EngineError(EngineErrorReason.NOT_FOUND, f'There is no checkpoint "{uri}" of this model')
+    return EngineError(EngineErrorReason.NOT_FOUND, f'This model has no checkpoint "{uri}"')
 
 
 def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -221,7 +221,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Makes sure that a file, or the names in a folder, outlive a power cut."""
+    """Flushes a file or folder to disk, to survive a power failure."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,18 +1,18 @@
-"""The interface between the gRPC service and whatever does the arithmetic.
+"""The interface between the gRPC service and the training engine.
 
-Implement `RuntimeEngine` and `EngineModel` and the service does the rest: sessions, order, resending,
-validation, cancelling, results. A backend on Ray, or one that speaks to a Tinker-compatible service, is one
-file with these two classes and a `create_engine(settings)`; name it in the entry-point group
-`agentlightning_runtime.engines`, or start with `agentlightning-runtime serve --engine package.module:create_engine`.
+Implement `RuntimeEngine` and `EngineModel`; the service provides sessions, ordering, retries, validation, cancellation
+and results. A backend on Ray, or a client of a Tinker-compatible service, is one file with these two classes and a
+`create_engine(settings)`. Register it in the entry-point group `agentlightning_runtime.engines`, or start with
+`agentlightning-runtime serve --engine package.module:create_engine`.
 
 Rules of the interface:
 
-- Every method is synchronous and may block. The service calls the operations (`create_model`,
-  `forward_backward` to `load_checkpoint`, `export_weights`, `unload`) one at a time in the whole engine, in one
-  thread that never changes, in each model's order, with data that was validated.
+- Every method is synchronous and may block. The service calls the operations (`create_model`, `forward_backward` to
+`load_checkpoint`, `export_weights`, `unload`) one at a time per engine, always in the same thread, in each model's
+order, with validated data.
 - The others (`state`, `list_checkpoints`, `delete_checkpoint`, `endpoint`, `pause`, `resume`) may be called from other
   threads while an operation runs.
-- Raise `EngineError` to be understood; anything else reaches the client as `INTERNAL`.
+- Raise `EngineError` for failures with a reason; other exceptions reach the client as `INTERNAL`.
 """
 
 from __future__ import annotations
@@ -39,58 +39,58 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.settings import EngineCapabilities, EngineSettings, ModelRequest
 
 Progress = Callable[[int, int], None]
-"""Called by an engine with how much of the running operation is done, and how much there is: tokens for batches."""
+"""Progress callback of an engine: completed and total work of the running operation, in tokens for batches."""
 
 
 class EngineModel(Protocol):
     """One model in an engine."""
 
     def state(self) -> ModelState:
-        """Cheap; may be called while anything runs."""
+        """Must be fast; called at any time."""
         ...
 
     def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
-        """Adds the gradients of the plain weighted loss sum to the accumulator, all of them or none.
+        """Adds all gradients of the plain weighted loss sum to the accumulator, or none of them.
 
         Raises:
-            EngineError: NON_FINITE when the loss is not finite, OUT_OF_MEMORY when memory did not suffice.
+            EngineError: NON_FINITE when the loss is not finite, OUT_OF_MEMORY when memory ran out.
         """
         ...
 
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
-        """Log-probabilities (and values) of the trained tokens; touches no gradient.
+        """Log-probabilities (and values) of the trained tokens; does not change gradients.
 
         Args:
             batch: The sequences.
-            use_reference: Use the weights the model began with: LoRA off. No values then.
-            progress: Told how far it is.
+            use_reference: Use the initial weights: LoRA disabled, no values.
+            progress: Receives the progress.
         """
         ...
 
     def optim_step(self, adam: AdamParameters) -> StepResult:
-        """Uses the accumulated gradients and clears them, also when it skips the step as non-finite."""
+        """Applies and clears the accumulated gradients; also clears them when the step is skipped as non-finite."""
         ...
 
     def discard_gradients(self) -> None:
-        """Clears the accumulator without a step: a batch failed, so what is there is not what was meant."""
+        """Clears the accumulator without a step: after a failed batch its contents are incomplete."""
         ...
 
     def publish_weights(self) -> Endpoint:
-        """Makes the current weights the ones the endpoint serves.
+        """Serves the current weights at the endpoint.
 
-        The policy version is one more than the highest that the model ever had: also after an earlier one was loaded.
+        The policy version is one more than the highest the model ever had, also after an earlier one was loaded.
         """
         ...
 
     def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
-        """Writes weights, optimizer state, step, policy version and client state, at once or not at all.
+        """Writes weights, optimizer state, step, policy version and client state atomically.
 
-        A name in use is overwritten.
+        Overwrites a checkpoint of the same name.
         """
         ...
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
-        """Takes everything from a checkpoint, clears the accumulator, and serves the loaded weights.
+        """Restores a checkpoint, clears the accumulator, and serves the loaded weights.
 
         Raises:
             EngineError: NOT_FOUND when this model has no such checkpoint.
@@ -98,7 +98,7 @@ class EngineModel(Protocol):
         ...
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
-        """The saved states of this model id, newest first, those of earlier processes included."""
+        """The checkpoints of this model id, newest first, including those of earlier processes."""
         ...
 
     def delete_checkpoint(self, uri: str) -> None:
@@ -110,15 +110,15 @@ class EngineModel(Protocol):
         ...
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
-        """Writes a checkpoint, or the weights as they are when `uri` is empty, for other programs to read.
+        """Exports a checkpoint, or the current weights when `uri` is empty, for other programs.
 
         Args:
-            uri: Of one of this model's checkpoints, or empty.
-            export_format: In what form.
-            directory: Empty; the service reads it when this returns, and removes it some time later.
+            uri: URI of a checkpoint of this model, or empty.
+            export_format: Format of the export.
+            directory: An empty folder; the service reads it after the call returns and removes it later.
 
         Returns:
-            Optimizer steps in the weights.
+            Number of optimizer steps in the exported weights.
 
         Raises:
             EngineError: NOT_FOUND when this model has no such checkpoint, INVALID when it has no LoRA for `peft`.
@@ -126,15 +126,15 @@ class EngineModel(Protocol):
         ...
 
     def endpoint(self) -> Endpoint:
-        """Where the model is served."""
+        """The endpoint that serves the model."""
         ...
 
     def pause(self, mode: PauseMode) -> InferenceState:
-        """Stops answering inference requests; returns when the mode's promise about those in flight holds."""
+        """Rejects new inference requests; returns when the mode's guarantee for requests in flight holds."""
         ...
 
     def resume(self) -> InferenceState:
-        """Answers inference requests again; resuming what is not paused is fine."""
+        """Accepts inference requests again; does nothing when not paused."""
         ...
 
     def unload(self) -> None:
@@ -143,32 +143,32 @@ class EngineModel(Protocol):
 
 
 class RuntimeEngine(Protocol):
-    """The arithmetic behind a training runtime."""
+    """The training engine of a runtime."""
 
     def capabilities(self) -> EngineCapabilities:
-        """Asked once, when the service starts."""
+        """Called once, when the service starts."""
         ...
 
     def create_model(self, request: ModelRequest) -> EngineModel:
-        """Makes a model; what is new in it is drawn from the seed. Never asked twice for a living model id."""
+        """Creates a model; new weights are initialised from the seed. Called once per loaded model id."""
         ...
 
     def gauges(self) -> Mapping[str, float]:
-        """Figures of the moment for the metrics stream, such as `memory/used_bytes`; cheap, from any thread."""
+        """Current gauges for the metrics stream, such as `memory/used_bytes`; fast, called from any thread."""
         ...
 
     def close(self) -> None:
-        """Called when the service has stopped; ends the inference endpoint and frees everything."""
+        """Called after the service has stopped; ends the inference endpoint and frees all resources."""
         ...
 
 
 class EngineFactory(Protocol):
-    """What an entry point of the group `agentlightning_runtime.engines` names."""
+    """Factory registered in the entry-point group `agentlightning_runtime.engines`."""
 
     def __call__(self, settings: EngineSettings) -> RuntimeEngine:
-        """Makes the engine and opens its inference endpoint.
+        """Creates the engine and starts its inference endpoint.
 
         Raises:
-            EngineError: When the settings cannot be met, with what to do.
+            EngineError: When the settings cannot be met, with a remedy.
         """
         ...

@@ -1,8 +1,8 @@
-"""Several processes that train as one: the first talks to clients and tells the others what it does.
+"""Data-parallel training in several processes: rank 0 communicates with clients and broadcasts its calls.
 
-Every process does the same operations in the same order, each on its share of a batch. When one of them fails in a
-way that the others do not (its memory runs out, its machine dies), they cannot go on together: the process ends, and
-torchrun ends the rest and starts them again, from the last checkpoint.
+Every process runs the same operations in the same order, each on its shard of a batch. After a failure of one process
+alone (out of memory, machine failure) the ranks are out of step: the process ends, and torchrun ends the others and
+restarts all from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _FAILED_EXIT_CODE = 70
 
 @dataclass(frozen=True)
 class Order:
-    """What all processes are to do now: a method of a model, or the making of one. Without a model id: stop."""
+    """The next call of all processes: a method of a model, or its creation. Without a model id: stop."""
 
     model_id: str = ""
     method: str = ""
@@ -57,28 +57,28 @@ class Order:
 
 
 class LeadingEngine:
-    """The engine of the first process. Implements `RuntimeEngine`."""
+    """The engine of rank 0. Implements `RuntimeEngine`."""
 
     def __init__(self, engine: TorchEngine, ranks: Ranks) -> None:
         self._engine = engine
         self._ranks = ranks
 
     def capabilities(self) -> EngineCapabilities:
-        """Those of each process's own engine, which are all the same."""
+        """The capabilities of the local engine, which are the same on all ranks."""
         return self._engine.capabilities()
 
     def create_model(self, request: ModelRequest) -> LeadingModel:
-        """Makes the model in every process."""
+        """Creates the model on all ranks."""
         self._ranks.tell(Order(request.model_id, "create", (request,)))
         return LeadingModel(_fail_together(lambda: self._engine.create_model(request)), self._ranks)
 
     def gauges(self) -> Mapping[str, float]:
-        """Those of the first process."""
+        """The gauges of rank 0."""
         return self._engine.gauges()
 
     def close(self) -> None:
-        """Ends all processes."""
-        # Told to stop from outside, the others may be gone already.
+        """Stops all ranks."""
+        # After an external stop signal the other ranks may already have ended.
         with contextlib.suppress(RuntimeError):
             self._ranks.tell(Order())
         self._engine.close()
@@ -86,46 +86,46 @@ class LeadingEngine:
 
 
 class LeadingModel:
-    """A model of the first process: whatever changes it is done by all. Implements `EngineModel`."""
+    """A model of rank 0: all ranks run the calls that change it. Implements `EngineModel`."""
 
     def __init__(self, model: TorchModel, ranks: Ranks) -> None:
         self.own = model
         self._ranks = ranks
 
     def state(self) -> ModelState:
-        """The same in all processes."""
+        """The same on all ranks."""
         return self.own.state()
 
     def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
-        """Adds the gradients of the loss, each process those of its share."""
+        """Adds the gradients of the loss; each rank computes its shard."""
         return self._together("forward_backward", batch, loss, progress=progress)
 
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
-        """Scores the batch, each process its share."""
+        """Scores the batch; each rank computes its shard."""
         return self._together("forward", batch, use_reference=use_reference, progress=progress)
 
     def optim_step(self, adam: AdamParameters) -> StepResult:
-        """Takes the step in all processes."""
+        """Takes the step on all ranks."""
         return self._together("optim_step", adam)
 
     def discard_gradients(self) -> None:
-        """Clears the accumulator of all processes."""
+        """Clears the accumulator of all ranks."""
         self._together("discard_gradients")
 
     def publish_weights(self) -> Endpoint:
-        """Serves the weights; only the first process does."""
+        """Serves the weights; only rank 0 does."""
         return self._together("publish_weights")
 
     def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
-        """Gathers the state of all processes; the first one writes it."""
+        """Gathers the state of all ranks; rank 0 writes it."""
         return self._together("save_checkpoint", name, client_state)
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
-        """Loads in all processes, so the folder must be seen by all of them."""
+        """Loads on all ranks; all of them must have access to the folder."""
         return self._together("load_checkpoint", uri)
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
-        """What is in the folder."""
+        """The checkpoints in the folder."""
         return self.own.list_checkpoints()
 
     def delete_checkpoint(self, uri: str) -> None:
@@ -133,23 +133,23 @@ class LeadingModel:
         self.own.delete_checkpoint(uri)
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
-        """Gathers the weights of all processes; the first one writes them."""
+        """Gathers the weights of all ranks; rank 0 writes them."""
         return self._together("export_weights", uri, export_format, directory)
 
     def endpoint(self) -> Endpoint:
-        """The first process's."""
+        """The endpoint of rank 0."""
         return self.own.endpoint()
 
     def pause(self, mode: PauseMode) -> InferenceState:
-        """Pauses the first process's endpoint."""
+        """Pauses the endpoint of rank 0."""
         return self.own.pause(mode)
 
     def resume(self) -> InferenceState:
-        """Resumes the first process's endpoint."""
+        """Resumes the endpoint of rank 0."""
         return self.own.resume()
 
     def unload(self) -> None:
-        """Frees the model in all processes."""
+        """Unloads the model on all ranks."""
         self._together("unload")
 
     def _together(self, method: str, *arguments: Any, progress: Progress | None = None, **keywords: Any) -> Any:
@@ -161,7 +161,7 @@ class LeadingModel:
 
 
 def follow(engine: TorchEngine, ranks: Ranks) -> None:
-    """Does what the first process says, until it says no more."""
+    """Executes the calls that rank 0 broadcasts until it stops."""
     models: dict[str, TorchModel] = {}
     while True:
         order: Order = ranks.tell(None)
@@ -170,8 +170,8 @@ def follow(engine: TorchEngine, ranks: Ranks) -> None:
         try:
             _fail_together(partial(_obey, engine, models, order))
         except EngineError as error:
-            # The first process has the same one, and tells the client.
-            LOG.debug("%s of %s was refused: %s", order.method, order.model_id, error)
+            # Rank 0 raises the same error and returns it to the client.
+            LOG.debug("%s of %s was rejected: %s", order.method, order.model_id, error)
     engine.close()
     leave_ranks(ranks)
 
@@ -189,15 +189,15 @@ def _obey(engine: TorchEngine, models: dict[str, TorchModel], order: Order) -> N
 
 
 def _ignore(_done: int, _total: int) -> None:
-    """Progress is told by the first process."""
+    """Progress is reported by rank 0."""
 
 
 def _fail_together(work: Callable[[], Result]) -> Result:
-    """Lets refusals through, which all processes come to alike, and ends the process on anything else."""
+    """Re-raises engine errors, which all ranks raise alike, and ends the process on any other exception."""
     try:
         return work()
     except EngineError:
         raise
     except BaseException:
-        LOG.critical("One of several training processes failed; they cannot go on without it", exc_info=True)
+        LOG.critical("A training process failed; the others cannot continue without it", exc_info=True)
         os._exit(_FAILED_EXIT_CODE)

@@ -1,4 +1,4 @@
-"""Models of the embedded runtime (`@agentlightning/runtime-cpu`), whose files hold a Llama by other names."""
+"""Models of the embedded runtime (`@agentlightning/runtime-cpu`), whose files hold a Llama with other tensor names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "agentlightning-cpu/1"
 
-#: Where a block's tensors are in a Llama; matrices are output by input in both.
+#: Names of a block's tensors in a Llama; matrices are output by input in both.
 _BLOCK_NAMES = {
     "attention_norm": "input_layernorm",
     "query": "self_attn.q_proj",

@@ -1,4 +1,4 @@
-"""Errors that an engine raises and that reach the client by name."""
+"""Errors that an engine raises and that reach the client with a reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class EngineErrorReason(StrEnum):
-    """Why an engine refuses or fails; the contract has the same names. Anything else is `INTERNAL`."""
+    """Error reasons of an engine, named as in the contract. Other exceptions are `INTERNAL`."""
 
     INVALID = "INVALID"
     NOT_FOUND = "NOT_FOUND"
@@ -20,18 +20,18 @@ class EngineErrorReason(StrEnum):
 
 
 class EngineError(Exception):
-    """A refusal or failure that the client is told by name.
+    """An engine error that the client receives with its reason.
 
     Args:
-        reason: Which kind.
-        message: What happened, with the offending value; for people.
-        field: Path of the wrong field, when there is one to blame.
-        datum_index: Index of the wrong datum in the batch, from 0.
-        gradients_discarded: True when the accumulated gradients were dropped because of this.
-        remedy: What to do about it; for people.
-        num_tokens: With OUT_OF_MEMORY: how many tokens were in hand when memory ran out.
-        max_tokens_seen_ok: With OUT_OF_MEMORY: the most that have fitted so far.
-        retry_after_ms: With ENGINE_UNAVAILABLE: when the same request may be good.
+        reason: Error reason.
+        message: Description with the offending value; human-readable.
+        field: Path of the invalid field, if any.
+        datum_index: Index of the invalid datum in the batch, from 0.
+        gradients_discarded: True when the accumulated gradients were discarded because of it.
+        remedy: Corrective action; human-readable.
+        num_tokens: With OUT_OF_MEMORY: tokens in the micro-batch that ran out of memory.
+        max_tokens_seen_ok: With OUT_OF_MEMORY: largest number of tokens that succeeded so far.
+        retry_after_ms: With ENGINE_UNAVAILABLE: delay after which the request may be retried.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The output table in float32, on both sides.
+"""The output head in float32, in trainer and sampler.
 
 In bfloat16 a logit of 20 is rounded to steps of 1/8, and the rounding of trainer and sampler differs as soon as their
-hidden states do in the last bit. Everything before the logits stays in bfloat16.
+hidden states differ in the last bit. Everything before the logits stays in bfloat16.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ _SHORT_TYPES = (torch.bfloat16, torch.float16)
 
 
 def float32_logits(head: nn.Module, hidden: Tensor) -> Tensor:
-    """What a head makes of hidden states, in float32 at least, whatever `autocast` says.
+    """The logits of hidden states, in float32 at least, regardless of `autocast`.
 
-    A head that is no plain linear layer, such as one with a LoRA, does as it does.
+    A head that is not a plain linear layer, such as one with a LoRA, is called unchanged.
     """
     if type(head) is not nn.Linear or not _is_short(head, hidden.device):
         return head(hidden)
@@ -25,7 +25,7 @@ def float32_logits(head: nn.Module, hidden: Tensor) -> Tensor:
 
 
 class Float32Head(nn.Module):
-    """A head whose logits are in float32; the weights stay as they are."""
+    """A head whose logits are in float32; the data type of its weights does not change."""
 
     def __init__(self, head: nn.Module) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ from agentlightning_runtime.engine.micro_batch import (
     share_out,
     split_by_example,
 )
-from agentlightning_runtime.engine.out_of_memory import free_what_is_left, is_out_of_memory, out_of_memory_error
+from agentlightning_runtime.engine.out_of_memory import free_cached_memory, is_out_of_memory, out_of_memory_error
 from agentlightning_runtime.engine.results import BatchResult, ForwardResult
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ Scores = tuple[Tensor, Tensor, Tensor | None]
 
 @dataclass
 class PassSettings:
-    """How batches are cut. The budget shrinks when memory runs out.
+    """Partition of batches into micro-batches. The budget shrinks when memory runs out.
 
     Attributes:
-        token_budget: Most tokens in a piece, padding included.
-        is_packed: Sequences lie end to end instead of in padded rows.
-        output_size: How many of the first tokens the model can write.
-        peak_flops: Of the device; None when it is not known.
+        token_budget: Maximum tokens in a micro-batch, padding included.
+        is_packed: Sequences are packed end to end instead of padded in rows.
+        output_size: Number of leading token ids that the model can generate.
+        peak_flops: Peak FLOP/s of the device; None when unknown.
     """
 
     device: torch.device
@@ -62,7 +62,7 @@ class PassSettings:
 
 
 class GradientPass:
-    """The passes of one network."""
+    """Forward and backward passes of one network."""
 
     def __init__(self, network: PolicyNetwork, settings: PassSettings, cost: ModelCost, ranks: Ranks) -> None:
         self._network = network
@@ -71,10 +71,10 @@ class GradientPass:
         self._cost = cost
 
     def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
-        """Adds the gradients of the loss to the weights' own.
+        """Accumulates the gradients of the loss.
 
         Raises:
-            EngineError: NON_FINITE, OUT_OF_MEMORY or INVALID; the gradients are half-made then.
+            EngineError: NON_FINITE, OUT_OF_MEMORY or INVALID; the gradients are then incomplete.
         """
         examples = examples_of(batch, only_weighted=True)
         metrics = BatchMetrics(loss.name, loss.parameters, self._settings.device)
@@ -97,7 +97,7 @@ class GradientPass:
             raise EngineError(
                 EngineErrorReason.NON_FINITE,
                 f"The loss {loss.name} of the batch is {total}",
-                remedy="Look at the advantages, weights and log-probabilities, or take smaller steps",
+                remedy="Check the advantages, weights and log-probabilities, or take smaller steps",
             )
         trained_tokens, summary = metrics.summary(self._ranks)
         speed = self._speed(examples, time.perf_counter() - started, is_backward=True)
@@ -105,7 +105,7 @@ class GradientPass:
 
     @torch.no_grad()
     def forward(self, batch: Batch, network: PolicyNetwork, progress: Progress) -> ForwardResult:
-        """Scores every trained token with a network, which may be another: the reference."""
+        """Scores every trained token with a network, which may be the reference."""
         examples = examples_of(batch, only_weighted=False)
         empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         found: list[tuple[int, NDArray[np.float32], NDArray[np.float32]]] = []
@@ -136,8 +136,8 @@ class GradientPass:
         for group in share_out(groups, self._ranks.index, self._ranks.count):
             size = len(group) * group[0].length if not settings.is_packed else sum(each.length for each in group)
             if self._is_too_large(group, work):
-                # Outside the handler: the exception kept the frames, and they the tensors, alive.
-                free_what_is_left(settings.device)
+                # Outside the handler: the exception references the frames, and they the tensors.
+                free_cached_memory(settings.device)
                 settings.token_budget = max(1, min(settings.token_budget, size) // 2)
                 raise out_of_memory_error(
                     settings.device,
@@ -154,7 +154,7 @@ class GradientPass:
         try:
             work(assemble(group, self._settings.device, is_packed=self._settings.is_packed))
         except (RuntimeError, MemoryError) as error:
-            # Of several processes one cannot stop in the middle: the others wait for it.
+            # With several processes one cannot stop alone: the others would wait for it.
             if not is_out_of_memory(error) or self._ranks.count > 1:
                 raise
             return True

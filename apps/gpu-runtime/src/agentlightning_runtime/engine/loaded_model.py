@@ -18,9 +18,9 @@ class LoadedModel:
     """Weights and tokenizer of a base model.
 
     Attributes:
-        causal_lm: Never trained itself; models are twins of it.
-        tokenizer: None when the files have none.
-        output_size: How many of the vocabulary's first ids the model can write; the rest it only reads.
+        causal_lm: Never trained; models are copies that share its weights.
+        tokenizer: None when the source has no tokenizer.
+        output_size: Number of leading token ids that can be generated; the rest are input only.
     """
 
     causal_lm: PreTrainedModel
@@ -28,7 +28,7 @@ class LoadedModel:
     output_size: int
 
     def frozen_twin(self) -> PreTrainedModel:
-        """A model of its own modules over the same weights, which are in memory once."""
+        """A model with separate modules over the same weights, which are in memory once."""
         shared: dict[int, object] = {id(weight): weight for weight in self.causal_lm.parameters()}
         shared |= {id(buffer): buffer for buffer in self.causal_lm.buffers()}
         return copy.deepcopy(self.causal_lm, shared)
@@ -39,13 +39,13 @@ class LoadedModel:
 
 
 def output_head(causal_lm: PreTrainedModel) -> nn.Linear:
-    """The layer that makes logits of hidden states.
+    """The layer that computes logits from hidden states.
 
     Raises:
         EngineError: INVALID when the model has none.
     """
     head = causal_lm.get_output_embeddings()
     if head is None:
-        message = f"{type(causal_lm).__name__} has no output table, so it is no language model"
+        message = f"{type(causal_lm).__name__} has no output embeddings, so it is not a language model"
         raise EngineError(EngineErrorReason.INVALID, message)
     return cast("nn.Linear", head)

@@ -1,4 +1,4 @@
-"""The losses this runtime knows, as it announces them. Formulas: packages/runtime/LOSSES.md."""
+"""The supported losses as reported in the capabilities. Formulas: packages/runtime/LOSSES.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from agentlightning_runtime.engine.settings import LossInfo
 
-#: Parameters that every loss has, with their defaults.
+#: Parameters of every loss, with their defaults.
 COMMON_DEFAULTS: Mapping[str, float] = {
     "entropy_coefficient": 0.0,
     "kl_coefficient": 0.0,
@@ -20,7 +20,7 @@ def _define(name: str, **defaults: float) -> LossInfo:
     return LossInfo(name=name, version=1, defaults={**COMMON_DEFAULTS, **defaults})
 
 
-#: In the order in which the capabilities list them.
+#: In the order of the capabilities.
 LOSS_DEFINITIONS: tuple[LossInfo, ...] = (
     _define("cross_entropy"),
     _define("importance_sampling"),

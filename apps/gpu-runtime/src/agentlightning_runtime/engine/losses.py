@@ -1,8 +1,7 @@
 """The losses of the runtime contract (packages/runtime/LOSSES.md) in torch.
 
-Every loss is the plain sum over trained tokens of weight times token loss; nothing is divided. Tensors
-are flat: one entry for each trained token, whatever datum it is from, so how tokens were batched
-cannot change a result.
+Every loss is the plain sum over trained tokens of weight times token loss, without normalisation. Tensors are flat, one
+entry per trained token of any datum, so the result does not depend on the batching.
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ from torch import Tensor
 
 from agentlightning_runtime.engine.value_loss import value_token_loss
 
-#: Log-ratios are held in this range before exponentiation, so that one stray token cannot overflow.
+#: Log-ratios are clamped to this range before exponentiation, so that one outlier cannot overflow.
 MAX_LOG_RATIO = 20.0
 
 
 @dataclass(frozen=True)
 class TrainedTokens:
-    """What a loss knows of the trained tokens beside the model's own numbers; all of shape [tokens]."""
+    """Inputs of a loss other than the model's outputs; all of shape [tokens]."""
 
     sampling_logprobs: Tensor
     advantages: Tensor
     weights: Tensor
-    #: int64: which datum a token is from, from 0.
+    #: int64: index of the token's datum, from 0.
     datum: Tensor
     datum_count: int
     reference_logprobs: Tensor | None = None
-    #: What the value head is to say, and what it said when the batch was planned.
+    #: Target of the value head, and its output when the batch was planned.
     value_targets: Tensor | None = None
     sampling_values: Tensor | None = None
 
     @property
     def is_trained(self) -> Tensor:
-        """False where the weight is 0: the gradient there is exactly zero, whatever the values are."""
+        """False where the weight is 0: the gradient there is exactly zero, regardless of the values."""
         return self.weights != 0
 
 
@@ -79,7 +78,7 @@ def _cispo(terms: _Terms) -> Tensor:
 def _gspo(terms: _Terms) -> Tensor:
     """max(-s A, -clip(s) A), s the datum's geometric mean ratio, by token (Zheng et al. 2025)."""
     mean = mean_by_datum(terms.log_ratio.detach(), terms.tokens)
-    # The value is the datum's; the gradient of each token goes by its own log-probability alone.
+    # The value is the datum's; the gradient of each token is that of the token's log-probability.
     of_token = mean + terms.logprobs - terms.logprobs.detach()
     return _worse_of_clipped(ratio_of(of_token), terms.advantages, terms.parameters)
 
@@ -113,16 +112,16 @@ def loss_sum(
 
     Args:
         name: One of `LOSS_DEFINITIONS`.
-        parameters: With a value for every parameter of the loss.
+        parameters: A value for every parameter of the loss.
         tokens: The trained tokens.
-        logprobs: The model's, natural, at each datum's temperature; the gradient flows here.
-        entropies: Of the distribution each token is from; the gradient flows here too.
-        values: What the value head says; the gradient flows here as well.
+        logprobs: The model's, natural, at each datum's temperature; differentiable.
+        entropies: Entropy of each token's distribution; differentiable.
+        values: Output of the value head; differentiable.
     """
     is_trained = tokens.is_trained
 
     def trained(values: Tensor) -> Tensor:
-        # Selecting, not multiplying: 0 times NaN is NaN, and so would the gradient be.
+        # `where` instead of a product: 0 times NaN is NaN, in the loss and in the gradient.
         return torch.where(is_trained, values, torch.zeros_like(values))
 
     held = trained(logprobs)
@@ -169,7 +168,7 @@ def kl_estimate(difference: Tensor, estimator: int) -> Tensor:
 
 
 def ratio_of(log_ratio: Tensor) -> Tensor:
-    """exp of the log-ratio, held in +-20."""
+    """exp of the log-ratio, clamped to +-20."""
     return torch.exp(log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO))
 
 

@@ -1,9 +1,8 @@
-"""Cuts a batch into pieces that go through the model together.
+"""Partitions a batch into micro-batches.
 
-A piece is either rows of about the same length, padded at their ends (causal attention keeps padding from whatever
-is wanted, so no mask is needed), or one row of sequences end to end, told apart by positions that begin again (for
-attention kernels that know of it, and then nothing is padded). A datum is never cut, and a loss is a sum, so how a
-batch is cut does not change it.
+A micro-batch is either rows of similar length, padded at the end (causal attention makes a mask unnecessary), or one
+row of sequences packed end to end with restarting positions (for attention kernels that support it, without padding). A
+datum is never split, and a loss is a sum, so the partition does not change it.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.batch import Batch, Datum
 
 
-#: The place in the batch of an example that stands in for one.
+#: The batch index of a placeholder example.
 _STAND_IN = -1
 
 
 @dataclass(frozen=True)
 class Example:
-    """A datum, the place it has in its batch, and the positions of its trained tokens."""
+    """A datum, its index in the batch, and the positions of its trained tokens."""
 
     index: int
     datum: Datum
@@ -39,22 +38,22 @@ class Example:
 
     @property
     def length(self) -> int:
-        """Tokens the model must read: all before the last trained one."""
+        """Number of input tokens: all before the last trained one."""
         return int(self.positions[-1])
 
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """What goes through the model together.
+    """The tensors of one pass through the model.
 
     Attributes:
-        examples: Where the trained tokens are from, in their order.
+        examples: Sources of the trained tokens, in order.
         token_ids: int64 [rows, length].
         positions: int64 [1, length] when the row holds several sequences, else None.
-        selected: int64 [tokens]: where, in the flattened `token_ids`, each trained token is foretold.
+        selected: int64 [tokens]: index in the flattened `token_ids` that predicts each trained token.
         targets: int64 [tokens].
         temperatures: float32 [tokens].
-        trained: What the loss reads beside.
+        trained: Other inputs of the loss.
     """
 
     examples: Sequence[Example]
@@ -67,11 +66,11 @@ class MicroBatch:
 
 
 def examples_of(batch: Batch, *, only_weighted: bool) -> list[Example]:
-    """The data that have something to compute, in their order.
+    """The data with trained tokens to compute, in order.
 
     Args:
         batch: The sequences.
-        only_weighted: Leave out data whose weights are all 0: they take no part in a loss.
+        only_weighted: Leave out data whose weights are all 0: they do not contribute to a loss.
     """
     examples: list[Example] = []
     for index, datum in enumerate(batch.data):
@@ -83,14 +82,14 @@ def examples_of(batch: Batch, *, only_weighted: bool) -> list[Example]:
 
 
 def plan_micro_batches(examples: Sequence[Example], token_budget: int, *, is_packed: bool) -> list[Sequence[Example]]:
-    """Groups of examples of at most `token_budget` tokens, padding included; a longer one goes alone.
+    """Groups of examples of at most `token_budget` tokens, padding included; a longer example is a group alone.
 
-    The longest come first, so that a batch that does not fit in memory fails at once.
+    The longest come first, so that a batch that does not fit in memory fails early.
     """
     groups: list[list[Example]] = []
     tokens = 0
     for example in sorted(examples, key=lambda each: (-each.length, each.index)):
-        # Rows are as long as the group's first, which is its longest.
+        # The rows have the length of the group's first example, its longest.
         cost = example.length if is_packed or not groups else groups[-1][0].length
         if groups and tokens + cost <= token_budget:
             groups[-1].append(example)
@@ -102,9 +101,9 @@ def plan_micro_batches(examples: Sequence[Example], token_budget: int, *, is_pac
 
 
 def share_out(groups: Sequence[Sequence[Example]], index: int, count: int) -> list[Sequence[Example]]:
-    """The groups of one of several processes; each has as many, since they talk to each other in every pass.
+    """The groups of one process; all have the same number, since they communicate in every pass.
 
-    Where there are too few, an example of no weight stands in: it is computed and counts for nothing.
+    A process with too few groups computes a placeholder example of weight 0.
     """
     own = list(groups[index::count])
     missing = -(-len(groups) // count) - len(own)
@@ -154,7 +153,7 @@ def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool)
 def split_by_example(
     group: Sequence[Example], values: NDArray[np.float32]
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """The values of trained tokens, example by example, each with the datum's place in the batch."""
+    """The values of trained tokens by example, each with the index of its datum in the batch."""
     at = 0
     for example in group:
         count = len(example.positions)

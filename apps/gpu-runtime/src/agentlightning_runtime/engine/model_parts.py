@@ -1,4 +1,4 @@
-"""What a model of the torch engine is put together from."""
+"""The components of a model of the torch engine."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What a model is made of.
+    """The components of a model.
 
     Attributes:
-        lora: With every default filled in; None: all weights are trained.
-        reference: The weights it began with.
+        lora: LoRA with all defaults filled in; None: all weights are trained.
+        reference: The initial weights.
         ranks: The processes that train it together.
     """
 

@@ -1,4 +1,4 @@
-"""Makes a network that can be trained out of a base model: all of its weights, or a LoRA beside them."""
+"""Creates a trainable network from a base model: all of its weights, or a LoRA."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.loaded_model import LoadedModel
     from agentlightning_runtime.engine.settings import ModelRequest
 
-#: What PEFT calls the one adapter that a model has.
+#: PEFT's name for the only adapter of a model.
 ADAPTER_NAME = "default"
 
 
 def make_network(
     loaded: LoadedModel, request: ModelRequest, lora: LoraSettings | None, *, gradient_checkpointing: bool
 ) -> PolicyNetwork:
-    """A network to train. What is trained is in float32, so that small steps are not rounded away.
+    """Creates a network to train. Trained weights are in float32, so that small steps are not rounded away.
 
     Args:
         loaded: The base; its weights are shared when only a LoRA is trained, and copied otherwise.
-        request: Whose seed decides what the LoRA begins with.
-        lora: With every default filled in; None trains all weights.
-        gradient_checkpointing: Computes activations again in the backward pass instead of keeping them.
+        request: Its seed initialises the LoRA.
+        lora: LoRA with all defaults filled in; None trains all weights.
+        gradient_checkpointing: Recomputes activations in the backward pass.
     """
     if lora is None:
         causal_lm = loaded.separate_twin()
@@ -54,12 +54,12 @@ def make_network(
 
 
 def reference_network(loaded: LoadedModel) -> PolicyNetwork:
-    """The weights that every model of the base begins with. They are never trained, so there is no copy."""
+    """The initial weights of every model of the base. They are never trained, so they are not copied."""
     return PolicyNetwork(loaded.causal_lm, output_size=loaded.output_size, compute_dtype=None, has_value_head=False)
 
 
 def resolve_lora(loaded: LoadedModel, request: ModelRequest) -> LoraSettings | None:
-    """The LoRA that is asked for, with every default filled in.
+    """The requested LoRA with all defaults filled in.
 
     Raises:
         EngineError: INVALID when the base has no such layers, or the rank is out of bounds.
@@ -83,15 +83,15 @@ def resolve_lora(loaded: LoadedModel, request: ModelRequest) -> LoraSettings | N
 
 
 def trained_weights(network: PolicyNetwork) -> dict[str, nn.Parameter]:
-    """What is trained, by name, in the network's own order; a table that two layers share is there once."""
+    """The trained weights by name, in the network's order; a table shared by two layers is listed once."""
     return {name: weight for name, weight in network.named_parameters() if weight.requires_grad}
 
 
 def peft_config(lora: LoraSettings, base_model: str) -> LoraConfig:
-    """The adapter's settings as PEFT writes them."""
+    """The adapter configuration in the format of PEFT."""
     return LoraConfig(
         r=lora.rank,
-        lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- any number will do
+        lora_alpha=lora.alpha,  # pyright: ignore[reportArgumentType] -- PEFT accepts any number
         target_modules=list(lora.target_modules),
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
@@ -114,9 +114,9 @@ def _checkpoint_layers(causal_lm: PreTrainedModel) -> None:
     if hasattr(causal_lm, "activation_checkpointing_enable"):
         causal_lm.activation_checkpointing_enable({"use_reentrant": False})
     else:
-        # Its name before version 5.
+        # The attribute name before version 5.
         causal_lm.gradient_checkpointing_enable({"use_reentrant": False})
     for module in causal_lm.modules():
         if getattr(module, "gradient_checkpointing", False):
-            # Only the layer itself: what is in it must not drop anything out.
+            # Only the layer itself: dropout inside it must stay disabled.
             module.training = True

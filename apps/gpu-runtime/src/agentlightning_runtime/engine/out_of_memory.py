@@ -1,4 +1,4 @@
-"""Running out of memory, told from other errors, and survived."""
+"""Detection of memory exhaustion, and recovery."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an allocator said that there is no more: CUDA's, the CPU's, or Python's own."""
+    """Whether an allocator reported that memory ran out: CUDA's, the CPU's, or Python's."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
 @contextmanager
-def told_when_out_of_memory(device: torch.device, what: str, *, is_alone: bool) -> Generator[None]:
-    """Tells the client by name when memory runs out.
+def report_out_of_memory(device: torch.device, what: str, *, is_alone: bool) -> Generator[None]:
+    """Converts memory exhaustion to an engine error.
 
     Args:
-        device: Whose memory it is.
-        what: What is being done meanwhile.
-        is_alone: Whether one process trains; of several one cannot stop in the middle.
+        device: The device whose memory is used.
+        what: The action, for the message.
+        is_alone: Whether one process trains; with several, one cannot stop alone.
 
     Raises:
         EngineError: OUT_OF_MEMORY.
@@ -40,7 +40,7 @@ def told_when_out_of_memory(device: torch.device, what: str, *, is_alone: bool) 
             raise
     else:
         return
-    free_what_is_left(device)
+    free_cached_memory(device)
     raise EngineError(
         EngineErrorReason.OUT_OF_MEMORY,
         f"Memory ran out on {device} while {what}",
@@ -48,8 +48,8 @@ def told_when_out_of_memory(device: torch.device, what: str, *, is_alone: bool) 
     )
 
 
-def free_what_is_left(device: torch.device) -> None:
-    """Gives back what the failed pass held. Not while its exception is being handled: that keeps its frames alive."""
+def free_cached_memory(device: torch.device) -> None:
+    """Releases the memory of the failed pass; call it outside the handler: the exception keeps the frames alive."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -58,14 +58,14 @@ def free_what_is_left(device: torch.device) -> None:
 def out_of_memory_error(
     device: torch.device, *, num_tokens: int, max_tokens_seen_ok: int, sequences: int, next_budget: int
 ) -> EngineError:
-    """What the client is told.
+    """The error returned to the client.
 
     Args:
-        device: Whose memory it was.
-        num_tokens: Tokens of the piece that did not fit, padding included.
-        max_tokens_seen_ok: The most that have fitted so far.
-        sequences: How many the piece had.
-        next_budget: The most tokens that the engine puts into a piece from now on.
+        device: The device whose memory ran out.
+        num_tokens: Tokens of the micro-batch that did not fit, padding included.
+        max_tokens_seen_ok: Largest number of tokens that succeeded so far.
+        sequences: Number of sequences in the micro-batch.
+        next_budget: Maximum tokens of later micro-batches.
     """
     where = ""
     if device.type == "cuda":

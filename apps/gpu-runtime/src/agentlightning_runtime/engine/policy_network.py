@@ -1,4 +1,4 @@
-"""A causal language model that scores tokens, with a value head beside it when one is asked for."""
+"""A causal language model that scores tokens, with an optional value head."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
 
 
 class PolicyNetwork(nn.Module):
-    """Log-probabilities, entropies and values of chosen tokens.
+    """Log-probabilities, entropies and values of selected tokens.
 
     Args:
-        causal_lm: The model; LoRA layers are in it already.
-        output_size: How many of the first tokens it can write.
-        compute_dtype: Matrix products are made in it while the weights stay in float32; None: in the weights' own.
-            Kept as an attribute.
-        has_value_head: Adds a linear layer from the last hidden state to one number, zero at first, so that
-            it says nothing until it has learned something.
+        causal_lm: The model, including LoRA layers.
+        output_size: Number of leading token ids that it can generate.
+        compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights. Kept
+            as an attribute.
+        has_value_head: Adds a linear layer from the last hidden state to one number, initialised to zero.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class PolicyNetwork(nn.Module):
         *,
         trains_entropy: bool = True,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Scores of the targets, each foretold at its place `selected` in the flattened `token_ids`.
+        """Scores of the targets, each predicted at its index `selected` in the flattened `token_ids`.
 
         Gradients flow through the entropies only if `trains_entropy`.
 

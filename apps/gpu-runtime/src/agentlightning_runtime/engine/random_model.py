@@ -1,4 +1,4 @@
-"""Small models with random weights, for tests and trials: no download, the same weights every time."""
+"""Small models with random weights, for tests and trials: no download, deterministic weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentlightning_runtime.engine.loaded_model import LoadedModel
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
-#: How sources of this kind begin.
+#: Prefix of sources of this kind.
 RANDOM_PREFIX = "random:"
 
 _SEED = 20_260_101
@@ -28,7 +28,7 @@ _SHAPE: dict[str, Any] = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 512,
     "tie_word_embeddings": True,
-    # Large on purpose: small models explore better from it.
+    # Deliberately large: it improves the exploration of small models.
     "initializer_range": 0.08,
     "bos_token_id": 256,
     "eos_token_id": 258,
@@ -47,16 +47,16 @@ def _config_of(source: str) -> PreTrainedConfig:
         return Qwen2Config(**_SHAPE)
     raise EngineError(
         EngineErrorReason.INVALID,
-        f'There is no random model "{name}"',
+        f'Unknown random model "{name}"',
         remedy="Use random:llama-tiny, random:llama-untied or random:qwen2-tiny",
     )
 
 
 def load_random_model(source: str) -> LoadedModel:
-    """The model of a source such as `random:llama-tiny`; its tokenizer is one of bytes, its template ChatML.
+    """The model of a source such as `random:llama-tiny`, with a byte tokenizer and the ChatML template.
 
     Raises:
-        EngineError: INVALID when there is no such model.
+        EngineError: INVALID when the name is unknown.
     """
     config = _config_of(source)
     with torch.random.fork_rng(devices=[]):

@@ -1,4 +1,4 @@
-"""The processes that train together, as torchrun starts them; one alone has nothing to say to others."""
+"""The ranks of distributed training, as started by torchrun; a single process needs no communication."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-#: The first process waits for clients for as long as they like; the others wait for it.
+#: Rank 0 may wait for clients indefinitely while the other ranks wait for it.
 _PATIENCE = timedelta(days=365)
 
 
 @dataclass
 class Ranks:
-    """Which of the processes this is.
+    """The rank of this process.
 
     Attributes:
-        index: From 0; the first one talks to clients.
-        count: How many there are.
-        control: Where objects are passed around, on the CPU; None when there is only one, and after parting.
+        index: From 0; rank 0 communicates with clients.
+        count: Number of ranks.
+        control: Process group for objects, on the CPU; None for a single process and after `leave`.
     """
 
     index: int = 0
@@ -49,7 +49,7 @@ class Ranks:
         return tensor
 
     def gather(self, value: Any) -> list[Any]:
-        """What each process has, in their order; in all of them."""
+        """The objects of all ranks, in order; on all of them."""
         if self.count == 1:
             return [value]
         values: list[Any] = [None] * self.count
@@ -57,7 +57,7 @@ class Ranks:
         return values
 
     def tell(self, value: Any) -> Any:
-        """What the first process has, in all of them."""
+        """The object of rank 0, on all ranks."""
         if self.count == 1:
             return value
         values = [value]
@@ -65,7 +65,7 @@ class Ranks:
         return values[0]
 
     def sum_up_gradients(self, weights: Iterable[nn.Parameter]) -> None:
-        """Adds up the gradients of weights that every process has whole; those in shards are summed already."""
+        """Sums the gradients of replicated weights; those of shards are already summed."""
         if self.count == 1:
             return
         for weight in weights:
@@ -74,7 +74,7 @@ class Ranks:
 
 
 def join_ranks(device: torch.device) -> Ranks:
-    """Meets the other processes that torchrun started; alone when there are none."""
+    """Joins the process group of torchrun; a single rank without torchrun."""
     if not is_started_by_torchrun():
         return Ranks()
     if not dist.is_initialized():
@@ -86,10 +86,10 @@ def join_ranks(device: torch.device) -> Ranks:
 
 
 def leave_ranks(ranks: Ranks) -> None:
-    """Parts from the other processes, and ends the threads that spoke with them.
+    """Leaves the process group and ends its threads.
 
-    The threads of a gloo group end with its last reference. One that still lives when the interpreter is torn down may
-    want the interpreter's lock for the tensor it sent last; the process is then aborted instead of ending.
+    The threads of a gloo group end with its last reference. A thread that outlives the interpreter may request the
+    interpreter's lock for the last tensor it sent; the process is then aborted.
     """
     if ranks.count > 1 and dist.is_initialized():
         dist.destroy_process_group()
@@ -98,22 +98,22 @@ def leave_ranks(ranks: Ranks) -> None:
 
 
 def is_started_by_torchrun() -> bool:
-    """Whether there are other processes to train with."""
+    """Whether torchrun started this process."""
     return dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def local_rank() -> int:
-    """Which of the processes on this machine this is: the number of its GPU."""
+    """The local rank on this machine: the index of its GPU."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """A tensor that is not in shards. All processes must ask at the same time."""
+    """An unsharded tensor. All ranks must call this at the same time."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def shard_like(tensor: Tensor, example: Tensor) -> Tensor:
-    """A whole tensor in the shards of an example; all processes must have the same one, and ask at the same time."""
+    """A whole tensor sharded like an example; all ranks must have the same one and call this at the same time."""
     if not isinstance(example, DTensor) or tensor.dim() == 0:
         return tensor.to(example.device, copy=True)
     return distribute_tensor(tensor.to(example.device), example.device_mesh, example.placements)

@@ -1,4 +1,4 @@
-"""What an engine gives back."""
+"""Results of an engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.settings import LoraSettings
 
 PauseMode = Literal["drain", "abort"]
-"""`drain`: requests in flight finish, new ones are answered 503 with Retry-After. `abort`: those in flight end too."""
+"""`drain`: requests in flight finish, new ones get 503 with Retry-After. `abort`: those in flight end too."""
 
 ExportFormat = Literal["safetensors", "peft"]
 """`safetensors`: a whole model as Transformers and vLLM load it, LoRA merged. `peft`: the files of the LoRA alone."""
@@ -22,14 +22,14 @@ ExportFormat = Literal["safetensors", "peft"]
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """The part of a model's state that only the engine knows.
+    """The part of a model's state that the engine owns.
 
     Attributes:
         step: Optimizer steps taken.
-        policy_version: What the endpoint serves.
+        policy_version: Policy version of the endpoint.
         is_corrupted: True when weights or optimizer state are lost or half-changed, until a checkpoint is loaded.
-        trainable_parameter_count: Number of weights that are trained; 0 when it is not told.
-        lora: What is trained beside frozen weights, with every default filled in; None: all weights.
+        trainable_parameter_count: Number of weights that are trained; 0 when unknown.
+        lora: LoRA with all defaults filled in; None: all weights are trained.
     """
 
     step: int
@@ -41,7 +41,7 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a forward-backward pass found. `loss` is the plain weighted sum; metrics as LOSSES.md names them."""
+    """The result of a forward-backward pass. `loss` is the plain weighted sum; metrics are named as in LOSSES.md."""
 
     loss: float
     trained_tokens: int
@@ -50,11 +50,11 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class ForwardResult:
-    """What a forward pass found, one float32[N] for each datum.
+    """The result of a forward pass, one float32[N] for each datum.
 
     Attributes:
         logprobs: Natural-log probabilities of the trained tokens at each datum's temperature.
-        values: What the value head says at the trained tokens; None without one.
+        values: Output of the value head at the trained tokens; None without a value head.
     """
 
     logprobs: Sequence[NDArray[np.float32]]
@@ -64,7 +64,7 @@ class ForwardResult:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What an optimizer step did. `gradient_norm` is before clipping; `is_skipped`: a gradient was not finite."""
+    """The result of an optimizer step. `gradient_norm` is before clipping; `is_skipped`: a gradient was not finite."""
 
     step: int
     gradient_norm: float
@@ -74,7 +74,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A saved state. `uri` is opaque, of `[A-Za-z0-9_-:/.]`; `client_state` is bytes of the client's own."""
+    """A checkpoint. `uri` is opaque, of `[A-Za-z0-9_-:/.]`; `client_state` is opaque client data."""
 
     uri: str
     name: str
@@ -87,7 +87,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is served, in OpenAI's API: URL up to and with `/v1`, name to send as `model`, version served."""
+    """The OpenAI-compatible endpoint of a model: URL including `/v1`, name to send as `model`, policy version."""
 
     base_url: str
     model: str
@@ -96,7 +96,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class InferenceState:
-    """Whether a model answers requests now, and how many are being answered."""
+    """Whether a model accepts requests, and how many are in flight."""
 
     is_paused: bool
     in_flight: int

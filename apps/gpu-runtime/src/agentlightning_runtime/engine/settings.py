@@ -1,4 +1,4 @@
-"""What an engine is told when it starts and when it makes a model, and what it tells of itself."""
+"""Settings of an engine and of a model, and the capabilities of an engine."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What the command line says about the engine and where it serves.
+    """Engine and endpoint settings of the command line.
 
     Attributes:
-        base_models: What can be trained, name by name: a Hugging Face id, a folder, or a GGUF file.
-        checkpoint_directory: Where checkpoints live; they outlive the process.
+        base_models: Sources of trainable models by name: a Hugging Face id, a folder, or a GGUF file.
+        checkpoint_directory: Folder of checkpoints; they outlive the process.
         device: `auto`, `cpu`, `cuda` or `cuda:1`.
         dtype: `auto` is bfloat16 on a GPU that has it, else float32.
-        max_batch_tokens: Most tokens in a batch.
-        micro_batch_tokens: Most tokens, padding included, in one pass through the model; None lets the engine choose.
-        gradient_checkpointing: Spends time to save memory.
-        inference_host: Where the OpenAI-compatible endpoint listens.
-        inference_port: 0 takes any free one.
-        inference_public_url: What clients are told instead of where it listens, such as `https://gpu.example/v1`.
-        inference_api_key: Key that callers of the endpoint must send; empty: none.
-        inference_engine: What samples; `auto` is vLLM on a GPU where it is installed, else this package's own sampler.
+        max_batch_tokens: Maximum tokens in a batch.
+        micro_batch_tokens: Maximum tokens, padding included, in one pass; None: chosen by the engine.
+        gradient_checkpointing: Trades time for memory.
+        inference_host: Host of the OpenAI-compatible endpoint.
+        inference_port: 0 selects a free port.
+        inference_public_url: Public URL reported to clients, such as `https://gpu.example/v1`.
+        inference_api_key: Key required by the endpoint; empty: none.
+        inference_engine: Sampler; `auto` is vLLM on a GPU where it is installed, else this package's own sampler.
         vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
     """
 
@@ -47,15 +47,15 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class BaseModelInfo:
-    """A model that can be trained.
+    """A trainable base model.
 
     Attributes:
         max_context: Longest sequence, prompt and response together, in tokens.
-        tokenizer_sha256: Of the tokenizer's own serialisation, hexadecimal; empty when there is none.
-        chat_template_sha256: Of the chat template's text, hexadecimal; empty when there is none.
-        max_lora_rank: 0 when it can only be trained in full.
-        parameter_count: Number of weights; 0 when it is not told.
-        lora_target_modules: Names of the layers LoRA can be at.
+        tokenizer_sha256: Hash of the serialised tokenizer, hexadecimal; empty without one.
+        chat_template_sha256: Hash of the chat template, hexadecimal; empty without one.
+        max_lora_rank: 0 when LoRA is not supported.
+        parameter_count: Number of weights; 0 when unknown.
+        lora_target_modules: Names of the layers that support LoRA.
     """
 
     name: str
@@ -70,7 +70,7 @@ class BaseModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class LossInfo:
-    """A loss the engine knows: its version in LOSSES.md and every parameter with its default."""
+    """A supported loss: its version in LOSSES.md and every parameter with its default."""
 
     name: str
     version: int
@@ -79,14 +79,14 @@ class LossInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineCapabilities:
-    """What an engine tells of itself; the service adds the limits of the wire.
+    """Capabilities of an engine; the service adds the protocol limits.
 
     Attributes:
         device: `cpu`, `cuda:0 NVIDIA H100`.
         features: Names of the contract's optional features: `lora`, `value_head`, `reference_logprobs`, `export`,
             `export_peft`, `progress`, `pause`.
-        dtype: What the weights are computed in: `float32`, `bfloat16`.
-        max_models: Most models that may be there at a time; 0: as many as fit.
+        dtype: Data type of the computation: `float32`, `bfloat16`.
+        max_models: Maximum number of loaded models; 0: limited by memory.
     """
 
     device: str
@@ -100,11 +100,11 @@ class EngineCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class LoraSettings:
-    """A low-rank adapter instead of all weights.
+    """A low-rank adapter.
 
     Attributes:
-        alpha: Scale of the adapter is alpha / rank.
-        target_modules: Names of layers it goes into; empty: every linear layer but the head.
+        alpha: The scale of the adapter is alpha / rank.
+        target_modules: Names of adapted layers; empty: every linear layer except the head.
     """
 
     rank: int
@@ -114,7 +114,7 @@ class LoraSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Which model is to be made. `lora` None trains all weights."""
+    """The model to create. `lora` None trains all weights."""
 
     model_id: str
     base_model: str

@@ -1,4 +1,4 @@
-"""Spreads a network's weights over processes: each keeps a piece, and gathers the rest layer by layer (FSDP2)."""
+"""Shards a network's weights over processes; layers are gathered one at a time (FSDP2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shard_network(network: PolicyNetwork, ranks: Ranks, device: torch.device) ->
     fully_shard(network, mesh=mesh, mp_policy=policy)
     for module in network.modules():
         if isinstance(module, FSDPModule):
-            # Plain sums, as everywhere: the contract divides by nothing.
+            # Plain sums, as everywhere: the contract does not normalise.
             module.set_gradient_divide_factor(1.0)
             module.set_force_sum_reduction_for_comms(enable=True)
 

@@ -1,4 +1,4 @@
-"""How much arithmetic a pass took, and how much of the device's it used."""
+"""Floating-point operations of a pass, and the utilisation of the device."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class ModelCost:
     """Floating-point operations of a model, after Chowdhery et al. 2022, appendix B.
 
     Attributes:
-        body: Weights that every token goes through: all but the input and output tables.
-        head: Weights of the output table; only trained tokens go through it.
+        body: Weights applied to every token: all except the input and output embeddings.
+        head: Weights of the output embeddings; applied to trained tokens only.
         attention: Layers times width of attention.
         passes: Matrix products with the weights for each token: forward, and backward by the activations;
             3 when the weights' own gradients are wanted too.
@@ -52,7 +52,7 @@ class ModelCost:
 
     @staticmethod
     def of(causal_lm: PreTrainedModel, *, trains_all: bool) -> ModelCost:
-        """The cost of a model, LoRA's thin matrices not counted."""
+        """The cost of a model; the matrices of LoRA are not counted."""
         config = causal_lm.config
         head = output_head(causal_lm).weight
         tables = {id(causal_lm.get_input_embeddings().weight), id(head)}
@@ -66,7 +66,7 @@ class ModelCost:
         return ModelCost(body, head.numel(), layers * width, passes=3 if trains_all else 2)
 
     def flops(self, examples: Sequence[Example], *, is_backward: bool) -> float:
-        """What a pass over the examples takes."""
+        """The floating-point operations of a pass over the examples."""
         passes = self.passes if is_backward else 1
         attention_passes = 3 if is_backward else 1
         total = 0.0
@@ -78,7 +78,7 @@ class ModelCost:
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """The most operations the device can do in a second; None when it is not known."""
+    """Peak FLOP/s of the device; None when unknown."""
     if device.type != "cuda":
         return None
     name = torch.cuda.get_device_name(device)
@@ -99,7 +99,7 @@ def memory_gauges(device: torch.device) -> dict[str, float]:
 
 
 def process_memory() -> dict[str, float]:
-    """Memory of this process in bytes, as the kernel tells it; nothing where it does not."""
+    """Resident memory of this process in bytes; empty on kernels that do not report it."""
     names = {"VmRSS": "memory/used_bytes", "VmHWM": "memory/peak_bytes"}
     try:
         with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 -- not a file on a disk

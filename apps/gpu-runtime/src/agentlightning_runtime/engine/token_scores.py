@@ -1,8 +1,8 @@
-"""Log-probabilities and entropies of chosen tokens, without ever holding the logits of all of them.
+"""Log-probabilities and entropies of selected tokens, without holding all logits in memory.
 
-Logits are made for a chunk of positions at a time, in float32. Where there are several chunks they are made again in
-the backward pass: what is kept is the hidden state of each chosen position. With a vocabulary of 150,000 tokens this is
-40 times less memory than keeping logits for a width of 4,096. A single chunk is kept: it was to be in memory anyway.
+Logits are computed for a chunk of positions at a time, in float32. With several chunks they are recomputed in the
+backward pass from the hidden state of each selected position. With a vocabulary of 150,000 tokens this needs 40 times
+less memory than keeping logits for a width of 4,096. A single chunk is kept.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedConfig
 
-#: How many logits are in memory at a time: 128 MiB of float32 for each of the three copies at the peak.
+#: Number of logits in memory at a time: 128 MiB of float32 for each of the three copies at the peak.
 _LOGITS_AT_A_TIME = 2**25
 
 
 @dataclass(frozen=True)
 class LogitRule:
-    """What a model does to the product of hidden state and output table; most do nothing.
+    """Transformation of the product of hidden state and output embeddings; the identity for most models.
 
     Attributes:
         scale: Logits are multiplied by it (Cohere's `logit_scale`; one over Granite's `logits_scaling`).
-        softcap: Logits are `softcap * tanh(logits / softcap)` (Gemma 2). 0: not.
-        output_size: How many of the first tokens can be written.
+        softcap: Logits are `softcap * tanh(logits / softcap)` (Gemma 2). 0: disabled.
+        output_size: Number of leading token ids that can be generated.
     """
 
     scale: float
@@ -41,7 +41,7 @@ class LogitRule:
 
     @staticmethod
     def of(config: PreTrainedConfig, output_size: int) -> LogitRule:
-        """The rule that a model's config names."""
+        """The transformation from a model's config."""
         scale = float(getattr(config, "logit_scale", None) or 1.0)
         scale /= float(getattr(config, "logits_scaling", None) or 1.0)
         return LogitRule(scale, float(getattr(config, "final_logit_softcapping", None) or 0.0), output_size)
@@ -64,18 +64,18 @@ def score_tokens(
     *,
     trains_entropy: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Log-probability of each target, and entropy of the distribution it is from, in nats.
+    """Log-probability of each target and entropy of its distribution, in nats.
 
     Args:
-        head: Makes logits of hidden states.
-        rule: What becomes of the logits.
+        head: Computes logits from hidden states.
+        rule: Transformation of the logits.
         hidden: [tokens, width], at the position before each target.
         targets: int64 [tokens].
         temperatures: [tokens]; logits are divided by them.
-        trains_entropy: Whether gradients are to flow through the entropies too, which takes time and memory.
+        trains_entropy: Whether entropies are differentiable, which takes time and memory.
 
     Returns:
-        Two tensors [tokens], in float32 or better. Gradients flow through the first, and through both if wanted.
+        Two tensors [tokens], in float32 or better. The first is differentiable, the second if `trains_entropy`.
     """
 
     def score(chunk: Tensor, target: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:

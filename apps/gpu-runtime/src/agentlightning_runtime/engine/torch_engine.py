@@ -17,7 +17,7 @@ from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.model_parts import ModelParts
 from agentlightning_runtime.engine.network_factory import make_network, reference_network, resolve_lora
-from agentlightning_runtime.engine.out_of_memory import told_when_out_of_memory
+from agentlightning_runtime.engine.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.sharding import shard_network
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _FEATURES = ("lora", "value_head", "reference_logprobs", "export", "export_peft", "progress", "pause", "metrics")
 
-#: Most tokens in a piece when the command line says nothing: enough to keep the device busy.
+#: Default maximum of tokens in a micro-batch: enough to keep the device busy.
 _TOKENS_ON_CPU = 2048
 _TOKENS_ON_GPU = 16_384
 
@@ -51,14 +51,14 @@ class TorchEngine:
         self._device = choose_device(settings.device)
         self._dtype = choose_dtype(settings.dtype, self._device)
         if self._dtype == torch.bfloat16:
-            # What stays in float32, such as a LoRA, is multiplied in TF32: more digits than bfloat16, and no slower.
+            # Float32 products, such as those of a LoRA, use TF32: more digits than bfloat16, equally fast.
             torch.set_float32_matmul_precision("high")
         self._bases = {
             name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
         }
 
     def capabilities(self) -> EngineCapabilities:
-        """Loads every base model, to tell what it is: what cannot be loaded is found out at the start."""
+        """Loads every base model to report its capabilities, so that load errors occur at start."""
         return EngineCapabilities(
             device=device_name(self._device),
             models=[base.info() for base in self._bases.values()],
@@ -69,19 +69,19 @@ class TorchEngine:
         )
 
     def create_model(self, request: ModelRequest) -> TorchModel:
-        """Makes a model; what is new in it is drawn from the seed.
+        """Creates a model; new weights are initialised from the seed.
 
         Raises:
-            EngineError: NOT_FOUND when there is no such base model, INVALID when it has no such LoRA, OUT_OF_MEMORY
-                when it finds no room.
+            EngineError: NOT_FOUND for an unknown base model, INVALID for an unsupported LoRA, OUT_OF_MEMORY when it
+                does not fit.
         """
         base = self._bases.get(request.base_model)
         if base is None:
             known = ", ".join(self._bases)
-            message = f'There is no base model "{request.base_model}"; there are {known}'
+            message = f'Unknown base model "{request.base_model}"; available: {known}'
             raise EngineError(EngineErrorReason.NOT_FOUND, message, field="base_model")
-        what = f"making the model {request.model_id} of {request.base_model}"
-        with told_when_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+        what = f"creating the model {request.model_id} from {request.base_model}"
+        with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
             return self._make(request, base)
 
     def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
@@ -129,27 +129,27 @@ class TorchEngine:
         )
 
     def _twin_to_serve(self, loaded: LoadedModel) -> PreTrainedModel:
-        """Where weights that are in shards are gathered to be served; the first process alone serves."""
+        """Gathers sharded weights for serving; only rank 0 serves."""
         twin = loaded.separate_twin()
         if self._ranks.index > 0:
             nn.Module.to(twin, device="meta")
         return twin.requires_grad_(requires_grad=True)
 
     def gauges(self) -> dict[str, float]:
-        """Figures of the moment for the metrics stream; cheap, from any thread."""
+        """Current gauges for the metrics stream; fast, called from any thread."""
         return memory_gauges(self._device)
 
     def close(self) -> None:
-        """Ends the inference endpoint and frees everything."""
+        """Ends the inference endpoint and frees all resources."""
         self._inference.close()
         self._bases.clear()
 
 
 def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
-    """Makes the engine and opens its inference endpoint; of the processes of torchrun, in the first one.
+    """Creates the engine and starts its inference endpoint; under torchrun, on rank 0.
 
     Raises:
-        EngineError: INVALID when there is no such device.
+        EngineError: INVALID when the device does not exist.
     """
     transformers_logging.disable_progress_bar()
     settings, ranks = _join(settings)
@@ -158,10 +158,10 @@ def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
 
 
 def follow_first_process(settings: EngineSettings) -> None:
-    """What all processes of torchrun but the first do, until that one ends.
+    """Runs the ranks above 0 of torchrun until rank 0 stops.
 
     Raises:
-        EngineError: INVALID when there is no such device.
+        EngineError: INVALID when the device does not exist.
     """
     transformers_logging.disable_progress_bar()
     settings, ranks = _join(settings)
@@ -178,23 +178,23 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
 
 
 def choose_device(wanted: str) -> torch.device:
-    """The device of a setting; `auto` is the first GPU when there is one.
+    """The device of a setting; `auto` is the first GPU, if any.
 
     Raises:
-        EngineError: INVALID when there is no such device.
+        EngineError: INVALID when the device does not exist.
     """
     if wanted == "auto":
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
     device = torch.device(wanted)
     if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        message = f'There is no device "{wanted}"; torch {torch.__version__} sees {count} GPUs'
-        raise EngineError(EngineErrorReason.INVALID, message, remedy="Start with --device cpu, or look at the driver")
+        message = f'Device "{wanted}" does not exist; torch {torch.__version__} sees {count} GPUs'
+        raise EngineError(EngineErrorReason.INVALID, message, remedy="Start with --device cpu, or check the driver")
     return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
 
 
 def choose_dtype(wanted: str, device: torch.device) -> torch.dtype:
-    """What frozen weights are kept in and products are made in."""
+    """Data type of frozen weights and of matrix products."""
     if wanted == "auto":
         has_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if has_bfloat16 else torch.float32
@@ -202,5 +202,5 @@ def choose_dtype(wanted: str, device: torch.device) -> torch.dtype:
 
 
 def device_name(device: torch.device) -> str:
-    """As the capabilities give it: `cpu`, `cuda:0 NVIDIA H100`."""
+    """The device as reported in the capabilities: `cpu`, `cuda:0 NVIDIA H100`."""
     return f"{device} {torch.cuda.get_device_name(device)}" if device.type == "cuda" else "cpu"

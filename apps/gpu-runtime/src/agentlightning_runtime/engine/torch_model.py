@@ -1,4 +1,4 @@
-"""One model of the torch engine: what the service calls, in the order of the contract."""
+"""A model of the torch engine: the operations in the order of the contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.network_factory import trained_weights
-from agentlightning_runtime.engine.out_of_memory import free_what_is_left, told_when_out_of_memory
+from agentlightning_runtime.engine.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.ranks import shard_like, whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
 from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
@@ -43,8 +43,8 @@ class TorchModel:
     """A model that trains and is served. Implements `EngineModel`.
 
     Attributes:
-        parts: What it is made of.
-        weights: What is trained, by name.
+        parts: Its components.
+        weights: The trained weights by name.
     """
 
     def __init__(self, parts: ModelParts) -> None:
@@ -63,7 +63,7 @@ class TorchModel:
         parts.inference.serve(self._served, 0)
 
     def state(self) -> ModelState:
-        """Cheap; may be called while anything runs."""
+        """Must be fast; called at any time."""
         return ModelState(
             step=self._step,
             policy_version=self._policy_version,
@@ -73,13 +73,13 @@ class TorchModel:
         )
 
     def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
-        """Adds the gradients of the plain weighted loss sum. When that fails, all that was accumulated is dropped.
+        """Adds the gradients of the plain weighted loss sum. On failure all accumulated gradients are discarded.
 
         Raises:
-            EngineError: NON_FINITE when the loss is not finite, OUT_OF_MEMORY when memory did not suffice.
+            EngineError: NON_FINITE when the loss is not finite, OUT_OF_MEMORY when memory ran out.
         """
         if loss.parameters["value_coefficient"] != 0 and self.parts.network.value_head is None:
-            message = "value_coefficient is not 0, and the model has no value head"
+            message = "value_coefficient is not 0, but the model has no value head"
             raise EngineError(EngineErrorReason.INVALID, message, field="loss.parameters.value_coefficient")
         try:
             result = self._passes.forward_backward(batch, loss, progress)
@@ -88,21 +88,21 @@ class TorchModel:
             if isinstance(error, EngineError):
                 error.gradients_discarded = True
             raise
-        # Also when nothing in it had weight: its gradient is zero, and a step with it is a step.
+        # Also for a batch of weight 0: its gradient is zero, and a step with it counts.
         self._has_pending_gradients = True
         return result
 
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
-        """Log-probabilities (and values) of the trained tokens; touches no gradient."""
+        """Log-probabilities (and values) of the trained tokens; does not change gradients."""
         if not use_reference:
             return self._passes.forward(batch, self.parts.network, progress)
         return self._passes.forward(batch, self.parts.reference, progress)
 
     def optim_step(self, adam: AdamParameters) -> StepResult:
-        """Uses the accumulated gradients and clears them, also when it skips the step as non-finite.
+        """Applies and clears the accumulated gradients; also clears them when the step is skipped as non-finite.
 
         Raises:
-            EngineError: PRECONDITION when there are none, OUT_OF_MEMORY when the moments find no room.
+            EngineError: PRECONDITION without gradients, OUT_OF_MEMORY when the moments do not fit.
         """
         if not self._has_pending_gradients:
             raise EngineError(
@@ -116,7 +116,7 @@ class TorchModel:
         is_skipped = not math.isfinite(norm)
         try:
             if not is_skipped:
-                with self._corrupted_when_it_fails(), self._told_when_out_of_memory():
+                with self._corrupted_when_it_fails(), self._report_out_of_memory():
                     self._adam.step(adam, norm)
                 self._step += 1
         finally:
@@ -130,10 +130,10 @@ class TorchModel:
         self._has_pending_gradients = False
 
     def publish_weights(self) -> Endpoint:
-        """Makes the current weights the ones the endpoint serves.
+        """Serves the current weights at the endpoint.
 
-        Their policy version is one more than the highest so far, so that none is given twice when a checkpoint of an
-        earlier one was loaded.
+        Their policy version is one more than the highest so far, so it is unique also after an earlier checkpoint was
+        loaded.
         """
         self._refresh_served()
         version = self._highest_version + 1
@@ -142,15 +142,15 @@ class TorchModel:
         return self.endpoint()
 
     def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
-        """Writes weights, optimizer state, step, policy version and client state, at once or not at all.
+        """Writes weights, optimizer state, step, policy version and client state atomically.
 
         Raises:
-            EngineError: PRECONDITION while gradients wait for a step.
+            EngineError: PRECONDITION while gradients are accumulated.
         """
         if self._has_pending_gradients:
             raise EngineError(
                 EngineErrorReason.PRECONDITION,
-                "A checkpoint cannot hold gradients that wait for a step",
+                "A checkpoint cannot include accumulated gradients",
                 remedy="Take the optimizer step, or discard the gradients, before saving",
             )
         facts = CheckpointFacts(
@@ -163,14 +163,14 @@ class TorchModel:
         return self.parts.checkpoints.save(name, facts, self._whole_weights(), self._adam.state())
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
-        """Takes everything from a checkpoint, clears the accumulator, and serves the loaded weights.
+        """Restores a checkpoint, clears the accumulator, and serves the loaded weights.
 
         Raises:
-            EngineError: NOT_FOUND when there is none, INVALID when it is of a model of another kind.
+            EngineError: NOT_FOUND when it does not exist, INVALID when it is of an incompatible model.
         """
         checkpoint, facts = self.parts.checkpoints.find(uri)
         if facts.shape != self._shape():
-            message = f'The checkpoint "{uri}" is of {facts.shape}; this model is {self._shape()}'
+            message = f'Checkpoint "{uri}" has the shape {facts.shape}; this model has {self._shape()}'
             raise EngineError(EngineErrorReason.INVALID, message, field="uri")
         tensors = self.parts.checkpoints.tensors(uri)
         self.discard_gradients()
@@ -186,7 +186,7 @@ class TorchModel:
         return checkpoint
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
-        """The saved states of this model id, newest first, those of earlier processes included."""
+        """The checkpoints of this model id, newest first, including those of earlier processes."""
         return self.parts.checkpoints.list()
 
     def delete_checkpoint(self, uri: str) -> None:
@@ -198,7 +198,7 @@ class TorchModel:
         self.parts.checkpoints.delete(uri)
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
-        """Writes a checkpoint, or the weights as they are when `uri` is empty, for other programs to read."""
+        """Exports a checkpoint, or the current weights when `uri` is empty, for other programs."""
         if uri:
             step = self.parts.checkpoints.find(uri)[0].step
             weights = self.parts.checkpoints.tensors(uri).weights
@@ -210,7 +210,7 @@ class TorchModel:
         return step
 
     def _export_for_serving(self, directory: Path) -> None:
-        """Writes the module that is served: this process has it whole, and asks nothing of the others."""
+        """Exports the served module: this process has all of it and needs no communication."""
         served = self.parts.served.causal_lm.named_parameters()
         weights = {f"causal_lm.{name}": weight.detach() for name, weight in served if weight.requires_grad}
         self._write(weights, "safetensors" if self.parts.lora is None else "peft", directory)
@@ -223,15 +223,15 @@ class TorchModel:
         )
 
     def endpoint(self) -> Endpoint:
-        """Where the model is served."""
+        """The endpoint that serves the model."""
         return self.parts.inference.endpoint(self.parts.request.model_id)
 
     def pause(self, mode: PauseMode) -> InferenceState:
-        """Stops answering inference requests; returns when the mode's promise about those in flight holds."""
+        """Rejects new inference requests; returns when the mode's guarantee for requests in flight holds."""
         return self.parts.inference.pause(self.parts.request.model_id, mode)
 
     def resume(self) -> InferenceState:
-        """Answers inference requests again; resuming what is not paused is fine."""
+        """Accepts inference requests again; does nothing when not paused."""
         return self.parts.inference.resume(self.parts.request.model_id)
 
     def unload(self) -> None:
@@ -241,17 +241,17 @@ class TorchModel:
         self._adam.load_state({})
         for weight in self.weights.values():
             weight.data = weight.data.new_empty(0)
-        free_what_is_left(self.parts.settings.device)
+        free_cached_memory(self.parts.settings.device)
 
     def _whole_weights(self) -> dict[str, Tensor]:
-        """Gathered from all processes, off the device when they had to be."""
+        """Gathered from all ranks; copied off the device when sharded."""
         gathers = self.parts.ranks.count > 1
         return {
             name: whole(weight.detach()).cpu() if gathers else weight.detach() for name, weight in self.weights.items()
         }
 
     def _refresh_served(self) -> None:
-        """Gathers weights that are in shards into the module that is served."""
+        """Gathers sharded weights into the served module."""
         served = self.parts.served.causal_lm
         if served is self.parts.network.causal_lm:
             return
@@ -273,13 +273,13 @@ class TorchModel:
         try:
             yield
         except EngineError:
-            # Refused before anything was changed.
+            # Rejected before any change.
             raise
         except BaseException:
             self._is_corrupted = True
             raise
 
-    def _told_when_out_of_memory(self) -> AbstractContextManager[None]:
-        """The first step makes room for the moments before it changes anything."""
-        what = f"making room for Adam's moments of {self._trainable} weights"
-        return told_when_out_of_memory(self.parts.settings.device, what, is_alone=self.parts.ranks.count == 1)
+    def _report_out_of_memory(self) -> AbstractContextManager[None]:
+        """The first step allocates the moments before it changes anything."""
+        what = f"allocating Adam's moments of {self._trainable} weights"
+        return report_out_of_memory(self.parts.settings.device, what, is_alone=self.parts.ranks.count == 1)

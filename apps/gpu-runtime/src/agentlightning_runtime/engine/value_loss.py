@@ -9,7 +9,7 @@ from torch import Tensor
 def value_token_loss(values: Tensor, returns: Tensor, old_values: Tensor | None = None, clip: float = 0.0) -> Tensor:
     """1/2 max((V - R)^2, (clip(V, Vold - c, Vold + c) - R)^2) for each token; no clip when c is 0.
 
-    The larger of both errors: a value may not move further than the clip to win, but it may be pulled back.
+    The maximum of both errors: a value cannot gain by moving beyond the clip, but it can be pulled back.
     """
     plain = (values - returns).square()
     if clip <= 0 or old_values is None:

@@ -1,4 +1,4 @@
-"""Writes weights so that Transformers, PEFT and vLLM load them."""
+"""Exports weights in formats that Transformers, PEFT and vLLM load."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.results import ExportFormat
     from agentlightning_runtime.engine.settings import LoraSettings
 
-#: Where the causal model is in a network; the names of trained weights begin with it.
+#: Prefix of the causal model in the names of trained weights.
 _PREFIX = "causal_lm."
 
 
@@ -36,15 +36,15 @@ def export_weights(
     """Writes a model's weights into an empty folder.
 
     Args:
-        loaded: The base that they were trained from.
-        weights: What was trained, by the network's names; a value head is left out, nothing else could read it.
-        lora: What the model has; None: all weights were trained.
+        loaded: The base model.
+        weights: Trained weights by their names in the network; the value head is omitted.
+        lora: LoRA of the model; None: all weights were trained.
         export_format: `peft` writes the LoRA alone, `safetensors` a whole model with the LoRA merged.
-        base_source: Where the base is from; PEFT looks there.
-        directory: Empty.
+        base_source: Source of the base model, recorded for PEFT.
+        directory: An empty folder.
 
     Raises:
-        EngineError: INVALID when `peft` is asked of a model without LoRA.
+        EngineError: INVALID when `peft` is requested for a model without LoRA.
     """
     own = {name.removeprefix(_PREFIX): tensor for name, tensor in weights.items() if name.startswith(_PREFIX)}
     if export_format == "peft":

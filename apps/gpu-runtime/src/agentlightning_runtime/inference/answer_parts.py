@@ -1,4 +1,4 @@
-"""Parts of an answer that chat and plain completions have in common."""
+"""Parts shared by responses of chat and plain completions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from agentlightning_runtime.inference.text_model import TextModel
 
 _IMPOSSIBLE = -9999.0
-"""JSON has no minus infinity; OpenAI writes this for what is practically impossible."""
+"""JSON has no minus infinity; OpenAI uses this value for a probability near zero."""
 
 
 @dataclass(frozen=True)
 class AnswerIdentity:
-    """Who answers, and when, in Unix seconds."""
+    """The responding model, and the time in Unix seconds."""
 
     id: str
     created: int
@@ -29,7 +29,7 @@ class AnswerIdentity:
 
 
 def usage_of(generations: Sequence[Generation]) -> dict[str, Any]:
-    """Tokens read and written, in OpenAI's form."""
+    """Prompt and completion token counts, in OpenAI's format."""
     first = generations[0]
     prompt = len(first.request.prompt_tokens)
     completion = sum(len(generation.choices) for generation in generations)
@@ -48,16 +48,16 @@ def logprob_entry(model: TextModel, choice: TokenChoice) -> dict[str, Any]:
 
 
 def finite(logprob: float) -> float:
-    """A log-probability that JSON can write."""
+    """A log-probability that JSON can represent."""
     return max(logprob, _IMPOSSIBLE)
 
 
 class Progress:
-    """Wakes an event loop when the sampling thread has more.
+    """Wakes an event loop when the sampling thread makes progress.
 
     Args:
-        generations: what is waited for.
-        only_ends: not for every token, but only when a response is over.
+        generations: the generations to wait for.
+        only_ends: wake at the end of responses only, not for every token.
     """
 
     def __init__(self, generations: Sequence[Generation], *, only_ends: bool = False) -> None:
@@ -70,7 +70,7 @@ class Progress:
                 generation.on_progress = self._wake
 
     async def wait(self) -> None:
-        """Returns when something came since the last call."""
+        """Returns after progress since the last call."""
         await self._more.wait()
         self._more.clear()
 
@@ -79,10 +79,10 @@ class Progress:
 
 
 async def whole(generations: Sequence[Generation]) -> None:
-    """Waits until all responses are over.
+    """Waits until all responses have ended.
 
     Raises:
-        ApiError: the first that a response ended with.
+        ApiError: the first error of a response.
     """
     progress = Progress(generations, only_ends=True)
     while not all(generation.is_over for generation in generations):
@@ -91,7 +91,7 @@ async def whole(generations: Sequence[Generation]) -> None:
 
 
 def raise_failures(generations: Sequence[Generation]) -> None:
-    """Raises what a response ended with, if one did so."""
+    """Raises the error of a response, if any."""
     for generation in generations:
         if generation.error is not None:
             raise generation.error

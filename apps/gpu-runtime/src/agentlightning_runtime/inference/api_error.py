@@ -1,13 +1,13 @@
-"""Errors of the model API, in the words and statuses that OpenAI's clients know."""
+"""Errors of the model API, with the codes and statuses of OpenAI."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _STATUS_HEADERS: dict[int, dict[str, str]] = {
-    # The rest of the body is still to come on this connection.
+    # The rest of the body is still in flight on this connection.
     413: {"connection": "close"},
-    # The queue moves, and a pause lasts as long as a step: to wait a second is enough.
+    # The queue advances, and a pause lasts as long as a step: a retry after one second suffices.
     429: {"retry-after": "1"},
     503: {"retry-after": "1"},
     401: {"www-authenticate": "Bearer"},
@@ -15,14 +15,14 @@ _STATUS_HEADERS: dict[int, dict[str, str]] = {
 
 
 class ApiError(Exception):
-    """A request that is not answered with a model's words.
+    """An error response of the model API.
 
     Args:
         status: the HTTP status.
-        code: what programs tell errors apart by, such as ``VALIDATION``.
-        message: what happened, with the value; ends without a full stop.
-        remedy: what to do about it; a sentence.
-        field: the field of the request that is wrong.
+        code: error code, such as ``VALIDATION``.
+        message: description with the value, without a full stop.
+        remedy: corrective action; a sentence.
+        field: the invalid field of the request.
     """
 
     def __init__(self, status: int, code: str, message: str, remedy: str, field: str | None = None) -> None:
@@ -32,57 +32,57 @@ class ApiError(Exception):
         self.field = field
 
     def body(self) -> dict[str, Any]:
-        """The error in OpenAI's form."""
+        """The error in OpenAI's format."""
         kind = "invalid_request_error" if self.status < 500 else "server_error"
         if self.status == 429:
             kind = "rate_limit_error"
         return {"error": {"message": str(self), "type": kind, "param": self.field, "code": self.code}}
 
     def headers(self) -> dict[str, str]:
-        """What the answer's head says beside the status."""
+        """Headers of the response in addition to the status."""
         return dict(_STATUS_HEADERS.get(self.status, {}))
 
 
 def rejected(message: str, remedy: str, field: str | None = None) -> ApiError:
-    """A request that says something the endpoint cannot do."""
+    """A request that the endpoint does not support."""
     return ApiError(400, "VALIDATION", message, remedy, field)
 
 
 def context_too_long(prompt_tokens: int, max_context: int) -> ApiError:
-    """A prompt that leaves no room for a single token; programs know OpenAI's code for it."""
-    message = f"The prompt has {prompt_tokens} tokens; the model's context holds {max_context} with the response"
+    """A prompt that leaves no tokens for the response; the code is OpenAI's."""
+    message = f"The prompt has {prompt_tokens} tokens; the model's context is {max_context}, including the response"
     return ApiError(400, "context_length_exceeded", message, "Shorten the conversation.", "messages")
 
 
 def unknown_model(name: str) -> ApiError:
     """A model that is not loaded."""
-    remedy = "GET /v1/models lists the models; POST /v1/chat/completions asks one."
-    return ApiError(404, "NOT_FOUND", f'There is no model "{name}"', remedy, "model")
+    remedy = "GET /v1/models lists the models; POST /v1/chat/completions calls one."
+    return ApiError(404, "NOT_FOUND", f'Unknown model "{name}"', remedy, "model")
 
 
 def model_paused(name: str) -> ApiError:
-    """A model that does not answer for now."""
-    remedy = "Send the request again after the time that Retry-After says."
+    """A paused model."""
+    remedy = "Send the request again after the delay in Retry-After."
     return ApiError(503, "RUNTIME_UNAVAILABLE", f'The model "{name}" is paused', remedy)
 
 
 def queue_full(waiting: int) -> ApiError:
-    """More requests wait than the endpoint takes."""
-    remedy = "Send the request again after the time that Retry-After says, or run fewer rollouts at a time."
-    return ApiError(429, "RESOURCE_EXHAUSTED", f"{waiting} responses wait already", remedy)
+    """The queue of the endpoint is full."""
+    remedy = "Send the request again after the delay in Retry-After, or run fewer rollouts at a time."
+    return ApiError(429, "RESOURCE_EXHAUSTED", f"The queue is full with {waiting} responses", remedy)
 
 
 def out_of_memory(responses: int) -> ApiError:
-    """Memory did not suffice for the responses in hand."""
-    remedy = "Send the request again; run fewer rollouts at a time, or shorter conversations, when it comes again."
-    return ApiError(503, "OUT_OF_MEMORY", f"The sampler ran out of memory with {responses} responses in hand", remedy)
+    """Memory ran out during sampling."""
+    remedy = "Send the request again; run fewer rollouts at a time, or shorter conversations, if it fails again."
+    return ApiError(503, "OUT_OF_MEMORY", f"The sampler ran out of memory with {responses} running responses", remedy)
 
 
 def cancelled(reason: str) -> ApiError:
-    """A response that was ended before it was whole."""
-    return ApiError(503, "CANCELLED", reason, "Send the request again after the time that Retry-After says.")
+    """A response that was cancelled before it was complete."""
+    return ApiError(503, "CANCELLED", reason, "Send the request again after the delay in Retry-After.")
 
 
 def failed() -> ApiError:
-    """A failure nobody foresaw; its message stays in the process's log."""
-    return ApiError(500, "INTERNAL", "The runtime failed", "Its log says why.")
+    """An unexpected error; its message stays in the process's log."""
+    return ApiError(500, "INTERNAL", "The runtime failed", "See its log for the cause.")

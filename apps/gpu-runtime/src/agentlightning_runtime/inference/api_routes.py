@@ -1,4 +1,4 @@
-"""The routes of the model API, which every backend has."""
+"""The routes of the model API, shared by all backends."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def model_api(
     *, models: Callable[[], Mapping[str, Mapping[str, Any]]], chat: Handler, complete: Handler, api_key: str
 ) -> Starlette:
-    """The application as servers take it.
+    """The ASGI application.
 
     Args:
-        models: the served models by id, each with what the model list says of it beside.
-        chat: answers chat completions.
-        complete: answers completions.
-        api_key: what callers must send; empty: nothing.
+        models: the served models by id, each with its extra fields in the model list.
+        chat: handler of chat completions.
+        complete: handler of completions.
+        api_key: key that clients must send; empty: none.
     """
 
     async def list_models(_: Request) -> Response:
@@ -52,6 +52,6 @@ async def _health(_: Request) -> Response:
 
 async def _no_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    message = f"There is no {request.method} {request.url.path}"
-    remedy = "GET /v1/models lists the models; POST /v1/chat/completions asks one."
+    message = f"Unknown route {request.method} {request.url.path}"
+    remedy = "GET /v1/models lists the models; POST /v1/chat/completions calls one."
     return error_response(ApiError(status, "NOT_FOUND", message, remedy))

@@ -1,4 +1,4 @@
-"""Serves with this package's own sampler: any causal model, on a GPU or without one."""
+"""Serves with this package's sampler: any causal model, on a GPU or CPU."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class BuiltinBackend:
     """The sampler and its HTTP endpoint in this process.
 
     Args:
-        endpoint: where it listens.
+        endpoint: listener settings.
 
     Raises:
-        EngineError: when the port cannot be had.
+        EngineError: when the port is not available.
     """
 
     def __init__(self, endpoint: EndpointSettings) -> None:
@@ -41,7 +41,7 @@ class BuiltinBackend:
         self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
-        """Serves the model as it is now, as this policy version."""
+        """Serves the current weights as this policy version."""
         shape = shape_of(model.causal_lm, model.max_context)
         if model.output_size is not None:
             shape = replace(shape, output_size=model.output_size)
@@ -50,30 +50,30 @@ class BuiltinBackend:
         self._models[model.model_id] = text_model
 
     def publish(self, model: ServedModel, version: int) -> None:
-        """Serves the model as it is now from the next request on."""
+        """Serves the current weights from the next request on."""
         self._sampler.publish(model.model_id, _snapshot(model, version))
 
     def endpoint(self, model_id: str) -> Endpoint:
-        """Where the model is served, and which version."""
+        """The endpoint and its policy version."""
         return Endpoint(self.base_url, model_id, self._sampler.version(model_id))
 
     def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
-        """Answers new requests 503; returns when those in flight have finished, or have ended with an error."""
+        """Rejects new requests with 503; returns when those in flight have ended."""
         self._sampler.pause(model_id, abort=mode == "abort")
         return self._state(model_id)
 
     def resume(self, model_id: str) -> InferenceState:
-        """Answers requests again."""
+        """Accepts requests again."""
         self._sampler.resume(model_id)
         return self._state(model_id)
 
     def remove(self, model_id: str) -> None:
-        """Serves the model no longer; those in flight end with an error."""
+        """Stops serving the model; requests in flight end with an error."""
         self._models.pop(model_id, None)
         self._sampler.remove_model(model_id)
 
     def close(self) -> None:
-        """Ends everything in flight, and the endpoint."""
+        """Ends all requests in flight and the endpoint."""
         self._sampler.close()
         self._server.close()
 

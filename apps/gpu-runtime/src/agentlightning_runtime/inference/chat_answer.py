@@ -1,4 +1,4 @@
-"""The answers to chat completion requests, whole and streamed."""
+"""Responses to chat completion requests, complete and streamed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChatAnswer:
-    """An answer in the making: one generation for each choice, all of the same weights."""
+    """A response in progress: one generation for each choice, all from the same weights."""
 
     identity: AnswerIdentity
     request: ChatRequest
@@ -31,11 +31,11 @@ class ChatAnswer:
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that answer."""
+        """The policy version of the response."""
         return self.generations[0].policy_version
 
     def body(self) -> dict[str, Any]:
-        """The answer when all choices are over."""
+        """The response when all choices have ended."""
         choices = [self._choice(index, generation) for index, generation in enumerate(self.generations)]
         prompt = {"prompt_token_ids": list(self.generations[0].request.prompt_tokens)}
         return {
@@ -46,9 +46,9 @@ class ChatAnswer:
         }
 
     async def chunks(self) -> AsyncIterator[dict[str, Any]]:
-        """The answer as it comes: roles, texts or whole tool calls, finish reasons, and the usage if asked for.
+        """The response as a stream: roles, texts or whole tool calls, finish reasons, and the usage if requested.
 
-        Token ids are where vLLM has them: the prompt's in the first chunk, the response's in the chunks of its tokens.
+        Token ids are placed as by vLLM: the prompt's in the first chunk, the response's in the chunks of its tokens.
         """
         usage = {"usage": None} if self.request.includes_usage else {}
         head = {**self._head("chat.completion.chunk"), **usage}
@@ -71,12 +71,12 @@ class ChatAnswer:
             yield {**head, "choices": [], "usage": usage_of(self.generations)}
 
     def read(self, index: int) -> ReadResponse:
-        """A choice that is over, as a message."""
+        """A finished choice as a message."""
         prefix = f"call_{self.identity.id.removeprefix('chatcmpl-')}_{index}"
         return read_response(self.model, self.generations[index], has_tools=self.has_tools, call_id_prefix=prefix)
 
     def token_fields(self, choices: Sequence[TokenChoice]) -> dict[str, Any]:
-        """What a choice says about these of its tokens."""
+        """Log-probabilities and token ids of these tokens of a choice."""
         content = [logprob_entry(self.model, choice) for choice in choices] if self.request.logprobs else []
         ids = {"token_ids": [choice.token for choice in choices]} if self.request.return_token_ids else {}
         return {"logprobs": {"content": content, "refusal": None} if self.request.logprobs else None, **ids}
@@ -99,7 +99,7 @@ class ChatAnswer:
 
 
 class _ChoiceStream:
-    """One choice of a streamed answer."""
+    """One choice of a streamed response."""
 
     def __init__(self, answer: ChatAnswer, index: int) -> None:
         self._answer = answer
@@ -110,8 +110,8 @@ class _ChoiceStream:
         self.is_done = False
 
     def parts(self) -> list[dict[str, Any]]:
-        """What came since the last call; at the end, what is left to say."""
-        # In this order: what comes between the two is taken next time.
+        """The progress since the last call; at the end, the remainder."""
+        # In this order: progress between the two is included in the next call.
         is_over = self._generation.is_over
         choices = self._generation.choices[self._taken :]
         self._taken += len(choices)

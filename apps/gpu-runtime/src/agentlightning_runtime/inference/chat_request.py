@@ -11,14 +11,14 @@ from agentlightning_runtime.inference.model_request import ModelRequest
 
 
 class CalledFunction(BaseModel):
-    """A function and what it was called with, as JSON."""
+    """A function name and its arguments as JSON."""
 
     name: str
     arguments: str
 
 
 class MessageToolCall(BaseModel):
-    """A call that the assistant made earlier."""
+    """An earlier call of the assistant."""
 
     id: str
     type: Literal["function"] = "function"
@@ -26,7 +26,7 @@ class MessageToolCall(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """A message; what else it has goes to the template."""
+    """A message; unknown fields are passed to the template."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -36,7 +36,7 @@ class ChatMessage(BaseModel):
 
 
 class ToolFunction(BaseModel):
-    """What a tool is called, does and takes."""
+    """Name, description and parameters of a tool."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -44,7 +44,7 @@ class ToolFunction(BaseModel):
 
 
 class ChatTool(BaseModel):
-    """A tool on offer."""
+    """An available tool."""
 
     type: Literal["function"]
     function: ToolFunction
@@ -63,20 +63,20 @@ class ChatRequest(ModelRequest):
 
     @property
     def most_tokens(self) -> int | None:
-        """Most tokens of a response; None for as many as there is room for."""
+        """Maximum tokens of a response; None for as many as the context allows."""
         return self.max_completion_tokens or self.max_tokens
 
     def offered_tools(self) -> list[dict[str, Any]]:
-        """The tools; `tool_choice: "none"` takes them away.
+        """The tools; empty with `tool_choice: "none"`.
 
         Raises:
-            ApiError: when a tool is to be forced, which a model that is only sampled cannot be.
+            ApiError: when a tool is forced, which sampling cannot guarantee.
         """
         if self.tool_choice == "none":
             return []
         if self.tool_choice not in (None, "auto"):
             message = f"tool_choice is {self.tool_choice!r}; this endpoint samples freely and cannot force a tool"
-            raise rejected(message, 'Send "auto" or "none", and ask for the tool in the prompt.', "tool_choice")
+            raise rejected(message, 'Send "auto" or "none", and request the tool in the prompt.', "tool_choice")
         return [tool.model_dump(exclude_none=True) for tool in self.tools or []]
 
     def conversation(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Turns a conversation into the prompt its model was trained on."""
+"""Renders a conversation as the prompt format of its model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentlightning_runtime.inference.api_error import rejected
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: Names that the settings of a request may not take.
+#: Reserved names that the settings of a request must not use.
 _OWN_ARGUMENTS = frozenset({"tools", "chat_template", "add_generation_prompt", "tokenize", "conversation"})
 
 _TOOL_PREAMBLE = (
@@ -25,10 +25,10 @@ _TOOL_PREAMBLE = (
 
 
 class ChatTemplate:
-    """A tokenizer's chat template, or ChatML where it has none.
+    """A tokenizer's chat template, or ChatML without one.
 
-    A template that knows nothing of tools gets them as text, in the format of Hermes: a system message lists them,
-    and earlier calls are written out.
+    A template without tool support gets the tools as text, in the format of Hermes: a system message lists them, and
+    earlier calls are written as text.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -43,15 +43,15 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]],
         settings: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        """The prompt's token ids, up to where the assistant begins.
+        """The prompt's token ids, up to the start of the assistant's message.
 
         Args:
             messages: in OpenAI's form.
             tools: in OpenAI's form.
-            settings: what the template knows beside, such as Qwen's `enable_thinking`.
+            settings: variables of the template, such as Qwen's `enable_thinking`.
 
         Raises:
-            ApiError: when the template does not take the conversation, in the template's own words.
+            ApiError: when the template rejects the conversation, with the template's message.
         """
         plain = [_plain_message(message) for message in messages]
         knows = self._knows_tools
@@ -66,14 +66,14 @@ class ChatTemplate:
                 **{key: value for key, value in (settings or {}).items() if key not in _OWN_ARGUMENTS},
             )
         except (TemplateError, ValueError, KeyError, TypeError) as error:
-            message = f"The model's chat template does not take this conversation: {error}"
-            raise rejected(message, "Change the messages as it says.", "messages") from error
+            message = f"The model's chat template rejects this conversation: {error}"
+            raise rejected(message, "Correct the messages accordingly.", "messages") from error
         encoded: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return encoded
 
 
 def _plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message as templates want it: content as one text, arguments of calls as objects."""
+    """A message in the form templates expect: content as one text, arguments of calls as objects."""
     plain = {key: value for key, value in message.items() if value is not None}
     plain["content"] = _text_of(message.get("content"))
     calls = plain.pop("tool_calls", None)
@@ -87,7 +87,7 @@ def _plain_call(call: Mapping[str, Any]) -> dict[str, Any]:
     try:
         function["arguments"] = json.loads(function["arguments"] or "{}")
     except ValueError:
-        # What the model itself wrote wrongly is shown to it as it was.
+        # Invalid output of the model is passed to it unchanged.
         function["arguments"] = str(function["arguments"])
     return {**call, "function": function}
 
@@ -102,7 +102,7 @@ def _text_of(content: object) -> str:
         kind = part.get("type") if isinstance(part, dict) else type(part).__name__
         text = (part.get("text") or part.get("refusal")) if isinstance(part, dict) else None
         if kind not in {"text", "input_text", "output_text", "refusal"} or not isinstance(text, str | None):
-            raise rejected(f'The content part "{kind}" is no text', "This endpoint reads texts only.", "messages")
+            raise rejected(f'The content part "{kind}" is not a text', "Send text parts only.", "messages")
         texts.append(text or "")
     return "".join(texts)
 

@@ -1,4 +1,4 @@
-"""The answers to completion requests, whole and streamed."""
+"""Responses to completion requests, complete and streamed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompletionAnswer:
-    """An answer in the making: one generation for each choice, all of the same weights."""
+    """A response in progress: one generation for each choice, all from the same weights."""
 
     identity: AnswerIdentity
     request: CompletionRequest
@@ -30,11 +30,11 @@ class CompletionAnswer:
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that answer."""
+        """The policy version of the response."""
         return self.generations[0].policy_version
 
     def body(self) -> dict[str, Any]:
-        """The answer when all choices are over."""
+        """The response when all choices have ended."""
         choices = [
             {
                 "index": index,
@@ -48,7 +48,7 @@ class CompletionAnswer:
         return {**self._head(), "choices": choices, "usage": usage_of(self.generations)}
 
     async def chunks(self) -> AsyncIterator[dict[str, Any]]:
-        """The answer as it comes, its choices side by side, and the usage if asked for."""
+        """The response as a stream, choices interleaved, with the usage if requested."""
         head = {**self._head(), **({"usage": None} if self.request.includes_usage else {})}
         progress = Progress(self.generations)
         shown = [ShownText(self.model, self.request.stops, has_tools=False) for _ in self.generations]

@@ -11,7 +11,7 @@ from agentlightning_runtime.inference.model_request import ModelRequest
 
 
 class CompletionRequest(ModelRequest):
-    """A request to go on with a text, or with token ids."""
+    """A request to continue a text or token ids."""
 
     prompt: str | list[int] | list[str] | list[list[int]]
     logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
@@ -20,7 +20,7 @@ class CompletionRequest(ModelRequest):
         """The prompt.
 
         Raises:
-            ApiError: when there are several, or none.
+            ApiError: when there is not exactly one.
         """
         prompt = self.prompt
         if isinstance(prompt, str):
@@ -31,6 +31,6 @@ class CompletionRequest(ModelRequest):
         if isinstance(first, int):
             return [token for token in prompt if isinstance(token, int)]
         if len(prompt) > 1:
-            message = f"prompt has {len(prompt)} prompts; this endpoint takes one a request"
+            message = f"prompt has {len(prompt)} prompts; this endpoint accepts one per request"
             raise rejected(message, "Send one request for each; they are sampled together.", "prompt")
         return first

@@ -1,4 +1,4 @@
-"""The responses that one version of the weights samples at the same time."""
+"""The concurrent responses of one policy version."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from agentlightning_runtime.inference.sampling_rule import choose_tokens
 from agentlightning_runtime.inference.served_weights import ServedWeights
 
 _PREFILL_TOKENS = 16_384
-"""Most tokens, padding included, of prompts that are read at a time."""
+"""Maximum tokens, padding included, of prompts in one prefill."""
 
 _WORTH_MOVING = 0.75
-"""Rows that have ended, and columns that nobody has any more, stay until this share of what there is would be left:
-to leave them out moves all keys and values, which takes as long as some steps."""
+"""Ended rows and unused columns stay in the cache until removing them leaves at most this share of it: the removal
+copies all keys and values, which takes as long as several steps."""
 
 
 class DecodingBatch:
-    """A running batch: responses join after their prompt was read, and leave with their last token.
+    """A running batch: responses join after prefill and leave with their last token.
 
-    Rows are aligned at the right, so a step appends one column for all of them. The model sees a mask of two
-    dimensions and positions, as Transformers' own generation gives them; so sliding windows and the like hold.
+    Rows are right-aligned, so a step appends one column for all of them. The model gets a two-dimensional mask and
+    positions, as from Transformers' own generation, so features such as sliding windows work.
     """
 
     def __init__(self, weights: ServedWeights, shape: ModelShape) -> None:
@@ -40,18 +40,18 @@ class DecodingBatch:
 
     @property
     def size(self) -> int:
-        """How many responses are running."""
+        """The number of running responses."""
         return len(self.generations)
 
     @property
     def generations(self) -> list[Generation]:
-        """The responses that are running."""
+        """The running responses."""
         return [row for row in self._rows if not row.is_over]
 
     def join(self, newcomers: list[Generation]) -> None:
-        """Reads prompts, draws the first token of each response, and takes them into the batch.
+        """Prefills prompts, samples the first token of each response, and adds them to the batch.
 
-        A prompt that several responses have is read once. Prompts of similar lengths are read together.
+        A prompt shared by several responses is prefilled once. Prompts of similar lengths are prefilled together.
         """
         prompts = sorted(
             {generation.request.prompt_tokens for generation in newcomers}, key=lambda ids: (len(ids), ids)
@@ -64,7 +64,7 @@ class DecodingBatch:
             self._prefill(group, [one for one in newcomers if one.request.prompt_tokens in wanted])
 
     def step(self) -> None:
-        """Draws the next token of every response."""
+        """Samples the next token of every response."""
         self._drop_ended()
         if not self._rows or self._cache is None:
             return
@@ -87,7 +87,7 @@ class DecodingBatch:
         rows = [place[generation.request.prompt_tokens] for generation in generations]
         read: set[int] = set()
         for generation, row in zip(generations, rows, strict=True):
-            # Its own reading is the first's; the others had theirs for nothing.
+            # The first response is charged for the prefill; the others reuse it.
             generation.cached_tokens = len(generation.request.prompt_tokens) if row in read else 0
             read.add(row)
         self._choose(logits[torch.tensor(rows, device=self._device)], generations)
@@ -139,7 +139,7 @@ class DecodingBatch:
         if not staying or self._cache is None:
             self._rows, self._cache = [], None
             return
-        # The last token was drawn, but not read yet: the cache is one column shorter than the sequence.
+        # The last token was sampled but not fed yet: the cache is one column shorter than the sequence.
         longest = max(self._length(self._rows[index]) for index in staying) - 1
         columns = self._cache.get_seq_length()
         if len(staying) > _WORTH_MOVING * len(self._rows) and longest > _WORTH_MOVING * columns:
@@ -153,7 +153,7 @@ class DecodingBatch:
 
 
 def _innermost(module: nn.Module) -> nn.Module:
-    """The model within PEFT's wrapper, whose own signature says nothing."""
+    """The model inside PEFT's wrapper, whose signature is generic."""
     unwrap = getattr(module, "get_base_model", None)
     inner: object = unwrap() if callable(unwrap) else module
     return inner if isinstance(inner, nn.Module) else module

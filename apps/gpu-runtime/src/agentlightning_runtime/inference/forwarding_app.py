@@ -1,4 +1,4 @@
-"""The model API in front of vLLM: the same pauses, keys and policy versions as with the built-in sampler."""
+"""The model API in front of vLLM, with the pauses, keys and policy versions of the built-in sampler."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from agentlightning_runtime.inference.vllm_model import VllmServedModel
 
 _ABORT_CHECK_S = 0.1
-"""How often a request in flight is asked whether it is to end."""
+"""Poll interval for the cancellation of a request in flight."""
 
 
 class ForwardingApp:
-    """Hands requests on to the server of the model they name.
+    """Forwards requests to the server of their model.
 
     Args:
-        models: by id; whoever serves and removes models changes it.
-        api_key: what callers must send; empty: nothing.
+        models: models by id; modified by the backend.
+        api_key: key that clients must send; empty: none.
     """
 
     def __init__(self, models: dict[str, VllmServedModel], api_key: str) -> None:
         self._models = models
         self._api_key = api_key
-        # Answers take as long as they take.
+        # Responses have no time limit.
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=10), limits=httpx.Limits(max_connections=None)
         )
 
     def starlette(self) -> Starlette:
-        """The application as servers take it."""
+        """The ASGI application."""
         return model_api(models=self._listed, chat=self._forward, complete=self._forward, api_key=self._api_key)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
@@ -69,8 +69,8 @@ class ForwardingApp:
             return Response(status_code=499)
         if answer.status_code != 200:
             return Response(answer.content, answer.status_code, media_type="application/json")
-        told = {**_object(answer.content), "model": body["model"], "policy_version": version}
-        return JSONResponse(told, headers={POLICY_VERSION_HEADER: str(version)})
+        body_out = {**_object(answer.content), "model": body["model"], "policy_version": version}
+        return JSONResponse(body_out, headers={POLICY_VERSION_HEADER: str(version)})
 
     async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: tuple[str, int, int]) -> Response:
         name, version, mark = entered
@@ -95,7 +95,7 @@ class ForwardingApp:
 async def _unless_over(
     sending: asyncio.Task[httpx.Response], request: Request, model: VllmServedModel, mark: int
 ) -> httpx.Response | None:
-    """The answer; None when the client has gone. vLLM stops sampling when its connection is closed."""
+    """The response; None after the client has disconnected. vLLM stops sampling when its connection is closed."""
     gone = asyncio.create_task(hang_up(request))
     try:
         while not sending.done():
@@ -128,8 +128,8 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         value: object = json.loads(body)
     except ValueError as error:
-        raise rejected(f"The request body is no JSON: {error}", "Send one JSON object.") from error
+        raise rejected(f"The request body is not JSON: {error}", "Send one JSON object.") from error
     if not isinstance(value, dict):
-        raise rejected("The request body is JSON, but no object", "Send one JSON object.")
+        raise rejected("The request body is not a JSON object", "Send one JSON object.")
     fields: dict[str, Any] = dict(value)
     return fields

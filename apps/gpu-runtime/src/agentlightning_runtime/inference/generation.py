@@ -21,11 +21,11 @@ class GenerationRequest:
 
     Attributes:
         prompt_tokens: the prompt's token ids, at least one.
-        max_tokens: most tokens to sample.
-        rule: how they are drawn.
+        max_tokens: maximum number of sampled tokens.
+        rule: sampling parameters.
         seed: with the same prompt, rule and weights, the same seed gives the same response.
         end_tokens: tokens that end the response; they are part of it.
-        find_stop: tells the stop text that the tokens so far hold; ``None`` when there is none.
+        find_stop: returns the stop text in the tokens so far, or ``None``.
     """
 
     prompt_tokens: tuple[int, ...]
@@ -41,10 +41,10 @@ class Generation:
     """A response being sampled. It keeps the weights it started with, so it comes from exactly one policy version.
 
     Attributes:
-        on_progress: called by the sampling thread after every token and at the end; it must not block.
-        on_end: called by the sampling thread at the end alone; it must not block.
-        choices: every sampled token with its log-probability, the closing one included.
-        stop: the stop text that ended it, if one did; it is still in the tokens.
+        on_progress: called in the sampling thread after every token and at the end; it must not block.
+        on_end: called by the sampling thread only at the end; it must not block.
+        choices: every sampled token with its log-probability, including the end token.
+        stop: the stop text that ended it, if any; the tokens include it.
     """
 
     request: GenerationRequest
@@ -58,19 +58,19 @@ class Generation:
     error: ApiError | None = None
 
     def __post_init__(self) -> None:
-        # Not for secrets; every response has its own, so that its company changes nothing in it.
+        # Not for secrets. Each response has a separate generator, so its tokens do not depend on the batch.
         self._random = random.Random(self.request.seed)  # noqa: S311
         self._ended = threading.Event()
         self._cancel_reason: str | None = None
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the response has ended."""
         return self._ended.is_set()
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that sample it."""
+        """The policy version of the response."""
         return self.weights.version
 
     @property
@@ -79,15 +79,15 @@ class Generation:
         return [choice.token for choice in self.choices]
 
     def next_uniform(self) -> float:
-        """The number that draws the next token."""
+        """The random number that selects the next token."""
         return self._random.random()
 
     def cancel(self, reason: str) -> None:
-        """Asks the sampling thread to end it at the next token."""
+        """Requests the end of the response at the next token."""
         self._cancel_reason = self._cancel_reason or reason
 
     def fail_if_cancelled(self) -> bool:
-        """Ends it when somebody asked for that. By the sampling thread."""
+        """Ends a cancelled response. Called in the sampling thread."""
         if self._cancel_reason is None or self.is_over:
             return False
         self.fail(cancelled(self._cancel_reason))
@@ -100,7 +100,7 @@ class Generation:
         self._announce()
 
     def add(self, choice: TokenChoice, max_context: int) -> None:
-        """Takes the next token, and ends the response when that was the last."""
+        """Appends the next token; ends the response when that was the last."""
         self.choices.append(choice)
         request = self.request
         if choice.token in request.end_tokens:
@@ -114,7 +114,7 @@ class Generation:
         self._announce()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Blocks until the response is over; for callers without an event loop."""
+        """Blocks until the response has ended; for callers without an event loop."""
         return self._ended.wait(timeout_s)
 
     def _announce(self) -> None:

@@ -1,4 +1,4 @@
-"""What every route of the model API has: a key, a largest body, and errors in OpenAI's form."""
+"""Common behaviour of all routes: authentication, body size limit, and errors in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DROPPING_S = 10
 
 
 def guarded(handler: Handler, api_key: str) -> Handler:
-    """A handler that asks for the key first, and whose errors are answers; an empty key is not asked for."""
+    """Wraps a handler with authentication and error responses; an empty key disables authentication."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -51,8 +51,8 @@ async def body_of(request: Request) -> bytes:
     Raises:
         ApiError: when it is too large.
     """
-    remedy = "Send a shorter conversation."
-    error = ApiError(413, "PAYLOAD_TOO_LARGE", f"A request may have {MAX_BODY_BYTES} bytes at most", remedy)
+    remedy = "Shorten the conversation."
+    error = ApiError(413, "PAYLOAD_TOO_LARGE", f"The request exceeds {MAX_BODY_BYTES} bytes", remedy)
     if int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES:
         raise error
     body = bytearray()
@@ -64,17 +64,17 @@ async def body_of(request: Request) -> bytes:
 
 
 async def hang_up(request: Request) -> None:
-    """Returns when the client has gone; for requests whose body was read."""
+    """Returns when the client has disconnected; for requests whose body was read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _drop_body(request: Request) -> None:
-    """Lets come what is left of a refused body: a connection that closes on it may take the answer along."""
+    """Drains a rejected body: closing the connection early could lose the response."""
     if "expect" in request.headers:
-        return  # The client sends nothing before it is asked to.
+        return  # The client waits for 100 Continue.
     dropped = 0
-    # A body that was read is said to be consumed, by a RuntimeError.
+    # Starlette reports a body that was read by a RuntimeError.
     with contextlib.suppress(TimeoutError, ClientDisconnect, RuntimeError):
         async with asyncio.timeout(_DROPPING_S):
             async for piece in request.stream():
@@ -84,7 +84,7 @@ async def _drop_body(request: Request) -> None:
 
 
 def error_response(error: ApiError) -> Response:
-    """An error as an answer."""
+    """An error as a response."""
     return JSONResponse(error.body(), status_code=error.status, headers=error.headers())
 
 

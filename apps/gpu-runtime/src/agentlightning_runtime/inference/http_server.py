@@ -1,4 +1,4 @@
-"""An HTTP server on a thread and event loop of its own."""
+"""An HTTP server in a separate thread with its event loop."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 _KEEP_ALIVE_S = 65
-"""How long a connection that nobody uses is kept: agents may take their time between two calls."""
+"""Keep-alive timeout of idle connections: agents pause between calls."""
 
 _GRACE_S = 2
-"""How long answers may take to get to their readers when the server stops."""
+"""Time for responses in flight to complete when the server stops."""
 
 
 @dataclass(frozen=True)
 class EndpointSettings:
-    """Where a model API listens and what callers must know.
+    """Listener and credentials of a model API.
 
     Attributes:
-        host: where it listens.
-        port: 0 takes any free one.
-        public_url: what clients are told instead of where it listens, up to and with `/v1`; empty: that.
-        api_key: what callers must send; empty: nothing.
+        host: listener address.
+        port: 0 selects a free port.
+        public_url: URL reported to clients, including `/v1`; empty: the listener.
+        api_key: key that clients must send; empty: none.
     """
 
     host: str = "127.0.0.1"
@@ -43,11 +43,11 @@ class HttpServer:
     """Serves an application until it is closed.
 
     Args:
-        app: what to serve.
-        settings: where.
+        app: the application.
+        settings: the listener.
 
     Raises:
-        EngineError: when the port cannot be had.
+        EngineError: when the port is not available.
     """
 
     def __init__(self, app: Starlette, settings: EndpointSettings) -> None:
@@ -67,12 +67,12 @@ class HttpServer:
 
     @property
     def base_url(self) -> str:
-        """What clients are told of where it is, up to and with `/v1`."""
+        """The URL reported to clients, including `/v1`."""
         host, port = self._settings.host, self._socket.getsockname()[1]
         return self._settings.public_url or f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
 
     def close(self) -> None:
-        """Lets answers that are on their way get there, and stops."""
+        """Completes responses in flight and stops."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
@@ -91,6 +91,6 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         message = f"The inference endpoint cannot listen on {host}:{port}: {error.strerror}"
-        remedy = "Choose another port, or 0 for any free one"
+        remedy = "Choose another port, or 0 for a free port"
         raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy) from error
     return listener

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 POLICY_VERSION_HEADER = "x-agl-policy-version"
-"""The header that tells which policy version answered."""
+"""The response header with the policy version."""
 
 _T = TypeVar("_T")
 
 _Answer = ChatAnswer | CompletionAnswer
 
 _SHORT_BODY_BYTES = 8 * 1024
-"""A request of this size is read faster than it is handed to another thread; a longer one holds up others."""
+"""Body size below which parsing is faster than a thread switch; larger bodies would block the event loop."""
 
 _SHORT_ANSWER_TOKENS = 512
-"""The same of an answer, alternatives of its tokens counted."""
+"""The same for a response, counting alternative tokens."""
 
 
 class InferenceApp:
@@ -50,8 +50,8 @@ class InferenceApp:
 
     Args:
         sampler: samples the responses.
-        models: the served models by id; whoever serves and removes models changes it.
-        api_key: what callers must send; empty: nothing.
+        models: the served models by id; modified by the backend.
+        api_key: key that clients must send; empty: none.
     """
 
     def __init__(self, sampler: Sampler, models: dict[str, TextModel], api_key: str) -> None:
@@ -60,7 +60,7 @@ class InferenceApp:
         self._api_key = api_key
 
     def starlette(self) -> Starlette:
-        """The application as servers take it."""
+        """The ASGI application."""
         return model_api(models=self._listed, chat=self._chat, complete=self._complete, api_key=self._api_key)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
@@ -92,7 +92,7 @@ class InferenceApp:
             is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
         )
         requests = model.generation_requests(
-            # OpenAI's default of this API.
+            # OpenAI's default for this API.
             asked,
             prompt,
             max_tokens=asked.max_tokens or 16,
@@ -110,7 +110,7 @@ class InferenceApp:
         gone = asyncio.create_task(hang_up(request))
         gone.add_done_callback(lambda _: _cancel(answer.generations))
         try:
-            # Who hangs up has the responses end with an error, which then nobody reads.
+            # After a disconnect the responses end with an error that is not sent.
             await whole(answer.generations)
         finally:
             gone.cancel()
@@ -124,16 +124,16 @@ class InferenceApp:
 
 
 async def _events(answer: _Answer) -> AsyncIterator[str]:
-    """Server-sent events with `[DONE]` at the end. When the reader leaves, the responses are sampled no further."""
+    """Server-sent events ending with `[DONE]`. A disconnect cancels the responses."""
     try:
         async for chunk in answer.chunks():
             yield f"data: {json.dumps(chunk, ensure_ascii=False, separators=(',', ':'))}\n\n"
         yield "data: [DONE]\n\n"
     except ApiError as error:
-        # An event with `error` is what OpenAI's clients throw.
+        # OpenAI's clients raise an event with `error`.
         yield f"data: {json.dumps(error.body())}\n\n"
     except Exception:  # noqa: BLE001
-        _log.exception("a streamed answer failed")
+        _log.exception("a streamed response failed")
         yield f"data: {json.dumps(failed().body())}\n\n"
     finally:
         _cancel(answer.generations)
@@ -145,14 +145,14 @@ def _is_short(generations: Sequence[Generation]) -> bool:
 
 
 async def _done(work: Callable[[], _T], *, is_short: bool) -> _T:
-    """What work gives: done at once when it is short, else by another thread."""
+    """Runs work inline when it is short, else in another thread."""
     return work() if is_short else await asyncio.to_thread(work)
 
 
 def _cancel(generations: Sequence[Generation]) -> None:
     for generation in generations:
         if not generation.is_over:
-            generation.cancel("The client hung up")
+            generation.cancel("The client disconnected")
 
 
 def _new_identity(prefix: str, model: str) -> AnswerIdentity:

@@ -1,4 +1,4 @@
-"""The interface between an engine that trains and whatever serves its weights."""
+"""The interface between a training engine and the backend that serves its weights."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A model as it is to be served.
+    """A model to serve.
 
     Attributes:
         model_id: What clients send as `model`.
-        causal_lm: The model that is trained, with its adapters; without a value head.
-        tokenizer: None serves token ids only: the model then has no chat and no texts.
-        output_size: How many of the vocabulary's first ids may be sampled; None: all.
-        compute_dtype: what the trainer makes products in while the weights stay in float32; None: in their own type.
-        max_context: Most tokens of prompt and response together; None: as many as the model has positions.
-        lora_rank: of the adapters in it; 0: all weights are trained.
-        base_source: the Hugging Face id or folder that its base is from; empty: none that others could load.
-        export: writes the weights as they are into an empty folder, as PEFT (with LoRA) or Transformers read them; a
-            server in another process needs it.
+        causal_lm: The trained model with its adapters, without a value head.
+        tokenizer: None: token ids only, without chat and texts.
+        output_size: Number of leading token ids that can be sampled; None: all.
+        compute_dtype: data type of the trainer's matrix products; None: that of the weights.
+        max_context: Maximum tokens of prompt and response; None: the model's positions.
+        lora_rank: rank of its adapters; 0: all weights are trained.
+        base_source: the Hugging Face id or folder of its base; empty when other programs cannot load it.
+        export: writes the current weights into an empty folder in the format of PEFT (with LoRA) or Transformers;
+            needed by servers in another process.
     """
 
     model_id: str
@@ -48,29 +48,29 @@ class InferenceBackend(Protocol):
     """Serves models over OpenAI's API. All methods may be called from any thread, and may block."""
 
     def serve(self, model: ServedModel, version: int) -> None:
-        """Serves the model as it is now, as this policy version. By the thread that trains it."""
+        """Serves the current weights as this policy version. Called in the training thread."""
         ...
 
     def publish(self, model: ServedModel, version: int) -> None:
-        """Serves the model as it is now from the next request on. By the thread that trains it."""
+        """Serves the current weights from the next request on. Called in the training thread."""
         ...
 
     def endpoint(self, model_id: str) -> Endpoint:
-        """Where the model is served, and which version."""
+        """The endpoint and its policy version."""
         ...
 
     def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
-        """Answers new requests 503; returns when those in flight have finished, or have ended with an error."""
+        """Rejects new requests with 503; returns when those in flight have ended."""
         ...
 
     def resume(self, model_id: str) -> InferenceState:
-        """Answers requests again."""
+        """Accepts requests again."""
         ...
 
     def remove(self, model_id: str) -> None:
-        """Serves the model no longer; those in flight end with an error."""
+        """Stops serving the model; requests in flight end with an error."""
         ...
 
     def close(self) -> None:
-        """Ends everything in flight, and the endpoint."""
+        """Ends all requests in flight and the endpoint."""
         ...

@@ -1,4 +1,4 @@
-"""The keys and values of a running batch, aligned at the right so that all rows grow by the same column."""
+"""The key-value cache of a running batch, right-aligned so that a step appends one column to all rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _SPARE_COLUMNS = 64
 
 
 class BatchLayer(CacheLayerMixin):
-    """One layer's keys and values, [rows, heads, columns, width], in buffers with columns to spare.
+    """Keys and values of one layer, [rows, heads, columns, width], in buffers with spare columns.
 
-    Rows end at the same column and begin at different ones; what lies before a row's beginning is zero and masked.
+    Rows end at the same column and start at different ones; columns before a row's start are zero and masked.
     """
 
     is_sliding = False
@@ -22,7 +22,7 @@ class BatchLayer(CacheLayerMixin):
         self._length = 0
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Takes shapes and types from the first states."""
+        """Takes shapes and data types from the first states."""
         self.dtype, self.device = key_states.dtype, key_states.device
         self.keys = _empty_like(key_states, key_states.shape[-2] + _SPARE_COLUMNS)
         self.values = _empty_like(value_states, value_states.shape[-2] + _SPARE_COLUMNS)
@@ -31,7 +31,7 @@ class BatchLayer(CacheLayerMixin):
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
     ) -> tuple[Tensor, Tensor]:
-        """Appends the new columns, and gives all there are."""
+        """Appends the new columns; returns all columns."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         keys, values = self._buffers()
@@ -46,31 +46,31 @@ class BatchLayer(CacheLayerMixin):
         return keys[..., :end, :], values[..., :end, :]
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """How many columns there will be, and at which the mask begins."""
+        """The number of columns after the step, and the offset of the mask."""
         return self._length + query_length, 0
 
     def get_seq_length(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return self._length
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self._buffers()[0].shape[0]
 
     def get_max_length(self) -> int:
-        """There is no limit."""
+        """Unlimited."""
         return -1
 
     def select(self, rows: Tensor, first_column: int) -> None:
-        """Keeps these rows, and the columns from this one on. A row may be kept several times."""
+        """Keeps these rows, and the columns from this one on. A row may be duplicated."""
         keys, values = self._buffers()
         self.keys = keys[:, :, first_column:].index_select(0, rows)
         self.values = values[:, :, first_column:].index_select(0, rows)
         self._length -= first_column
 
     def join(self, other: BatchLayer) -> None:
-        """Takes the rows of another layer in, all ends at the same column."""
+        """Adds the rows of another layer, right-aligned."""
         keys, values = self._buffers()
         other_keys, other_values = other._buffers()
         length = max(self._length, other._length)
@@ -80,7 +80,7 @@ class BatchLayer(CacheLayerMixin):
         self._length = length
 
     def part(self, rows: int, length: int) -> None:
-        """Undoes a join: the first rows with their last columns are what there was. Takes no memory."""
+        """Undoes a join: keeps the first rows and their last columns. Allocates no memory."""
         keys, values = self._buffers()
         first_column = self._length - length
         self.keys, self.values = keys[:rows, :, first_column:], values[:rows, :, first_column:]
@@ -88,12 +88,12 @@ class BatchLayer(CacheLayerMixin):
 
     def _buffers(self) -> tuple[Tensor, Tensor]:
         if self.keys is None or self.values is None:
-            raise RuntimeError("The cache has no rows yet. Run the model over a prompt before its rows are moved.")
+            raise RuntimeError("The cache has no rows yet. Run the model over a prompt before selecting rows.")
         return self.keys, self.values
 
 
 class BatchCache(Cache):
-    """The layers of a running batch, in the form that Transformers' models take."""
+    """The layers of a running batch, in the format of Transformers' models."""
 
     def __init__(self, layer_count: int) -> None:
         self.batch_layers = [BatchLayer() for _ in range(layer_count)]
@@ -108,7 +108,7 @@ class BatchCache(Cache):
             layer.select(places[layer.device], first_column)
 
     def join(self, other: BatchCache) -> None:
-        """Takes the rows of another cache in behind its own: in all layers, or in none when memory runs out."""
+        """Appends the rows of another cache: in all layers, or in none when memory runs out."""
         joined: list[tuple[BatchLayer, int, int]] = []
         try:
             for mine, theirs in zip(self._used(), other._used(), strict=True):
@@ -121,7 +121,7 @@ class BatchCache(Cache):
             raise
 
     def _used(self) -> list[BatchLayer]:
-        """Some models share keys and values among layers; those without have nothing to move."""
+        """Layers that share the keys and values of another layer have no state."""
         return [layer for layer in self.batch_layers if layer.is_initialized]
 
 

@@ -1,7 +1,7 @@
-"""Wakes those who wait on an event loop from another thread.
+"""Wakes waiters on an event loop from another thread.
 
-Calling a loop is a system call, during which the calling thread loses the interpreter to the loop that it woke. A
-sampling step has news for many who wait: it calls once, when it is through with all of them.
+Waking a loop is a system call, in which the calling thread loses the interpreter lock to the loop. A sampling step has
+progress for many waiters: it wakes each loop once, at its end.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from weakref import WeakKeyDictionary
 
 
 class LoopWaker:
-    """Sets events of one event loop from any thread."""
+    """Sets events of an event loop from any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._due: deque[asyncio.Event] = deque()
 
     def wake(self, event: asyncio.Event) -> None:
-        """Sets an event soon; within `gathered_wakes` at its end."""
+        """Schedules setting an event; inside `gathered_wakes`, at its end."""
         self._due.append(event)
         if _GATHERING.wakers is None:
             self.call()
@@ -30,7 +30,7 @@ class LoopWaker:
             _GATHERING.wakers.add(self)
 
     def call(self) -> None:
-        """Has the loop set what is due. When it has closed nothing happens: then nobody waits."""
+        """Sets the scheduled events on the loop. Ignored when the loop is closed: it has no waiters."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._set_all)
 
@@ -48,7 +48,7 @@ _GATHERING = _Gathering()
 
 @contextlib.contextmanager
 def gathered_wakes() -> Generator[None]:
-    """Within it, this thread's wakes are put off; at its end each loop is called once."""
+    """Defers the wakes of this thread; at its end each loop is woken once."""
     wakers = _GATHERING.wakers = set()
     try:
         yield
@@ -62,7 +62,7 @@ _WAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopWaker] = WeakKeyDictio
 
 
 def waker_of_this_loop() -> LoopWaker:
-    """The one of the running event loop."""
+    """The waker of the running event loop."""
     loop = asyncio.get_running_loop()
     waker = _WAKERS.get(loop)
     if waker is None:

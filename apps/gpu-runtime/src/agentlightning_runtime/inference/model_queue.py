@@ -1,4 +1,4 @@
-"""The responses of one model: those that wait, and those that are being sampled."""
+"""The waiting and running responses of one model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _log = logging.getLogger(__name__)
 
 _SETTLED_AFTER_S = 0.001
 _LONGEST_WAIT_S = 0.005
-"""Requests come in swarms. While they do, they wait for each other this long at most: prompts that are read together
-take little more time than one, and every reading holds up those that are being answered."""
+"""Maximum time that requests of a burst wait for each other: prefilling several prompts takes little more time than
+one, and every prefill delays the running responses."""
 
 
 class ModelQueue:
-    """One model of a sampler. Everything but `turn` is called with the sampler's lock held."""
+    """One model of a sampler. All methods except `turn` are called with the sampler's lock held."""
 
     def __init__(self, shape: ModelShape, weights: ServedWeights, max_running: int) -> None:
         self.shape = shape
@@ -40,7 +40,7 @@ class ModelQueue:
         self._last_came_s = 0.0
 
     def add(self, generations: list[Generation]) -> None:
-        """Takes in responses that are asked for."""
+        """Queues new responses."""
         now = time.monotonic()
         if not self.waiting:
             self._first_came_s = now
@@ -48,7 +48,7 @@ class ModelQueue:
         self.waiting.extend(generations)
 
     def idle_s(self) -> float:
-        """How long there is nothing to do yet, in seconds."""
+        """Time until there is work, in seconds."""
         return 0.0 if self._active else self._unsettled_s()
 
     def _unsettled_s(self) -> float:
@@ -59,16 +59,16 @@ class ModelQueue:
 
     @property
     def in_flight(self) -> int:
-        """How many responses wait or are sampled."""
+        """The number of waiting and running responses."""
         return len(self.waiting) + len(self._active)
 
     def abort(self, reason: str) -> None:
-        """Asks all responses to end with an error."""
+        """Ends all responses with an error."""
         for generation in [*self.waiting, *self._active]:
             generation.cancel(reason)
 
     def turn(self, lock: threading.Condition) -> None:
-        """Takes in what waits, and draws a token for every response. On the sampler's thread, without the lock."""
+        """Admits waiting responses and samples a token for every response. In the sampler thread, unlocked."""
         with gathered_wakes():
             self._turn(lock)
 
@@ -80,7 +80,7 @@ class ModelQueue:
             by_weights.setdefault(id(generation.weights), []).append(generation)
         for weights, batch in self._batches:
             if not self._guarded(batch.step, lambda batch=batch: batch.generations):
-                # Some layers of its cache may be a column ahead of others: who comes now begins a batch of their own.
+                # Some layers of its cache may be a column ahead of others: new responses start a new batch.
                 continue
             joining = by_weights.pop(id(weights), [])
             self._guarded(lambda batch=batch, joining=joining: batch.join(joining), lambda joining=joining: joining)
@@ -88,7 +88,7 @@ class ModelQueue:
             self._open(joining)
         with lock:
             self._active = [generation for generation in self._active if not generation.is_over]
-            # Weights that nobody samples from any more are let go here.
+            # Weights without responses are released here.
             self._batches = [(weights, batch) for weights, batch in self._batches if batch.size > 0]
             lock.notify_all()
 
@@ -117,7 +117,7 @@ class ModelQueue:
 
     @staticmethod
     def _guarded(work: Callable[[], None], concerned: Callable[[], list[Generation]]) -> bool:
-        """What fails takes its own responses with it, never the sampler; tells whether it went well."""
+        """Runs an action whose failure ends only its own responses, not the sampler; returns whether it succeeded."""
         try:
             work()
         except torch.OutOfMemoryError:
@@ -135,6 +135,6 @@ def _fail(generations: list[Generation], error: ApiError) -> None:
     for generation in generations:
         if not generation.is_over:
             generation.fail(error)
-    # What the failed step held is free only now.
+    # The memory of the failed step is released only now.
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

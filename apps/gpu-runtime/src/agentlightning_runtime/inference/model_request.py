@@ -1,4 +1,4 @@
-"""What both of the API's requests have: how to sample, and what the endpoint cannot do."""
+"""Fields shared by both requests: sampling parameters and unsupported features."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from agentlightning_runtime.inference.api_error import ApiError, rejected
 
 MAX_CHOICES = 128
-"""The largest number of responses of one request."""
+"""The maximum number of responses of one request."""
 
-#: Fields that change the answer and that the endpoint does not have, with the values that change nothing.
+#: Fields that affect the response and are not supported, with their neutral values.
 _UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "response_format": ({"type": "text"},),
     "logit_bias": ({},),
@@ -42,13 +42,13 @@ _UNSUPPORTED: dict[str, tuple[object, ...]] = {
 
 
 class StreamOptions(BaseModel):
-    """What a stream says beside the answer."""
+    """Additional content of a stream."""
 
     include_usage: bool | None = None
 
 
 class ModelRequest(BaseModel):
-    """How to sample. Fields that change nothing about the answer, such as `user`, are ignored."""
+    """Sampling parameters. Fields without effect on the response, such as `user`, are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -72,7 +72,9 @@ class ModelRequest(BaseModel):
             value = values.get(name) if isinstance(values, dict) else None
             if value is not None and value not in harmless:
                 said = json.dumps(value, ensure_ascii=False)[:200]
-                raise rejected(f"{name} is {said}, and this endpoint has no {name}", f"Leave {name} out.", name)
+                raise rejected(
+                    f"{name} is {said}, but this endpoint does not support {name}", f"Leave {name} out.", name
+                )
         return values
 
     @property
@@ -88,11 +90,11 @@ class ModelRequest(BaseModel):
 
     @property
     def choice_count(self) -> int:
-        """How many responses."""
+        """The number of responses."""
         return self.n or 1
 
     def choice_seeds(self) -> list[int | None]:
-        """Responses of one request differ in their seeds, also when the request brings one."""
+        """Responses of one request have different seeds, also when the request sets one."""
         if self.seed is None:
             return [None] * self.choice_count
         return [(index * 0x9E3779B1 + self.seed) % 2**32 for index in range(self.choice_count)]
@@ -102,7 +104,7 @@ class ModelRequest(BaseModel):
         """Reads a request's body.
 
         Raises:
-            ApiError: when it is no JSON object, or a field is wrong; the field is named.
+            ApiError: when it is not a JSON object, or a field is invalid; names the field.
         """
         return _read(cls, body)
 
@@ -114,9 +116,9 @@ def _read(kind: type[_Request], body: bytes) -> _Request:
     try:
         values: object = json.loads(body)
     except ValueError as error:
-        raise rejected(f"The request body is no JSON: {error}", "Send one JSON object.") from error
+        raise rejected(f"The request body is not JSON: {error}", "Send one JSON object.") from error
     if not isinstance(values, dict):
-        raise rejected("The request body is JSON, but no object", "Send one JSON object.")
+        raise rejected("The request body is not a JSON object", "Send one JSON object.")
     try:
         return kind.model_validate(values)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What the sampler must know of a model before it can run it."""
+"""Model properties that the sampler depends on."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class ModelShape:
     """Sizes of a causal model.
 
     Attributes:
-        layer_count: layers with keys and values.
-        max_context: most tokens of prompt and response together.
+        layer_count: number of layers with keys and values.
+        max_context: maximum tokens of prompt and response.
         vocab_size: number of token ids.
-        output_size: how many of the first ids may be sampled; the others are only read.
+        output_size: number of leading token ids that can be sampled; the others are input only.
     """
 
     layer_count: int
@@ -36,7 +36,7 @@ def shape_of(module: nn.Module, max_context: int | None = None) -> ModelShape:
         max_context: a lower limit than the model's own.
 
     Raises:
-        ApiError: when the model keeps more than keys and values between two tokens.
+        ApiError: when the model keeps state other than keys and values between tokens.
     """
     config = getattr(module, "config", None)
     text = config.get_text_config() if config is not None and hasattr(config, "get_text_config") else config
@@ -47,14 +47,14 @@ def shape_of(module: nn.Module, max_context: int | None = None) -> ModelShape:
     unknown = sorted(kinds - _CACHED_LAYERS)
     if unknown:
         message = f"The model has layers of the kind {', '.join(unknown)}, which the built-in sampler cannot continue"
-        raise ApiError(400, "CONFIG", message, "Install vLLM to serve it, or take a model with attention layers only.")
+        raise ApiError(400, "CONFIG", message, "Install vLLM to serve it, or use a model with attention layers only.")
     own = int(getattr(text, "max_position_embeddings", 0) or max_context or 4096)
     vocab_size = int(text.vocab_size)
     return ModelShape(int(text.num_hidden_layers), min(own, max_context or own), vocab_size, vocab_size)
 
 
 def end_tokens_of(module: nn.Module) -> tuple[int, ...]:
-    """The tokens that a model's own settings say end a response."""
+    """The end tokens of the model's generation settings."""
     ends: list[int] = []
     for settings in (getattr(module, "generation_config", None), getattr(module, "config", None)):
         value = getattr(settings, "eos_token_id", None)

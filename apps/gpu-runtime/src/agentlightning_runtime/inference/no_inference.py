@@ -1,4 +1,4 @@
-"""Serves nothing: for processes that only train."""
+"""A backend without serving: for processes that only train."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class NoInference:
-    """Remembers the versions it was given. Implements `InferenceBackend`."""
+    """Records the versions it receives. Implements `InferenceBackend`."""
 
     def __init__(self) -> None:
         self._versions: dict[str, int] = {}
         self._paused: set[str] = set()
 
     def serve(self, model: ServedModel, version: int) -> None:
-        """Remembers the version."""
+        """Records the version."""
         self._versions[model.model_id] = version
 
     def publish(self, model: ServedModel, version: int) -> None:
-        """Remembers the version."""
+        """Records the version."""
         self._versions[model.model_id] = version
 
     def endpoint(self, model_id: str) -> Endpoint:
@@ -31,17 +31,17 @@ class NoInference:
         return Endpoint("", model_id, self._versions[model_id])
 
     def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
-        """Remembers it."""
+        """Records the pause."""
         self._paused.add(model_id)
         return self._state(model_id)
 
     def resume(self, model_id: str) -> InferenceState:
-        """Forgets the pause."""
+        """Clears the pause."""
         self._paused.discard(model_id)
         return self._state(model_id)
 
     def remove(self, model_id: str) -> None:
-        """Forgets the model."""
+        """Removes the model."""
         self._versions.pop(model_id, None)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Chooses what serves the models."""
+"""Selects the inference backend."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def open_inference(settings: EngineSettings) -> InferenceBackend:
-    """Opens the inference endpoint where the settings want it.
+    """Opens the inference endpoint of the settings.
 
     Raises:
-        EngineError: when the port cannot be had, or vLLM is wanted and not installed.
+        EngineError: when the port is not available, or vLLM is selected but not installed.
     """
     endpoint = EndpointSettings(
         host=settings.inference_host,
@@ -37,7 +37,7 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
 
 def _kind_of(settings: EngineSettings) -> Callable[[EndpointSettings], InferenceBackend]:
     if settings.inference_engine == "vllm" and not has_vllm():
-        message = "vLLM is to sample, and is not installed"
+        message = "vLLM is selected for sampling but not installed"
         remedy = "Install agentlightning-runtime[vllm], or start with --inference-engine builtin"
         raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
     wants_gpu = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())

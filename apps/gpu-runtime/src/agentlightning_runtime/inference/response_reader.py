@@ -1,4 +1,4 @@
-"""What a response says, read as an assistant's message."""
+"""Parses a response as an assistant's message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadResponse:
-    """A message: its text, None when it is only calls; its calls in OpenAI's form; why it ended."""
+    """A message: its text, None when it has only calls; its calls in OpenAI's format; its finish reason."""
 
     content: str | None
     tool_calls: tuple[dict[str, Any], ...]
@@ -23,7 +23,7 @@ class ReadResponse:
 
 
 def response_text(model: TextModel, generation: Generation, *, skip_special_tokens: bool = True) -> str:
-    """The text of a response, without what ended it."""
+    """The text of a response, without its end token or stop text."""
     tokens = generation.tokens
     if tokens and tokens[-1] in generation.request.end_tokens:
         tokens = tokens[:-1]
@@ -33,7 +33,7 @@ def response_text(model: TextModel, generation: Generation, *, skip_special_toke
 
 
 def stop_reason(model: TextModel, generation: Generation) -> str | int | None:
-    """The stop text or stop token of the request that ended the response; None for the model's own end."""
+    """The stop text or stop token of the request that ended the response; None for an end token of the model."""
     if generation.stop is not None:
         return generation.stop
     last = generation.tokens[-1] if generation.choices else None
@@ -43,7 +43,7 @@ def stop_reason(model: TextModel, generation: Generation) -> str | int | None:
 
 
 def read_response(model: TextModel, generation: Generation, *, has_tools: bool, call_id_prefix: str) -> ReadResponse:
-    """Reads a whole response; tool calls are looked for only where tools were offered."""
+    """Parses a complete response; tool calls are parsed only when tools were offered."""
     parsed = ParsedText("", ())
     if has_tools:
         parsed = model.tool_format.parse(response_text(model, generation, skip_special_tokens=False))

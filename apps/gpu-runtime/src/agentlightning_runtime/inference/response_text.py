@@ -1,4 +1,4 @@
-"""The text of a response while its tokens come."""
+"""The text of a response while its tokens are sampled."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 _CONTEXT_TOKENS = 8
-"""Tokens before the new ones that are decoded with them: spaces and characters depend on what they follow."""
+"""Number of preceding tokens decoded with the new ones: spaces and characters depend on context."""
 
 
 class Decoder(Protocol):
-    """As much of a tokenizer as texts need."""
+    """The tokenizer methods that texts need."""
 
     def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool) -> str:
         """The text of tokens."""
@@ -18,33 +18,33 @@ class Decoder(Protocol):
 
 
 class ResponseText:
-    """Collects text token by token; bytes that may still become a character are held back."""
+    """Collects text token by token; incomplete characters are held back."""
 
     def __init__(self, decoder: Decoder, *, skip_special_tokens: bool) -> None:
         self._decoder = decoder
         self._skips = skip_special_tokens
         self._tokens: list[int] = []
         self._begin = 0
-        self._told = 0
+        self._emitted_count = 0
         self.text = ""
 
     def add(self, tokens: Sequence[int]) -> str:
-        """Takes tokens, and gives the text that is certain now and was not before."""
+        """Adds tokens; returns the text that became final."""
         self._tokens.extend(tokens)
-        before = self._decode(self._tokens[self._begin : self._told])
+        before = self._decode(self._tokens[self._begin : self._emitted_count])
         now = self._decode(self._tokens[self._begin :])
-        if now.endswith("\ufffd") and len(self._tokens) - self._told < _CONTEXT_TOKENS:
+        if now.endswith("\ufffd") and len(self._tokens) - self._emitted_count < _CONTEXT_TOKENS:
             return ""
         return self._tell(now[len(before) :])
 
     def end(self) -> str:
-        """What is left, whole characters or not."""
-        before = self._decode(self._tokens[self._begin : self._told])
+        """The remaining text, including incomplete characters."""
+        before = self._decode(self._tokens[self._begin : self._emitted_count])
         return self._tell(self._decode(self._tokens[self._begin :])[len(before) :])
 
     def _tell(self, text: str) -> str:
-        self._told = len(self._tokens)
-        self._begin = max(self._begin, self._told - _CONTEXT_TOKENS)
+        self._emitted_count = len(self._tokens)
+        self._begin = max(self._begin, self._emitted_count - _CONTEXT_TOKENS)
         self.text += text
         return text
 
@@ -53,7 +53,7 @@ class ResponseText:
 
 
 def stop_finder(decoder: Decoder, stops: Sequence[str]) -> Callable[[list[int]], str | None] | None:
-    """Tells the stop text that a growing response holds; a new one for every response."""
+    """Finds the stop text in a growing response; one instance per response."""
     wanted = [stop for stop in stops if stop != ""]
     if not wanted:
         return None
@@ -71,7 +71,7 @@ def stop_finder(decoder: Decoder, stops: Sequence[str]) -> Callable[[list[int]],
 
 
 def held_back(text: str, watchwords: Sequence[str]) -> int:
-    """The length of the text's tail that is a watchword or begins one."""
+    """The length of the text's longest suffix that is a prefix of a stop text."""
     lengths = [0]
     for word in watchwords:
         lengths.extend(length for length in range(1, min(len(word), len(text)) + 1) if text.endswith(word[:length]))

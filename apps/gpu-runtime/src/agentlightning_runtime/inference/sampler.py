@@ -1,4 +1,4 @@
-"""Samples from any number of models on one thread, a token for every running response in turn."""
+"""Samples from any number of models in one thread, a token for every running response in turn."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from agentlightning_runtime.inference.served_weights import ServedWeights
 
 @dataclass(frozen=True)
 class SamplerLimits:
-    """How much a sampler takes on for one model.
+    """Concurrency limits of a sampler per model.
 
     Attributes:
-        max_running: most responses that are sampled at the same time.
-        max_waiting: most responses that wait for a place; beyond it, 429.
+        max_running: maximum number of running responses.
+        max_waiting: maximum number of waiting responses; beyond it, 429.
     """
 
     max_running: int = 256
@@ -28,10 +28,10 @@ class SamplerLimits:
 
 
 class Sampler:
-    """Continuous batching over the models that are served.
+    """Continuous batching over the served models.
 
     Responses in progress end with the weights they started with; new weights serve from the next request on. All
-    methods may be called from any thread; the arithmetic is on the sampler's own.
+    methods may be called from any thread; sampling runs in the sampler's thread.
     """
 
     def __init__(self, limits: SamplerLimits | None = None) -> None:
@@ -49,12 +49,12 @@ class Sampler:
             self._models[model_id] = ModelQueue(shape, weights, self._limits.max_running)
 
     def publish(self, model_id: str, weights: ServedWeights) -> None:
-        """Serves other weights from the next request on."""
+        """Serves new weights from the next request on."""
         with self._lock:
             self._model(model_id).weights = weights
 
     def remove_model(self, model_id: str) -> None:
-        """Ends the model's responses with an error, and forgets it."""
+        """Ends the model's responses with an error and removes it."""
         with self._lock:
             model = self._models.pop(model_id, None)
             if model is None:
@@ -74,37 +74,37 @@ class Sampler:
             return self._model(model_id).weights.version
 
     def is_paused(self, model_id: str) -> bool:
-        """Whether the model turns requests away for now."""
+        """Whether the model is paused."""
         with self._lock:
             return self._model(model_id).is_paused
 
     def in_flight(self, model_id: str) -> int:
-        """How many responses wait or run."""
+        """The number of waiting and running responses."""
         with self._lock:
             return self._model(model_id).in_flight
 
     def pause(self, model_id: str, *, abort: bool) -> None:
-        """Turns new requests away; returns when those in flight have finished, or have ended with an error."""
+        """Rejects new requests; returns when those in flight have ended."""
         with self._lock:
             model = self._model(model_id)
             model.is_paused = True
             if abort:
-                model.abort("The model was paused and does not answer")
+                model.abort("The model was paused")
             self._lock.notify_all()
-            # Who resumes it meanwhile ends the waiting too.
+            # A concurrent resume also ends the wait.
             self._lock.wait_for(lambda: model.in_flight == 0 or not model.is_paused)
 
     def resume(self, model_id: str) -> None:
-        """Answers again."""
+        """Accepts requests again."""
         with self._lock:
             self._model(model_id).is_paused = False
             self._lock.notify_all()
 
     def submit(self, model_id: str, requests: list[GenerationRequest]) -> list[Generation]:
-        """Starts responses, all of the same weights.
+        """Starts responses, all from the same weights.
 
         Raises:
-            ApiError: when the model is not there, is paused, or has too many waiting.
+            ApiError: when the model is unknown, is paused, or its queue is full.
         """
         with self._lock:
             model = self._model(model_id)
@@ -123,7 +123,7 @@ class Sampler:
         with self._lock:
             self._is_closed = True
             for model in self._models.values():
-                model.abort("The runtime stops")
+                model.abort("The runtime is stopping")
             self._lock.notify_all()
         self._thread.join()
 

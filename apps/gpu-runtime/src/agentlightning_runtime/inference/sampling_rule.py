@@ -1,4 +1,4 @@
-"""How a token is drawn from logits, and the log-probability it is reported with."""
+"""Sampling of a token from logits, and its reported log-probability."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SamplingRule:
-    """How the tokens of one response are drawn.
+    """Sampling parameters of one response.
 
     Attributes:
         temperature: logits are divided by it; 0 takes the likeliest token, and log-probabilities are then those at 1.
         top_p: draw only from the likeliest tokens that together reach this probability; 1 draws from all.
-        top_k: draw only from this many of the likeliest tokens; 0 draws from all.
-        top_logprobs: how many of the likeliest tokens to report beside the drawn one.
+        top_k: draw only from this number of likeliest tokens; 0 draws from all.
+        top_logprobs: number of likeliest tokens to report in addition to the sampled one.
     """
 
     temperature: float = 1.0
@@ -56,7 +56,7 @@ def choose_tokens(logits: Tensor, rules: list[SamplingRule], uniforms: list[floa
         greedy = torch.tensor([rule.temperature == 0 for rule in rules], device=logits.device)
         tokens = torch.where(greedy, logprobs.argmax(dim=-1), tokens)
     chosen = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
-    # One wait for the device instead of two; float64 holds token ids exactly.
+    # One device synchronisation instead of two; float64 represents token ids exactly.
     drawn: list[list[float]] = torch.stack((tokens.double(), chosen.double()), dim=1).tolist()
     return [
         TokenChoice(int(token), logprob, _likeliest(logprobs[row], rule.top_logprobs) if rule.top_logprobs else ())
@@ -65,18 +65,18 @@ def choose_tokens(logits: Tensor, rules: list[SamplingRule], uniforms: list[floa
 
 
 def _draw(logprobs: Tensor, uniforms: list[float]) -> Tensor:
-    """Inverts the distribution function; in float64, for a vocabulary has more tokens than float32 has steps."""
+    """Inverts the distribution function; in float64, since a vocabulary has more tokens than float32 has steps."""
     cumulative = logprobs.double().exp().cumsum(dim=-1)
     points = torch.tensor(uniforms, dtype=torch.float64, device=logprobs.device).unsqueeze(1) * cumulative[:, -1:]
     tokens = torch.searchsorted(cumulative, points, right=True).squeeze(1)
-    # Rounding may land behind the last token that can be drawn at all.
+    # Rounding may select an index after the last token of nonzero probability.
     possible = torch.isfinite(logprobs)
     last = possible.shape[1] - 1 - possible.flip(1).int().argmax(dim=1)
     return torch.minimum(tokens, last)
 
 
 def _nucleus(logprobs: Tensor, rule: SamplingRule) -> Tensor:
-    """Keeps the likeliest tokens (Holtzman et al. 2020), and makes them a distribution again."""
+    """Keeps the likeliest tokens (Holtzman et al. 2020) and renormalises."""
     ordered, order = logprobs.sort(descending=True, stable=True)
     before = ordered.exp().cumsum(dim=0) - ordered.exp()
     is_kept = before < rule.top_p

@@ -1,4 +1,4 @@
-"""The weights of one policy version, kept apart from those that training goes on with."""
+"""The weights of one policy version, separate from those in training."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from agentlightning_runtime.engine.float32_head import Float32Head
 
 @dataclass(frozen=True)
 class ServedWeights:
-    """A model that no longer changes, and the policy version it is.
+    """An immutable model and its policy version.
 
     Attributes:
-        compute_dtype: what products are made in while the weights stay as they are; None: in the weights' own type.
+        compute_dtype: data type of matrix products; None: that of the weights.
     """
 
     module: nn.Module
@@ -26,11 +26,11 @@ class ServedWeights:
 
 
 def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype | None = None) -> ServedWeights:
-    """Copies what training changes, and shares what it does not.
+    """Copies trained weights and shares frozen ones.
 
-    With LoRA only the adapter is copied; the base model stays in memory once. The copy computes exactly what the
-    module computes now, adapters unmerged, so that the sampler's log-probabilities are those of the trainer. Call it
-    between two steps of training, on the thread that trains.
+    With LoRA only the adapter is copied; the base model stays in memory once. The copy computes exactly what the module
+    computes at this moment, adapters unmerged, so the sampler's log-probabilities are those of the trainer. Call it
+    between two steps of training, in the training thread.
     """
     shared: dict[int, object] = {
         id(parameter): parameter for parameter in module.parameters() if not parameter.requires_grad
@@ -38,7 +38,7 @@ def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype
     twin = copy.deepcopy(module, shared)
     for parameter in twin.parameters():
         parameter.grad = None
-        # Parameters that are shared are frozen already; the others are the twin's own.
+        # Shared parameters are already frozen; the others belong to the copy.
         if parameter.requires_grad:
             parameter.requires_grad_(False)
     twin.eval()

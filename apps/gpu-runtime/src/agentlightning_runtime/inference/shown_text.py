@@ -1,4 +1,4 @@
-"""Decides which part of a response may be shown before its end."""
+"""Selects the part of a response that can be streamed before its end."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class ShownText:
-    """Text that may be shown. Held back is what may become a stop text, and everything from a tool call on.
+    """Text that can be streamed. A potential stop text, and everything from a tool call on, is held back.
 
     Args:
-        model: whose response it is.
-        stops: texts that end the response; none of them is ever shown.
-        has_tools: whether a tool call may come.
+        model: model of the response.
+        stops: texts that end the response; never streamed.
+        has_tools: whether tool calls are possible.
     """
 
     def __init__(self, model: TextModel, stops: Sequence[str], *, has_tools: bool) -> None:
@@ -27,13 +27,13 @@ class ShownText:
         self._openings = () if tools is None else tools.openings
         self._watchwords = [*stops, *self._markers]
         self._shown = model.response_text(skip_special_tokens=True)
-        # A marker may be a special token, which the shown text does not have.
+        # A marker may be a special token, which is not in the streamed text.
         self._raw = model.response_text(skip_special_tokens=False) if has_tools else None
-        self._told = 0
+        self._emitted = 0
         self._is_held_back = False
 
     def take(self, tokens: Sequence[int]) -> str:
-        """Takes the next tokens and gives the text to show now; empty when there is none."""
+        """Adds the next tokens; returns the text to stream, possibly empty."""
         if self._shown is None:
             return ""
         for token in tokens:
@@ -49,12 +49,12 @@ class ShownText:
         return self._tell(text, certain)
 
     def rest(self, content: str) -> str:
-        """What is left to show of the whole text."""
+        """The remaining part of the whole text."""
         return self._tell(content, len(content))
 
     def _tell(self, text: str, end: int) -> str:
-        told, self._told = self._told, max(self._told, end)
-        return text[told:end]
+        start, self._emitted = self._emitted, max(self._emitted, end)
+        return text[start:end]
 
     def _may_be_call(self, raw: str) -> bool:
         if any(marker in raw for marker in self._markers):

@@ -1,4 +1,4 @@
-"""A served model with its texts: what the API needs to turn requests into token ids, and tokens into answers."""
+"""A served model with its tokenizer: converts requests to token ids, and tokens to responses."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class TextModel:
     """Tokenizer, chat template, tool format and sizes of one model.
 
     Args:
-        model_id: what clients send as `model`.
+        model_id: name that clients send as `model`.
         shape: the model's sizes.
-        tokenizer: of Transformers; None leaves prompts of token ids only.
-        end_tokens: tokens that end a response, beside the tokenizer's own.
+        tokenizer: a tokenizer of Transformers; None: prompts of token ids only.
+        end_tokens: additional end tokens.
     """
 
     def __init__(self, model_id: str, shape: ModelShape, tokenizer: Any | None, end_tokens: Sequence[int] = ()) -> None:
         self.model_id = model_id
         self.shape = shape
         self._tokenizer = tokenizer
-        # Fast tokenizers change their own settings while they encode.
+        # Fast tokenizers modify their settings while they encode.
         self._encoding = threading.Lock()
         self._template = None if tokenizer is None else ChatTemplate(tokenizer)
         self._token_texts = None if tokenizer is None else TokenTexts(tokenizer)
@@ -46,18 +46,18 @@ class TextModel:
 
     @property
     def is_encoding(self) -> bool:
-        """Whether a prompt is being turned into tokens, so that the next one has to wait."""
+        """Whether a prompt is being encoded, so that the next one has to wait."""
         return self._encoding.locked()
 
     @property
     def tool_format(self) -> ToolFormat:
-        """How the model writes tool calls."""
+        """The model's tool call format."""
         return format_of("" if self._template is None else self._template.source)
 
     def chat_prompt(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], settings: dict[str, Any] | None = None
     ) -> tuple[int, ...]:
-        """A conversation's token ids; `settings` go to the template."""
+        """A conversation's token ids; `settings` are passed to the template."""
         if self._template is None:
             raise self._without_texts("messages")
         with self._encoding:
@@ -65,7 +65,7 @@ class TextModel:
         return self._checked(tokens)
 
     def plain_prompt(self, prompt: str | list[int]) -> tuple[int, ...]:
-        """A text's token ids, or token ids as they are."""
+        """The token ids of a text; token ids are returned unchanged."""
         if isinstance(prompt, list):
             return self._checked(prompt)
         if self._tokenizer is None:
@@ -110,7 +110,7 @@ class TextModel:
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=skip_special_tokens))
 
     def token_text(self, token: int) -> tuple[str, tuple[int, ...]]:
-        """What a single token says, and its bytes."""
+        """The text of a single token and its bytes."""
         if self._token_texts is None:
             return f"token_id:{token}", ()
         return self._token_texts.of(token)
@@ -123,7 +123,7 @@ class TextModel:
         unknown = next((token for token in tokens if not 0 <= token < self.shape.vocab_size), None)
         if unknown is not None:
             remedy = f"Token ids are at least 0 and below {self.shape.vocab_size}."
-            raise rejected(f"The prompt holds the unknown token {unknown}", remedy, "prompt")
+            raise rejected(f"The prompt contains the unknown token {unknown}", remedy, "prompt")
         return tuple(tokens)
 
     def _without_texts(self, field: str) -> Exception:

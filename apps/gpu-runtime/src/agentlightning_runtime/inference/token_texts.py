@@ -1,4 +1,4 @@
-"""What single tokens say, for log-probabilities in OpenAI's form."""
+"""Texts of single tokens, for log-probabilities in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TokenTexts:
         return text, self._part_of_character(token) or tuple(text.encode())
 
     def _part_of_character(self, token: int) -> tuple[int, ...] | None:
-        """A token that is a piece of a character has bytes, but no text."""
+        """A token that is part of a character has bytes but no text."""
         piece = str(self._tokenizer.convert_ids_to_tokens(token))
         if len(piece) == 6 and piece.startswith("<0x"):
             return (int(piece[3:5], 16),)
@@ -31,7 +31,7 @@ class TokenTexts:
 
 
 def _byte_alphabet() -> dict[str, int]:
-    """The characters that byte-level vocabularies write bytes with (Radford et al. 2019)."""
+    """The characters that represent bytes in byte-level vocabularies (Radford et al. 2019)."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     alphabet = {chr(byte): byte for byte in printable}
     others = [byte for byte in range(256) if byte not in set(printable)]

@@ -1,4 +1,4 @@
-"""Serves with vLLM: for GPUs. The built-in sampler does the same where vLLM is not installed."""
+"""Serves with vLLM on GPUs. The built-in sampler is the alternative without vLLM."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _log = logging.getLogger(__name__)
 
 
 class VllmBackend:
-    """A server of vLLM for each model, and one endpoint in front of them.
+    """A vLLM server for each model behind one endpoint.
 
     Args:
-        endpoint: where it listens.
-        start: starts a server of vLLM.
+        endpoint: listener settings.
+        start: starts a vLLM server.
 
     Raises:
-        EngineError: when the port cannot be had.
+        EngineError: when the port is not available.
     """
 
     def __init__(self, endpoint: EndpointSettings, start: Callable[[VllmModel], RunningVllm] = VllmProcess) -> None:
@@ -40,35 +40,35 @@ class VllmBackend:
         self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
-        """Serves the model as it is now, as this policy version."""
+        """Serves the current weights as this policy version."""
         self._models[model.model_id] = VllmServedModel(model, version, self._start)
 
     def publish(self, model: ServedModel, version: int) -> None:
-        """Serves the model as it is now from the next request on."""
+        """Serves the current weights from the next request on."""
         self._model(model.model_id).publish(model, version)
 
     def endpoint(self, model_id: str) -> Endpoint:
-        """Where the model is served, and which version."""
+        """The endpoint and its policy version."""
         return Endpoint(self.base_url, model_id, self._model(model_id).version)
 
     def pause(self, model_id: str, mode: PauseMode) -> InferenceState:
-        """Answers new requests 503; returns when those in flight are over."""
+        """Rejects new requests with 503; returns when those in flight have ended."""
         self._model(model_id).pause(abort=mode == "abort")
         return self._state(model_id)
 
     def resume(self, model_id: str) -> InferenceState:
-        """Answers requests again."""
+        """Accepts requests again."""
         self._model(model_id).resume()
         return self._state(model_id)
 
     def remove(self, model_id: str) -> None:
-        """Serves the model no longer."""
+        """Stops serving the model."""
         model = self._models.pop(model_id, None)
         if model is not None:
             model.close()
 
     def close(self) -> None:
-        """Ends everything in flight, the servers, and the endpoint."""
+        """Ends all requests in flight, the servers, and the endpoint."""
         for model_id in list(self._models):
             self.remove(model_id)
         self._server.close()
@@ -76,7 +76,7 @@ class VllmBackend:
     def _model(self, model_id: str) -> VllmServedModel:
         model = self._models.get(model_id)
         if model is None:
-            raise EngineError(EngineErrorReason.NOT_FOUND, f'No model "{model_id}" is served', remedy="Create it first")
+            raise EngineError(EngineErrorReason.NOT_FOUND, f'Unknown model "{model_id}"', remedy="Create it first")
         return model
 
     def _state(self, model_id: str) -> InferenceState:

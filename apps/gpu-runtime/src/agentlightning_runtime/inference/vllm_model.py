@@ -1,4 +1,4 @@
-"""One model that vLLM serves: its weights are pushed into the running server."""
+"""A model served by vLLM: its weights are pushed into the running server."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from agentlightning_runtime.inference.vllm_process import RunningVllm
 
 _CONTROL_TIMEOUT_S = 600
-"""Reading the weights of a large model anew takes minutes."""
+"""Timeout of reloading the weights of a large model."""
 
 
 class VllmServedModel:
-    """Pushes weights, and counts requests.
+    """Pushes weights and counts requests in flight.
 
-    LoRA: every policy version is an adapter of its own, `<model>-v<version>`. Requests in flight end with the adapter
-    they began with, as with the built-in sampler; an adapter that nobody uses any more is unloaded.
+    LoRA: every policy version is a separate adapter, `<model>-v<version>`. Requests in flight end with their initial
+        adapter, as with the built-in sampler; an unused adapter is unloaded.
 
-    All weights: they are written where the server reads its model, and read anew while no request is in flight.
+    All weights: they are written to the server's model folder and reloaded while no request is in flight.
 
     Args:
-        model: what is served; it must say how its weights are exported.
+        model: the model; must have an exporter.
         start: starts a server.
     """
 
@@ -62,17 +62,17 @@ class VllmServedModel:
 
     @property
     def root_url(self) -> str:
-        """The server's address."""
+        """The URL of the server."""
         return self._vllm.root_url
 
     @property
     def in_flight(self) -> int:
-        """How many requests are being answered."""
+        """The number of requests in flight."""
         with self._changed:
             return sum(self._in_flight.values())
 
     def publish(self, model: ServedModel, version: int) -> None:
-        """Serves the weights as they are now from the next request on."""
+        """Serves the current weights from the next request on."""
         self._model = model
         if model.lora_rank > 0:
             self._load_adapter(version)
@@ -83,7 +83,7 @@ class VllmServedModel:
         self._replace_weights(version)
 
     def enter(self) -> tuple[str, int, int]:
-        """Counts a request in: the name vLLM knows the model by, the version, and a mark for `was_aborted`.
+        """Registers a request: returns vLLM's model name, the version, and a token for `was_aborted`.
 
         Raises:
             ApiError: while the model is paused.
@@ -96,7 +96,7 @@ class VllmServedModel:
             return self._served_name, self.version, self._abort_count
 
     def leave(self, name: str) -> None:
-        """Counts a request out."""
+        """Unregisters a request."""
         with self._changed:
             self._in_flight[name] -= 1
             if self._in_flight[name] == 0:
@@ -104,21 +104,21 @@ class VllmServedModel:
             self._changed.notify_all()
 
     def check_not_aborted(self, mark: int) -> None:
-        """Raises when requests in flight were told to end since."""
+        """Raises when requests in flight were cancelled since."""
         if self._abort_count != mark:
-            raise cancelled("The model was paused and does not answer")
+            raise cancelled("The model was paused")
 
     def pause(self, *, abort: bool) -> None:
-        """Turns new requests away; returns when those in flight are over."""
+        """Rejects new requests; returns when those in flight have ended."""
         with self._changed:
             self.is_paused = True
             self._abort_count += 1 if abort else 0
             self._changed.notify_all()
-            # Who resumes it meanwhile ends the waiting too: from then on there may always be requests in flight.
+            # A concurrent resume also ends the wait: new requests may then arrive continuously.
             self._changed.wait_for(lambda: not self._in_flight or not self.is_paused)
 
     def resume(self) -> None:
-        """Answers again."""
+        """Accepts requests again."""
         with self._changed:
             self.is_paused = False
             self._changed.notify_all()
@@ -137,7 +137,7 @@ class VllmServedModel:
 
     def _export(self, folder: Path) -> None:
         if self._model.export is None:
-            message = f'The model "{self._model.model_id}" does not say how its weights are exported'
+            message = f'The model "{self._model.model_id}" has no weight exporter'
             raise EngineError(EngineErrorReason.INVALID, message, remedy="Serve it with the built-in sampler")
         folder.mkdir(parents=True)
         self._model.export(folder)
@@ -147,7 +147,7 @@ class VllmServedModel:
         folder = self._folder / name
         shutil.rmtree(folder, ignore_errors=True)
         self._export(folder)
-        # A checkpoint takes the version back: the same name then has other weights.
+        # Loading a checkpoint can lower the version: the same adapter name then has other weights.
         if name in self._adapters():
             self._control("/v1/unload_lora_adapter", {"lora_name": name})
         self._control("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})
@@ -164,7 +164,7 @@ class VllmServedModel:
         return {one["id"] for one in listed if str(one["id"]).startswith(f"{self._model.model_id}-v")}
 
     def _replace_weights(self, version: int) -> None:
-        """Writes beside, and puts in place while nobody reads."""
+        """Writes to a temporary folder and swaps it in while no request is in flight."""
         fresh, place = self._folder / "fresh", self._folder / "model"
         shutil.rmtree(fresh, ignore_errors=True)
         self._export(fresh)
@@ -186,15 +186,15 @@ class VllmServedModel:
         try:
             answer = self._client.post(path, json=body)
         except httpx.TransportError as error:
-            message = f"vLLM does not answer {path}: {error}"
+            message = f"vLLM did not respond to {path}: {error}"
             raise EngineError(
-                EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log"
+                EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log"
             ) from error
         if answer.is_error:
-            message = f"vLLM refused {path} with {answer.status_code}: {answer.text[:500]}"
-            raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log")
+            message = f"vLLM rejected {path} with {answer.status_code}: {answer.text[:500]}"
+            raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
 
 
 def vllm_failed(error: Exception) -> ApiError:
-    """vLLM did not answer a request."""
-    return ApiError(503, "RUNTIME_UNAVAILABLE", f"vLLM does not answer: {error}", "Send the request again.")
+    """vLLM did not respond to a request."""
+    return ApiError(503, "RUNTIME_UNAVAILABLE", f"vLLM did not respond: {error}", "Send the request again.")

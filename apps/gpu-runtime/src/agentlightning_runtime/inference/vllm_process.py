@@ -1,4 +1,4 @@
-"""Starts vLLM's server and waits until it answers."""
+"""Starts a vLLM server and waits until it is ready."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _START_TIMEOUT_S = 900
-"""Loading a large model and capturing its graphs takes minutes."""
+"""Start timeout: loading a large model and capturing its graphs takes minutes."""
 _SHARE_OF_MEMORY = 0.4
-"""Of the GPU, for vLLM's copy of the weights and its cache; the rest is the trainer's."""
+"""Share of GPU memory for vLLM's weights and cache; the rest is the trainer's."""
 
 
 def has_vllm() -> bool:
@@ -34,13 +34,13 @@ def has_vllm() -> bool:
 
 @dataclass(frozen=True)
 class VllmModel:
-    """What a server of vLLM serves.
+    """Settings of a vLLM server.
 
     Attributes:
         source: a Hugging Face id or a folder.
-        lora_rank: of the adapters that will be loaded; 0: none, all weights are replaced instead.
-        max_context: most tokens of prompt and response together; None: as many as the model has positions.
-        tool_parser: the name vLLM has for the format of the model's tool calls.
+        lora_rank: maximum rank of the adapters; 0: no adapters, all weights are replaced.
+        max_context: maximum tokens of prompt and response; None: the model's positions.
+        tool_parser: vLLM's name of the model's tool call format.
     """
 
     source: str
@@ -50,11 +50,11 @@ class VllmModel:
 
 
 class RunningVllm(Protocol):
-    """A server of vLLM that answers."""
+    """A running vLLM server."""
 
     @property
     def root_url(self) -> str:
-        """Its address, without a path."""
+        """Its URL, without a path."""
         ...
 
     def stop(self) -> None:
@@ -63,13 +63,13 @@ class RunningVllm(Protocol):
 
 
 class VllmProcess:
-    """A server of vLLM in a process of its own, on this machine only.
+    """A vLLM server in a separate process, listening on loopback.
 
     Args:
-        arguments: the user's, for its command line.
+        arguments: additional command line arguments of the user.
 
     Raises:
-        EngineError: when it does not come up.
+        EngineError: when it does not start.
     """
 
     def __init__(self, model: VllmModel, arguments: Sequence[str] = ()) -> None:
@@ -77,7 +77,7 @@ class VllmProcess:
         port = _free_port()
         self.root_url = f"http://127.0.0.1:{port}"
         command, extra = vllm_command(model, port, arguments)
-        # The command is this package's own, and its arguments are no shell's.
+        # The command is built here; its arguments are not passed to a shell.
         self._process = subprocess.Popen(command, env={**os.environ, **extra}, stdout=sys.stderr)  # noqa: S603
         try:
             self._wait_until_it_answers(model)
@@ -100,28 +100,28 @@ class VllmProcess:
             code = self._process.poll()
             if code is not None:
                 message = f'vLLM ended with code {code} while it loaded "{model.source}"'
-                raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log")
+                raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
             try:
                 if httpx.get(f"{self.root_url}/health", timeout=5).status_code == 200:
                     return
             except httpx.TransportError:
                 pass
             time.sleep(0.5)
-        message = f'vLLM did not answer within {_START_TIMEOUT_S} s of loading "{model.source}"'
-        raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="Its words are in the log")
+        message = f'vLLM was not ready within {_START_TIMEOUT_S} s of loading "{model.source}"'
+        raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
 
 
 def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> tuple[Sequence[str], Mapping[str, str]]:
-    """The command line and the environment of a server of vLLM.
+    """The command line and the environment of a vLLM server.
 
-    Log-probabilities are asked for as they are after temperature, top-p and top-k: the distribution that tokens are
-    drawn from, which is what the trainer compares with.
+    Log-probabilities are requested after temperature, top-p and top-k: those of the sampling distribution, which the
+    trainer compares with.
 
-    By itself vLLM samples by the `generation_config.json` of the model wherever a request says nothing: by its top-p,
-    top-k and repetition penalty, if it has them. The trainer knows of none of them, nor does the built-in sampler.
+    By default vLLM uses the top-p, top-k and repetition penalty of the model's `generation_config.json` for requests
+    that do not set them. The trainer and the built-in sampler do not know these values.
 
-    By itself vLLM takes nearly all memory of a GPU; here a trainer needs some of it. Arguments of the user come instead
-    of ours, or after them, where they win.
+    By default vLLM reserves nearly all memory of a GPU; here the trainer needs some of it. Arguments of the user
+    replace the defaults, or follow and override them.
     """
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model.source]
     command += ["--host", "127.0.0.1", "--port", str(port), "--logprobs-mode", "processed_logprobs"]
@@ -138,17 +138,17 @@ def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> 
         rank = next((size for size in (8, 16, 32, 64, 128, 256, 320, 512) if size >= model.lora_rank), 512)
         command += ["--enable-lora", "--max-lora-rank", str(rank), "--max-loras", "4"]
         return [*command, *arguments], {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
-    # Weights are read anew at an address that vLLM opens in this mode only; it listens on this machine only.
+    # Weights are reloaded through a route that vLLM offers in this mode only; it listens on loopback.
     return [*command, *arguments], {"VLLM_SERVER_DEV_MODE": "1"}
 
 
 def _refuse_what_is_not_read_anew(model: VllmModel) -> None:
-    """On a CPU, vLLM keeps a copy of the output head for faster products, and a tied head is not read anew into it."""
+    """On a CPU, vLLM keeps a copy of the output head for faster products; a tied head is not reloaded into it."""
     file = Path(model.source) / "config.json"
     if model.lora_rank > 0 or torch.cuda.is_available() or not file.is_file():
         return
     if json.loads(file.read_text()).get("tie_word_embeddings", True):
-        message = "On a CPU, vLLM does not read the output head anew when it is tied to the embeddings, as here"
+        message = "On a CPU, vLLM does not reload an output head that is tied to the embeddings, as in this model"
         remedy = "Train a LoRA, or start with --inference-engine builtin"
         raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
 

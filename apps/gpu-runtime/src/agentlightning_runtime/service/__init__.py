@@ -1,1 +1,1 @@
-"""The gRPC service: sessions, order, resending, validation, results."""
+"""The gRPC service: sessions, sequence, retries, validation, results."""

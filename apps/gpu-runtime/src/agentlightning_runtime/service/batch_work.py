@@ -1,4 +1,4 @@
-"""What is to be done with a batch."""
+"""Plans the work of a batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlace:
-    """Whose batch it is."""
+    """The model of the batch."""
 
     host: RuntimeHost
     model: HostedModel
@@ -50,7 +50,7 @@ class BatchPlace:
 
 
 async def batch_work(payload: bytes, place: BatchPlace) -> Execute:
-    """Checks a batch's content and gives what is to be done with it.
+    """Validates a batch and returns its work.
 
     Raises:
         RuntimeFailureError: INVALID, naming the datum and the field.
@@ -90,7 +90,7 @@ async def _loss_work(payload: bytes, place: BatchPlace) -> Execute:
     loss = resolve_loss(header.loss, host.capabilities.losses)
     needed = columns_needed(loss)
     if "value_targets" in needed and not model.request.has_value_head:
-        raise invalid("loss.parameters.value_coefficient", f'is not 0, and model "{model.model_id}" has no value head')
+        raise invalid("loss.parameters.value_coefficient", f'is not 0, but model "{model.model_id}" has no value head')
     batch = await host.thread.aside(unpack_batch, payload, header, BatchRules(place.base, needed))
 
     async def execute(progress: Progress) -> operation_pb2.BatchResult:
@@ -102,7 +102,7 @@ async def _loss_work(payload: bytes, place: BatchPlace) -> Execute:
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_NON_FINITE,
                 f"The loss of the batch is {result.loss}",
-                remedy="Look for log-ratios far from 0 in the batch, or lower the learning rate.",
+                remedy="Check for log-ratios far from 0 in the batch, or lower the learning rate.",
             )
         seconds = max(host.clock() - began_ms, 0.001) / 1000
         measured = {"train/loss": result.loss, "train/tokens_per_second": batch.tokens / seconds, **result.metrics}
@@ -113,7 +113,7 @@ async def _loss_work(payload: bytes, place: BatchPlace) -> Execute:
 
 
 def _in_tokens(progress: Progress, batch: Batch) -> Progress:
-    """Tells progress in tokens of the batch, whatever an engine counts."""
+    """Reports progress in tokens of the batch, regardless of the engine's unit."""
 
     def tell(done: int, total: int) -> None:
         progress(round(batch.tokens * done / max(total, 1)), batch.tokens)
@@ -122,7 +122,7 @@ def _in_tokens(progress: Progress, batch: Batch) -> Progress:
 
 
 def _assert_fresh(batch: Batch, policy_version: int, header: batch_pb2.BatchHeader) -> None:
-    """Only when the batch's turn has come is it known how old its data are."""
+    """Checked when the batch starts: only then is the age of its data known."""
     if not header.HasField("max_version_lag"):
         return
     for index, datum in enumerate(batch.data):
@@ -130,12 +130,13 @@ def _assert_fresh(batch: Batch, policy_version: int, header: batch_pb2.BatchHead
         if lag > header.max_version_lag:
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_STALE_WEIGHTS,
-                f"data[{index}] was sampled with policy version {datum.min_policy_version}, {lag} behind version "
-                f"{policy_version} of now; the batch allows {header.max_version_lag}",
+                f"data[{index}] was sampled with policy version {datum.min_policy_version}, {lag} behind the current "
+                f"version "
+                f"{policy_version}; the batch allows {header.max_version_lag}",
                 field="min_policy_version",
                 datum_index=index,
                 version_lag=(lag, header.max_version_lag),
-                remedy="Drop these data and sample again with the weights of now.",
+                remedy="Drop these data and sample again with the current weights.",
             )
 
 

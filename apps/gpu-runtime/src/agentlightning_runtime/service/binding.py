@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-# grpc's types know the blocking server only; the asynchronous one takes coroutines in the same places.
+# grpc's types declare the blocking server only; the asynchronous one accepts coroutines in the same positions.
 Answering = Callable[[Any, grpc.ServicerContext], Message]
 Streaming = Callable[[Any, grpc.ServicerContext], Iterator[Message]]
 
-# Requests and answers are messages of the method's own types; the tables of handlers are where they are named.
+# Requests and responses are messages of the method's types, which are declared in the handler tables.
 Unary = Callable[..., Awaitable[Message]]
 Upload = Callable[..., Awaitable[Message]]
 Download = Callable[..., AsyncIterator[Message]]
@@ -40,10 +40,10 @@ Handlers = Mapping[str, Unary | Upload | Download]
 
 
 class Gate:
-    """Lets those in who have the key.
+    """Authenticates calls by the API key.
 
     Args:
-        api_key: What callers send as `authorization: Bearer ...`; empty lets everybody in.
+        api_key: Sent by clients as `authorization: Bearer ...`; empty disables authentication.
     """
 
     def __init__(self, api_key: str) -> None:
@@ -59,8 +59,8 @@ class Gate:
             return
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_UNAUTHENTICATED,
-            "The key of the call is wrong" if sent else "The call carries no key",
-            remedy="Give the runtime's key as `apiKey` to connectRuntime.",
+            "The API key of the call is wrong" if sent else "The call has no API key",
+            remedy="Pass the runtime's key as `apiKey` to connectRuntime.",
         )
 
 
@@ -89,13 +89,13 @@ def _encode(message: Message) -> bytes:
 
 
 def _unary(handler: Unary, gate: Gate) -> Callable[[object, Context], Awaitable[Message]]:
-    """For uploads too: their request is the iterator of messages."""
+    """Also for uploads, whose request is the iterator of messages."""
 
     async def answer(request: object, context: Context) -> Message:
         try:
             gate.check(context)
             return await handler(request)
-        except Exception as error:  # Whatever goes wrong is told, and the server goes on.
+        except Exception as error:  # Any failure is returned to the client; the server continues.
             await _abort(context, error)
             raise
 
@@ -109,7 +109,7 @@ def _download(handler: Download, gate: Gate) -> Callable[[object, Context], Awai
             await context.send_initial_metadata(())
             async for message in handler(request):
                 await context.write(message)
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong is told, and the server goes on
+        except Exception as error:  # noqa: BLE001 - any failure is returned to the client; the server continues
             await _abort(context, error)
 
     return answer
@@ -117,7 +117,7 @@ def _download(handler: Download, gate: Gate) -> Callable[[object, Context], Awai
 
 async def _abort(context: Context, error: Exception) -> None:
     if isinstance(error, grpc.aio.AbortError | grpc.aio.UsageError):
-        # The call is over already.
+        # The call has already ended.
         raise error
     if not is_expected(error):
         LOG.exception("A call failed unexpectedly")

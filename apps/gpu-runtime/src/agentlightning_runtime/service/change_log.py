@@ -1,4 +1,4 @@
-"""The order in which things last changed."""
+"""Items in the order of their latest change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Changing(Protocol):
-    """Something whose latest change has a place in a `ChangeLog`."""
+    """An item whose latest change has a position in a `ChangeLog`."""
 
     change_index: int
 
@@ -20,9 +20,9 @@ Item = TypeVar("Item", bound=Changing)
 
 
 class ChangeLog(Generic[Item]):
-    """A reader asks for what changed after a place.
+    """Supports reading changes after a position.
 
-    Items that changed again since are listed once, at their latest place, so a slow reader costs no memory.
+    Items that changed again are listed once, at their latest position, so a slow reader needs no additional memory.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class ChangeLog(Generic[Item]):
         self._end: BaseException | None = None
 
     def append(self, item: Item) -> None:
-        """Puts an item's change at the end."""
+        """Appends an item's change."""
         item.change_index = self._next
         self._indexes.append(self._next)
         self._items.append(item)
@@ -41,7 +41,7 @@ class ChangeLog(Generic[Item]):
         self._wake()
 
     def compact(self, is_kept: Callable[[Item], bool]) -> None:
-        """Forgets everything about items that are not kept, and places that are outdated."""
+        """Removes all state of discarded items, and outdated positions."""
         kept = [
             (index, item)
             for index, item in zip(self._indexes, self._items, strict=True)
@@ -51,18 +51,18 @@ class ChangeLog(Generic[Item]):
         self._items = [item for _, item in kept]
 
     def close(self, error: BaseException) -> None:
-        """Ends every reading, now and later, with an error."""
+        """Ends all current and future reads with an error."""
         self._end = error
         self._wake()
 
     async def follow(self, after: int) -> AsyncIterator[Item]:
-        """Items that changed after a place, in order; then it waits for more until it is cancelled or closed."""
+        """Items changed after a position, in order; then waits for more until cancelled or closed."""
         place = after
         while True:
             changed = self._changed
             at = bisect_right(self._indexes, place)
             if at < len(self._indexes):
-                # One at a time: while the reader is busy the log may change, and be compacted.
+                # One at a time: the log may change, and be compacted, while the reader is busy.
                 place, item = self._indexes[at], self._items[at]
                 if item.change_index == place:
                     yield item

@@ -1,4 +1,4 @@
-"""Unpacks batches and checks everything that arithmetic relies on."""
+"""Decodes batches and validates everything the computation relies on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2
 
 LOGPROB_SLACK = 1e-6
-"""Log-probabilities may be this much above 0, by rounding."""
+"""Tolerance for log-probabilities above 0, by rounding."""
 
 COLUMNS = (
     "token_ids",
@@ -35,11 +35,11 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """What the data must fit.
+    """Constraints on the data.
 
     Attributes:
         model: The base model.
-        needed: Optional columns that the loss reads, each with the parameter that makes it.
+        needed: Optional columns that the loss reads, each with the parameter that requires it.
     """
 
     model: BaseModelInfo
@@ -47,10 +47,10 @@ class BatchRules:
 
 
 def check_batch(data: Sequence[batch_pb2.Datum], rules: BatchRules) -> Batch:
-    """Unpacks and checks the sequences of a batch.
+    """Decodes and validates the sequences of a batch.
 
     Raises:
-        RuntimeFailureError: INVALID, naming the first wrong datum and field.
+        RuntimeFailureError: INVALID, naming the first invalid datum and field.
     """
     if not data:
         raise invalid("data", "is empty; a batch has at least one sequence")
@@ -59,7 +59,7 @@ def check_batch(data: Sequence[batch_pb2.Datum], rules: BatchRules) -> Batch:
 
 def _check_datum(message: batch_pb2.Datum, index: int, rules: BatchRules) -> Datum:
     _check_byte_lengths(message, index)
-    # Before anything is unpacked: an interval without bounds would ask for memory without bounds.
+    # Before decoding: an unbounded interval would need unbounded memory.
     trained = _checked_spans(message, index)
     token_ids = np.frombuffer(message.token_ids, dtype="<i4")
     _check_tokens(token_ids, index, rules.model)
@@ -122,7 +122,7 @@ def _check_tokens(ids: NDArray[np.int32], index: int, model: BaseModelInfo) -> N
     if len(ids) < 2:
         raise invalid("token_ids", f"has {len(ids)} tokens; at least 2 are needed", index)
     if len(ids) > model.max_context:
-        raise invalid("token_ids", f"has {len(ids)} tokens; {model.name} takes {model.max_context}", index)
+        raise invalid("token_ids", f"has {len(ids)} tokens; the context of {model.name} is {model.max_context}", index)
     if int(ids.min()) >= 0 and int(ids.max()) < model.vocab_size:
         return
     at = int(np.argmax((ids < 0) | (ids >= model.vocab_size)))
@@ -135,7 +135,7 @@ def _floats(packed: bytes) -> NDArray[np.float32]:
 
 
 def _spread(numbers: NDArray[np.float32], lengths: Sequence[int]) -> NDArray[np.float32]:
-    """One number for each trained token. What fits nothing stays as it is, to be refused."""
+    """One number for each trained token. A column of another length is returned unchanged, to be rejected later."""
     count = sum(lengths)
     if len(numbers) == count:
         return numbers

@@ -1,4 +1,4 @@
-"""One thread for the engine, so that the event loop stays free and the engine sees one caller only."""
+"""One thread for the engine: the event loop stays free and the engine is single-threaded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 
 
 class EngineThread:
-    """Runs operations one after another in a thread that never changes, and side calls in other threads.
+    """Runs operations one after another in a dedicated thread, and side calls in other threads.
 
     Attributes:
-        turns: Held by whoever's operation runs; waiters get it in the order they came.
+        turns: Lock held by the running operation; acquired in FIFO order.
     """
 
     def __init__(self) -> None:
@@ -28,16 +28,16 @@ class EngineThread:
     async def run(
         self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Runs a piece of an operation; the caller holds `turns`."""
+        """Runs a part of an operation; the caller holds `turns`."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._operations, partial(work, *args, **kwargs))
 
     async def aside(
         self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Runs what the engine allows while an operation runs."""
+        """Runs a call that the engine allows during an operation."""
         return await asyncio.to_thread(work, *args, **kwargs)
 
     def close(self) -> None:
-        """Ends the thread when what runs in it is done."""
+        """Ends the thread after its current work."""
         self._operations.shutdown(wait=False)

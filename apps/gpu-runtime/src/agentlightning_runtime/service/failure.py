@@ -1,4 +1,4 @@
-"""Refusals and failures as the contract words them."""
+"""Errors in the format of the contract."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TRAILER = "agentlightning-error-bin"
-"""Trailing metadata that carries a serialised `RuntimeFailure`."""
+"""Trailing metadata with a serialised `RuntimeFailure`."""
 
 MAX_TEXT = 1_000
-"""Longest text of a failure, in characters. What a client sent, or a library said, may be of any length."""
+"""Maximum length of an error text, in characters. Input of clients and messages of libraries are unbounded."""
 
 STATUS_OF_REASON: Mapping[ErrorReason, grpc.StatusCode] = {
     error_pb2.ERROR_REASON_UNSPECIFIED: grpc.StatusCode.UNKNOWN,
@@ -43,7 +43,7 @@ STATUS_OF_REASON: Mapping[ErrorReason, grpc.StatusCode] = {
     error_pb2.ERROR_REASON_DATA_LOSS: grpc.StatusCode.DATA_LOSS,
     error_pb2.ERROR_REASON_ENGINE_UNAVAILABLE: grpc.StatusCode.UNAVAILABLE,
 }
-"""The gRPC status of each reason; the brackets in error.proto."""
+"""The gRPC status of each reason, as documented in error.proto."""
 
 SERVER_REASONS: frozenset[ErrorReason] = frozenset(
     (
@@ -56,7 +56,7 @@ SERVER_REASONS: frozenset[ErrorReason] = frozenset(
         error_pb2.ERROR_REASON_ENGINE_UNAVAILABLE,
     )
 )
-"""Reasons that are no fault of the caller; the same request may succeed another time or on another machine."""
+"""Reasons not caused by the caller; the same request may succeed later or on another machine."""
 
 REASON_OF_ENGINE: Mapping[EngineErrorReason, ErrorReason] = {
     EngineErrorReason.INVALID: error_pb2.ERROR_REASON_INVALID,
@@ -69,22 +69,22 @@ REASON_OF_ENGINE: Mapping[EngineErrorReason, ErrorReason] = {
     EngineErrorReason.DATA_LOSS: error_pb2.ERROR_REASON_DATA_LOSS,
     EngineErrorReason.ENGINE_UNAVAILABLE: error_pb2.ERROR_REASON_ENGINE_UNAVAILABLE,
 }
-"""How what an engine raises is called in the contract."""
+"""The contract's name of each engine error reason."""
 
 
 class RuntimeFailureError(Exception):
-    """A refusal or failure with everything that the contract lets it say.
+    """An error with all fields of the contract.
 
     Args:
-        reason: Which kind.
-        message: What happened, with the offending value; for people.
-        field: Path of the wrong field.
-        datum_index: Index of the wrong datum in its batch, from 0.
+        reason: Error reason.
+        message: Description with the offending value; human-readable.
+        field: Path of the invalid field.
+        datum_index: Index of the invalid datum in its batch, from 0.
         next_seq: The sequence number that the model expects next.
-        retry_after_ms: When the same request may be tried again, in milliseconds.
-        gradients_discarded: True when accumulated gradients were dropped because of this.
-        remedy: What to do about it; for people.
-        version_lag: With STALE_WEIGHTS: how many policy versions old the datum is, and how old it may be.
+        retry_after_ms: Retry delay in milliseconds.
+        gradients_discarded: True when accumulated gradients were discarded because of it.
+        remedy: Corrective action; human-readable.
+        version_lag: With STALE_WEIGHTS: age of the datum in policy versions, and its limit.
     """
 
     def __init__(
@@ -119,18 +119,18 @@ class RuntimeFailureError(Exception):
 
 
 def shortened(text: str) -> str:
-    """A text that fits into the headers of HTTP/2 twice; the end of a longer one is left out."""
+    """A text that fits twice into HTTP/2 headers; truncated when longer."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def category_of(reason: ErrorReason) -> error_pb2.ErrorCategory:
-    """Whose fault a reason is."""
+    """The party that caused an error of this reason."""
     is_server = reason in SERVER_REASONS
     return error_pb2.ERROR_CATEGORY_SERVER if is_server else error_pb2.ERROR_CATEGORY_USER
 
 
 def to_failure(error: BaseException) -> error_pb2.RuntimeFailure:
-    """Any exception as a message of the contract; what is not one of ours is a fault of the runtime."""
+    """Any exception as a message of the contract; an unexpected one is an internal error."""
     if isinstance(error, RuntimeFailureError):
         return error.failure
     if isinstance(error, EngineError):
@@ -151,10 +151,10 @@ def to_failure(error: BaseException) -> error_pb2.RuntimeFailure:
         reason=error_pb2.ERROR_REASON_INTERNAL,
         message=shortened(f"{type(error).__name__}: {error}"),
         category=error_pb2.ERROR_CATEGORY_SERVER,
-        remedy="This is a fault of the runtime; its log has the whole trace.",
+        remedy="Internal error of the runtime; see its log for the stack trace.",
     )
 
 
 def is_expected(error: BaseException) -> bool:
-    """Whether an exception was raised on purpose, so that its trace tells nothing."""
+    """Whether an exception was raised deliberately, so that its stack trace is not needed."""
     return isinstance(error, RuntimeFailureError | EngineError)

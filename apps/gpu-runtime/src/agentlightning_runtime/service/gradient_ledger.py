@@ -1,4 +1,4 @@
-"""Which batches the next optimizer step would use."""
+"""The batches that the next optimizer step would apply."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class GradientLedger:
-    """Which batches of a model have gone into its gradients since the last step, and which should have but did not.
+    """The batches in a model's accumulated gradients since the last step, and the failed ones.
 
-    A step must never use half of what was meant, nor more, such as what an earlier session left.
+    A step must apply exactly the intended batches, without those of an earlier session.
     """
 
     def __init__(self) -> None:
@@ -23,35 +23,35 @@ class GradientLedger:
 
     @property
     def has_pending(self) -> bool:
-        """True when gradients are accumulated that no step has used."""
+        """True when unused gradients are accumulated."""
         return bool(self._added)
 
     def add(self, seq: int) -> None:
-        """Notes a batch whose gradients were added."""
+        """Records a batch whose gradients were added."""
         self._added.add(seq)
 
     def miss(self, seq: int) -> None:
-        """Notes a batch that failed or was cancelled."""
+        """Records a batch that failed or was cancelled."""
         self._missing.add(seq)
 
     def clear(self) -> None:
-        """Forgets everything: the gradients were used or dropped."""
+        """Clears the records: the gradients were applied or discarded."""
         self._added.clear()
         self._missing.clear()
 
     def why_not(self, required: Collection[int]) -> RuntimeFailureError | None:
-        """Why a step that means to use these batches must not be taken; None when it may.
+        """The reason to reject a step that requires these batches; None when it is valid.
 
-        No batch at all stands for whatever there is.
+        An empty list accepts all accumulated batches.
         """
         if self._missing:
             return _refusal(f"Operation {min(self._missing)}, a batch since the last step, did not succeed")
         absent = next((seq for seq in required if seq not in self._added), None)
         if absent is not None:
-            return _refusal(f"Operation {absent} is required but is no batch since the last step")
+            return _refusal(f"Operation {absent} is required but is not a batch since the last step")
         foreign = next((seq for seq in sorted(self._added) if seq not in required), None) if required else None
         if foreign is not None:
-            return _refusal(f"Operation {foreign}, a batch since the last step, is none that the step requires")
+            return _refusal(f"Operation {foreign}, a batch since the last step, is not required by the step")
         if not self._added:
             return _refusal("No gradients are accumulated")
         return None
@@ -60,7 +60,7 @@ class GradientLedger:
 def _refusal(what: str) -> RuntimeFailureError:
     return RuntimeFailureError(
         error_pb2.ERROR_REASON_PRECONDITION,
-        f"{what}; the step was not taken and accumulated gradients were dropped",
+        f"{what}; the step was not taken, and accumulated gradients were discarded",
         remedy="Send the batches again, then the step.",
         gradients_discarded=True,
     )

@@ -1,4 +1,4 @@
-"""What the runtime and inference services do, method by method."""
+"""Handlers of the runtime and inference services."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.service.runtime_host import RuntimeHost
 
 API_VERSION = "v1"
-"""The version of the contract, as the capabilities name it."""
+"""The contract version reported in the capabilities."""
 
 PAUSE_MODES: dict[inference_pb2.PauseMode, Literal["drain", "abort"]] = {
     inference_pb2.PAUSE_MODE_DRAIN: "drain",
@@ -28,7 +28,7 @@ PAUSE_MODES: dict[inference_pb2.PauseMode, Literal["drain", "abort"]] = {
 
 
 def runtime_handlers(host: RuntimeHost) -> Handlers:
-    """Capabilities, sessions and measurements."""
+    """Capabilities, sessions and metrics."""
 
     async def create_session(request: runtime_pb2.CreateSessionRequest) -> runtime_pb2.CreateSessionResponse:
         check_name("client_session_key", request.client_session_key)
@@ -59,7 +59,7 @@ def runtime_handlers(host: RuntimeHost) -> Handlers:
 
 
 def capabilities_message(host: RuntimeHost) -> runtime_pb2.GetCapabilitiesResponse:
-    """What the runtime can do: of the engine, and of the wire."""
+    """Capabilities of the engine and of the protocol."""
     capabilities, limits = host.capabilities, host.limits
     return runtime_pb2.GetCapabilitiesResponse(
         runtime_version=__version__,

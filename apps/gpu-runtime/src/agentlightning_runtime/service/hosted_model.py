@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 PROGRESS_INTERVAL_MS = 1_000
-"""How often a running operation tells how far it is."""
+"""Interval of progress reports of a running operation."""
 
 ENDED = frozenset(
     (
@@ -36,7 +36,7 @@ ENDED = frozenset(
 class HostedModel:
     """A model's operations in strict order of their sequence numbers.
 
-    Each is executed exactly once, however often and in whatever order they arrive.
+    Each is executed exactly once, regardless of retries and order of arrival.
     """
 
     def __init__(self, request: ModelRequest, surroundings: ModelSurroundings) -> None:
@@ -45,7 +45,7 @@ class HostedModel:
         self.ownership = Ownership(request.model_id, surroundings.clock())
         self.ledger = GradientLedger()
         self.changes: ChangeLog[OperationRecord] = ChangeLog()
-        # Tells this life of the model id from an earlier one in cursors.
+        # Distinguishes this instance of the model id from an earlier one in cursors.
         self.incarnation = uuid.uuid4().hex[:8]
         # Set by operation 0.
         self.engine: EngineModel | None = None
@@ -54,19 +54,19 @@ class HostedModel:
         self._records: dict[int, OperationRecord] = {}
         self._next_to_run = 0
         self._running: asyncio.Task[None] | None = None
-        self._progress_told_ms = 0.0
+        self._progress_reported_ms = 0.0
         self._end_reason: RuntimeFailureError | None = None
 
     @property
     def has_failed_to_start(self) -> bool:
-        """True when the model could not be made, so that its id is free again."""
+        """True when the creation of the model failed, so that its id is free."""
         record = self._records.get(0)
         return record is not None and record.state == operation_pb2.OPERATION_STATE_FAILED
 
     def take_over(self, session_id: str) -> None:
-        """Gives the model to a session.
+        """Assigns the model to a session.
 
-        What an earlier one sent beyond a gap is cancelled and its numbers are free.
+        Operations of an earlier session beyond a gap are cancelled, and their numbers are free.
         """
         if not self.ownership.take(session_id):
             return
@@ -75,12 +75,12 @@ class HostedModel:
             del self._records[record.seq]
 
     def assert_living(self) -> None:
-        """Raises why the model was ended, if it was."""
+        """Raises the reason for which the model was ended, if any."""
         if self._end_reason is not None:
             raise self._end_reason
 
     def find_or_refuse(self, seq: int, fingerprint: str) -> OperationRecord | None:
-        """The operation that came under this number before, if it is the same one.
+        """The operation received earlier under this number, if it is the same.
 
         Raises:
             RuntimeFailureError: SEQUENCE_REUSED, RESULT_EXPIRED or SEQUENCE_GAP when the number cannot be used.
@@ -91,8 +91,8 @@ class HostedModel:
                 return known
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_SEQUENCE_REUSED,
-                f'Sequence number {seq} of model "{self.model_id}" came before with another payload',
-                remedy="Number every operation once; GetModel tells the next number.",
+                f'Sequence number {seq} of model "{self.model_id}" was used before with another payload',
+                remedy="Use each number once; GetModel returns the next number.",
             )
         if seq < self.next_seq:
             raise self._result_expired(seq)
@@ -106,7 +106,7 @@ class HostedModel:
         return None
 
     def accept(self, seq: int, work: OperationWork) -> OperationRecord:
-        """Takes an operation in, or finds it when it came before."""
+        """Accepts an operation, or returns the one received earlier."""
         self.assert_living()
         self._forget_old_results()
         known = self.find_or_refuse(seq, work.fingerprint)
@@ -140,7 +140,7 @@ class HostedModel:
         )
 
     def artifact(self, artifact_id: str) -> Artifact:
-        """What an export wrote; raises NOT_FOUND when it is not there (any more)."""
+        """The output of an export; raises NOT_FOUND when it does not exist (any more)."""
         for record in self._records.values():
             if record.artifact is not None and artifact_id and record.artifact.info.artifact_id == artifact_id:
                 return record.artifact
@@ -151,10 +151,10 @@ class HostedModel:
         )
 
     def cancel(self, seq: int) -> OperationRecord:
-        """Cancels an operation that waits.
+        """Cancels a waiting operation.
 
         Raises:
-            RuntimeFailureError: PRECONDITION when it runs or has run.
+            RuntimeFailureError: PRECONDITION when it is running or has ended.
         """
         record = self.operation(seq)
         if record.is_waiting:
@@ -167,7 +167,7 @@ class HostedModel:
         )
 
     async def end(self, reason: RuntimeFailureError) -> None:
-        """Takes nothing more in, cancels what waits and lets what runs finish."""
+        """Rejects new operations, cancels waiting ones and lets the running one finish."""
         self._end_reason = self._end_reason or reason
         for record in self._records.values():
             if record.is_waiting:
@@ -179,13 +179,13 @@ class HostedModel:
         self.changes.close(reason)
 
     def message_of(self, record: OperationRecord) -> operation_pb2.Operation:
-        """An operation as the contract has it, with its place in the line."""
+        """An operation as a message of the contract, with its queue position."""
         self._place(record)
         return record.to_message()
 
     def tell_moves(self) -> None:
-        """Puts operations that wait and have moved up among the changes."""
-        # What has run waits no more, and there is much of it.
+        """Records waiting operations that moved up in the queue as changed."""
+        # Operations that have started no longer wait, and are numerous.
         last = self.next_seq + self._surroundings.reorder_window
         waiting = (self._records.get(seq) for seq in range(self._next_to_run, last))
         for record in [record for record in waiting if record is not None]:
@@ -195,13 +195,13 @@ class HostedModel:
                 self.changes.append(record)
 
     def note_progress(self, seq: int, done: int, total: int) -> None:
-        """Notes how far a running operation is, and tells it about once a second."""
+        """Records the progress of a running operation, and publishes it about once a second."""
         record = self._records.get(seq)
         if record is None or record.state != operation_pb2.OPERATION_STATE_RUNNING:
             return
         record.tell_progress(done, total)
-        if self._now() - self._progress_told_ms >= PROGRESS_INTERVAL_MS:
-            self._progress_told_ms = self._now()
+        if self._now() - self._progress_reported_ms >= PROGRESS_INTERVAL_MS:
+            self._progress_reported_ms = self._now()
             self.changes.append(record)
 
     async def _run_in_order(self) -> None:
@@ -217,7 +217,7 @@ class HostedModel:
     async def _run(self, record: OperationRecord) -> None:
         if record.is_waiting:
             execute = record.start(self._now())
-            self._progress_told_ms = self._now()
+            self._progress_reported_ms = self._now()
             self.changes.append(record)
             loop = asyncio.get_running_loop()
 
@@ -226,7 +226,7 @@ class HostedModel:
 
             try:
                 record.succeed(await execute(progress), self._now())
-            except Exception as error:  # Whatever an engine raises ends this operation, not the server.
+            except Exception as error:  # Any exception of an engine ends this operation, not the server.
                 if not is_expected(error):
                     LOG.exception("Operation %d of model %s failed unexpectedly", record.seq, self.model_id)
                 record.fail(error, self._now())
@@ -257,7 +257,7 @@ class HostedModel:
             record.queue_reason = busy if is_busy else ready
 
     def _forget_old_results(self) -> None:
-        """Operation 0 stays: finding the model again asks for it."""
+        """Operation 0 is kept: reattaching to the model returns it."""
         oldest = self._now() - self._surroundings.result_ttl_ms
         old = [
             record
@@ -276,8 +276,8 @@ class HostedModel:
     def _result_expired(self, seq: int) -> RuntimeFailureError:
         return RuntimeFailureError(
             error_pb2.ERROR_REASON_RESULT_EXPIRED,
-            f'Operation {seq} of model "{self.model_id}" ended so long ago that its result is gone',
-            remedy="Ask sooner: results are kept for result_ttl_ms of the capabilities.",
+            f'Operation {seq} of model "{self.model_id}" has expired: its result was removed',
+            remedy="Fetch results within result_ttl_ms of the capabilities.",
         )
 
     def _now(self) -> float:

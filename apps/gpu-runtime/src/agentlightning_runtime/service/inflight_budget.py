@@ -1,4 +1,4 @@
-"""How much of batches may wait at a time."""
+"""Limit of the total size of waiting batches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RETRY_AFTER_MS = 250
-"""How long a client should wait when the queue is full: about the time of a small batch."""
+"""Retry delay when the queue is full: about the duration of a small batch."""
 
 
 class InflightBudget:
-    """Counts the bytes of batches that are being uploaded, wait or run."""
+    """Counts the bytes of batches that are uploading, waiting or running."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -23,22 +23,22 @@ class InflightBudget:
 
     @property
     def used_bytes(self) -> int:
-        """What is taken now."""
+        """The bytes in use."""
         return self._used_bytes
 
     def take(self, size: int, *, is_next_in_line: bool) -> Callable[[], None]:
-        """Takes room for a batch. The next in line always gets it: everything else may be waiting for it.
+        """Reserves memory for a batch. The next in sequence is always admitted: all others may be waiting for it.
 
         Returns:
-            Gives the room back; further calls do nothing.
+            A function that releases the reservation; further calls have no effect.
 
         Raises:
-            RuntimeFailureError: QUEUE_FULL when there is no room.
+            RuntimeFailureError: QUEUE_FULL when the limit would be exceeded.
         """
         if not is_next_in_line and self._used_bytes + size > self._limit_bytes:
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_QUEUE_FULL,
-                f"{self._used_bytes} bytes of batches wait already; {size} more are beyond the limit of "
+                f"{self._used_bytes} bytes of batches are in flight; {size} more exceed the limit of "
                 f"{self._limit_bytes}",
                 retry_after_ms=RETRY_AFTER_MS,
                 remedy="Send the batch again a little later.",

@@ -1,4 +1,4 @@
-"""Refusals of wrong values."""
+"""Validation errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
 
 
 def invalid(field: str, message: str, datum_index: int | None = None) -> RuntimeFailureError:
-    """The error for a wrong value: which field, what is wrong with it, and in which datum."""
+    """The error for an invalid value, with its field and datum."""
     where = field if datum_index is None else f"data[{datum_index}].{field}"
     return RuntimeFailureError(
         error_pb2.ERROR_REASON_INVALID, f"{where} {message}", field=field, datum_index=datum_index
@@ -19,7 +19,7 @@ def invalid(field: str, message: str, datum_index: int | None = None) -> Runtime
 
 
 def check_name(field: str, value: str) -> None:
-    """Checks an id or name that clients choose.
+    """Validates an id or name chosen by a client.
 
     Raises:
         RuntimeFailureError: INVALID.

@@ -1,4 +1,4 @@
-"""What the service accepts and for how long it remembers."""
+"""Limits and retention times of the service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_MESSAGE_BYTES = 16 * MEBIBYTE
 """Largest gRPC message either side accepts, in bytes."""
 
 CHUNK_BYTES = MEBIBYTE
-"""Size of the pieces that a payload is cut into, in bytes."""
+"""Size of the chunks of a payload, in bytes."""
 
 MAX_CLIENT_STATE_BYTES = 4 * MEBIBYTE
 """Largest client state of a checkpoint, in bytes."""
@@ -21,14 +21,14 @@ class ServiceLimits:
     """Limits of one server.
 
     Attributes:
-        max_batch_bytes: Largest serialised batch, in bytes. Protocol buffers end at 2 GiB.
-        max_batch_data: Most sequences in a batch.
-        max_inflight_bytes: Most bytes of batches that wait or run at a time. The next in line is always let in.
-        reorder_window: How far ahead of the expected sequence number an operation may arrive.
-        heartbeat_interval_ms: How often clients are asked to send a heartbeat.
-        session_ttl_ms: After how long without a sign of life a session ends.
-        abandoned_model_ttl_ms: For how long a model stays in memory whose session has ended; 0: as long as the server.
-        result_ttl_ms: How long the result of a finished operation is kept.
+        max_batch_bytes: Largest serialised batch, in bytes. Protocol buffers are limited to 2 GiB.
+        max_batch_data: Maximum number of sequences in a batch.
+        max_inflight_bytes: Maximum bytes of batches in flight. The next in sequence is always admitted.
+        reorder_window: Maximum distance of an operation from the expected sequence number.
+        heartbeat_interval_ms: Interval of the clients' heartbeats.
+        session_ttl_ms: Idle time after which a session expires.
+        abandoned_model_ttl_ms: Retention of a model whose session has ended; 0: unlimited.
+        result_ttl_ms: Retention of the result of a finished operation.
     """
 
     max_batch_bytes: int = 1536 * MEBIBYTE

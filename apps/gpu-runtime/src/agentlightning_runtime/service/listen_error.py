@@ -1,10 +1,10 @@
-"""What stands in the way of listening."""
+"""Errors of the listener."""
 
 from __future__ import annotations
 
 
 class ListenError(Exception):
-    """The server cannot or must not listen. `remedy` says what to do."""
+    """The server cannot or must not listen. `remedy` is the corrective action."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)

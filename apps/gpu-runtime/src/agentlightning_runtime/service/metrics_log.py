@@ -1,4 +1,4 @@
-"""Measurements as they are made, for whoever watches."""
+"""Metrics streamed to watching clients."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from agentlightning_runtime.service.clock import Clock
 
 KEPT_POINTS = 20_000
-"""How many measurements are kept; the oldest go first."""
+"""Number of measurements kept; the oldest are dropped first."""
 
 POINTS_PER_MESSAGE = 1_000
 
 
 class MetricsLog:
-    """The last measurements, with a place for each, so that a reader goes on where it was."""
+    """The latest measurements with their positions, so that a reader resumes at its cursor."""
 
     def __init__(self, clock: Clock, kept_points: int = KEPT_POINTS) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class MetricsLog:
         self._end: BaseException | None = None
 
     def add(self, values: Mapping[str, float], *, model_id: str = "", step: int = 0) -> None:
-        """Notes measurements of a model, or of the runtime as a whole; what is not finite is left out."""
+        """Records metrics of a model, or of the whole runtime; values that are not finite are omitted."""
         now = to_timestamp(self._clock())
         for name, value in values.items():
             if not math.isfinite(value):
@@ -45,12 +45,12 @@ class MetricsLog:
         self._wake()
 
     def close(self, error: BaseException) -> None:
-        """Ends every reading, now and later, with an error."""
+        """Ends all current and future reads with an error."""
         self._end = error
         self._wake()
 
     async def follow(self, after_cursor: str, model_id: str = "") -> AsyncIterator[runtime_pb2.WatchMetricsResponse]:
-        """What is kept after a cursor, then everything new. A cursor of an earlier life starts anew."""
+        """Measurements after a cursor, then new ones. A cursor of an earlier process restarts at the beginning."""
         incarnation, _, place_text = after_cursor.partition(":")
         place = int(place_text) if incarnation == self._incarnation and place_text.isdigit() else 0
         while True:

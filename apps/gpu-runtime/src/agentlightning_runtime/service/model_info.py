@@ -1,4 +1,4 @@
-"""The state of a model as the contract has it."""
+"""The state of a model as a message of the contract."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def model_info(model: HostedModel) -> model_pb2.ModelInfo:
-    """All that a restarted client needs to go on."""
+    """The state that a restarted client needs to resume."""
     request = model.request
     info = model_pb2.ModelInfo(
         model_id=model.model_id,
@@ -37,14 +37,14 @@ def model_info(model: HostedModel) -> model_pb2.ModelInfo:
 
 
 def lora_message(lora: LoraSettings | None) -> model_pb2.LoraConfig | None:
-    """A LoRA as the contract has it."""
+    """A LoRA as a message of the contract."""
     if lora is None:
         return None
     return model_pb2.LoraConfig(rank=lora.rank, alpha=lora.alpha, target_modules=lora.target_modules)
 
 
 def checkpoint_message(checkpoint: Checkpoint) -> model_pb2.CheckpointInfo:
-    """A checkpoint as the contract has it."""
+    """A checkpoint as a message of the contract."""
     return model_pb2.CheckpointInfo(
         uri=checkpoint.uri,
         name=checkpoint.name,
@@ -57,7 +57,7 @@ def checkpoint_message(checkpoint: Checkpoint) -> model_pb2.CheckpointInfo:
 
 
 def endpoint_message(endpoint: Endpoint) -> model_pb2.InferenceEndpoint:
-    """An endpoint as the contract has it."""
+    """An endpoint as a message of the contract."""
     return model_pb2.InferenceEndpoint(
         base_url=endpoint.base_url, model=endpoint.model, policy_version=endpoint.policy_version
     )

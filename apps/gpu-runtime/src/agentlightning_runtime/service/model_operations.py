@@ -1,4 +1,4 @@
-"""The work of operations that are no batches. Each function raises INVALID or TOO_LARGE for wrong content."""
+"""The work of operations other than batches. Functions raise INVALID or TOO_LARGE for invalid content."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ FORMATS: dict[export_pb2.ExportFormat, tuple[Literal["safetensors", "peft"], str
     export_pb2.EXPORT_FORMAT_SAFETENSORS: ("safetensors", "export"),
     export_pb2.EXPORT_FORMAT_PEFT: ("peft", "export_peft"),
 }
-"""What the engine calls each format, and the feature it needs."""
+"""The engine's name of each format, and its feature."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationPlace:
-    """Whose operation it is."""
+    """The model of the operation."""
 
     host: RuntimeHost
     model: HostedModel
 
 
 def optim_step_work(place: OperationPlace, request: training_pb2.OptimStepRequest) -> Execute:
-    """A step, when the gradients are what was meant; else they are dropped."""
+    """Takes a step when the gradients are the intended ones; else discards them."""
     adam = resolve_adam(request)
     host, model = place.host, place.model
 
@@ -78,7 +78,7 @@ def save_checkpoint_work(place: OperationPlace, request: training_pb2.SaveCheckp
             error_pb2.ERROR_REASON_TOO_LARGE,
             f"client_state has {len(client_state)} bytes; the limit is {MAX_CLIENT_STATE_BYTES}",
             field="client_state",
-            remedy="Keep only what cannot be made again, such as a cursor, in the client state.",
+            remedy="Keep only data that cannot be recomputed, such as a cursor, in the client state.",
         )
 
     async def execute(progress: Progress) -> model_pb2.CheckpointInfo:
@@ -106,7 +106,7 @@ def load_checkpoint_work(place: OperationPlace, request: training_pb2.LoadCheckp
 
 
 def publish_work(place: OperationPlace, request: training_pb2.PublishSamplerWeightsRequest) -> Execute:
-    """Makes the current weights the served ones."""
+    """Serves the current weights."""
     del request
 
     async def execute(progress: Progress) -> model_pb2.InferenceEndpoint:
@@ -118,14 +118,14 @@ def publish_work(place: OperationPlace, request: training_pb2.PublishSamplerWeig
 
 
 def export_work(place: OperationPlace, request: export_pb2.ExportCheckpointRequest) -> Execute:
-    """Writes weights for other programs."""
+    """Exports weights for other programs."""
     known = FORMATS.get(request.format)
     if known is None:
         raise invalid("format", f"is {request.format}; it must be SAFETENSORS or PEFT")
     export_format, feature = known
     check_feature(place.host.capabilities, feature, "format")
     if export_format == "peft" and place.model.request.lora is None:
-        raise invalid("format", f'is PEFT, and model "{place.model.model_id}" has no LoRA')
+        raise invalid("format", f'is PEFT, but model "{place.model.model_id}" has no LoRA')
     model, seq, uri = place.model, request.key.seq, request.uri
 
     async def execute(progress: Progress) -> artifact_pb2.ArtifactInfo:
@@ -133,7 +133,7 @@ def export_work(place: OperationPlace, request: export_pb2.ExportCheckpointReque
         engine = assert_made(model) if uri else assert_sound(model)
         directory = Path(tempfile.mkdtemp(prefix="agentlightning-export-"))
         record = model.operation(seq)
-        # Known before it is written, so that a failed export is removed too.
+        # Recorded before writing, so that a failed export is removed too.
         record.artifact = Artifact(directory, artifact_pb2.ArtifactInfo())
         step = await place.host.thread.run(engine.export_weights, uri, export_format, directory)
         files = await place.host.thread.aside(_described, directory)

@@ -1,4 +1,4 @@
-"""Checks what a client asks for when it makes a model."""
+"""Validates requests that create a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_model_request(request: ModelRequest, capabilities: EngineCapabilities) -> ModelRequest:
-    """Checks a request and fills in its defaults.
+    """Validates a request and fills in its defaults.
 
     Raises:
         RuntimeFailureError: INVALID, naming the field.
@@ -23,7 +23,7 @@ def check_model_request(request: ModelRequest, capabilities: EngineCapabilities)
     base = next((model for model in capabilities.models if model.name == request.base_model), None)
     if base is None:
         known = ", ".join(model.name for model in capabilities.models)
-        raise invalid("base_model", f'is "{request.base_model}"; known are {known}')
+        raise invalid("base_model", f'is "{request.base_model}"; known models: {known}')
     if request.has_value_head:
         check_feature(capabilities, "value_head", "has_value_head")
     if request.lora is None:
@@ -33,7 +33,7 @@ def check_model_request(request: ModelRequest, capabilities: EngineCapabilities)
 
 
 def check_feature(capabilities: EngineCapabilities, feature: str, field: str) -> None:
-    """Raises INVALID, naming the field that asks for something the engine cannot do."""
+    """Raises INVALID for a field that requires an unsupported feature."""
     if feature in capabilities.features:
         return
     present = ", ".join(capabilities.features) or "none"
@@ -42,7 +42,7 @@ def check_feature(capabilities: EngineCapabilities, feature: str, field: str) ->
 
 def _checked(lora: LoraSettings, base: BaseModelInfo) -> LoraSettings:
     if not 1 <= lora.rank <= base.max_lora_rank:
-        raise invalid("lora.rank", f"is {lora.rank}; {base.name} takes 1 to {base.max_lora_rank}")
+        raise invalid("lora.rank", f"is {lora.rank}; {base.name} accepts 1 to {base.max_lora_rank}")
     alpha = lora.alpha or float(lora.rank)
     if not (math.isfinite(alpha) and alpha > 0):
         raise invalid("lora.alpha", f"is {lora.alpha}; it must be finite and above 0, or 0 for the rank")

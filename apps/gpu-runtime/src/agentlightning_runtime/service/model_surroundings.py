@@ -1,4 +1,4 @@
-"""What the models of a server share."""
+"""State shared by the models of a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelSurroundings:
-    """What a model shares with the others of the server."""
+    """The state that a model shares with the others of the server."""
 
     clock: Clock
     thread: EngineThread

@@ -26,7 +26,7 @@ Outcome = (
     | artifact_pb2.ArtifactInfo
     | error_pb2.RuntimeFailure
 )
-"""How an operation ended."""
+"""The outcome of an operation."""
 
 FIELD_OF_OUTCOME: dict[type[object], str] = {
     operation_pb2.BatchResult: "batch",
@@ -37,22 +37,22 @@ FIELD_OF_OUTCOME: dict[type[object], str] = {
     artifact_pb2.ArtifactInfo: "artifact",
     error_pb2.RuntimeFailure: "error",
 }
-"""The field of `Operation.outcome` that each kind of outcome goes into."""
+"""The field of `Operation.outcome` for each kind of outcome."""
 
 Execute = Callable[["Progress"], Awaitable[Outcome]]
-"""Does the work of an operation, in its turn."""
+"""Executes an operation in its turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationWork:
-    """What the server has to do for an operation.
+    """The work of an operation.
 
     Attributes:
-        fingerprint: Tells whether the same operation comes again or another one under the same number.
-        execute: Does it; not called when it was refused on arrival.
-        adds_gradients: True when it adds to the gradients that the next step uses.
-        refusal: Set when the content was refused on arrival: the number is taken, and the operation has failed.
-        release: Gives back what is held for the operation, once, when it has ended.
+        fingerprint: Distinguishes a retry from another operation with the same number.
+        execute: Executes it; not called when it was rejected on arrival.
+        adds_gradients: True when it adds to the gradients of the next step.
+        refusal: Set when the content was rejected on arrival: the number is used and the operation failed.
+        release: Releases the resources of the operation, once, at its end.
     """
 
     fingerprint: str
@@ -64,7 +64,7 @@ class OperationWork:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Files that an export wrote; removed with the operation's result."""
+    """Files of an export; removed with the operation's result."""
 
     directory: Path
     info: artifact_pb2.ArtifactInfo
@@ -72,7 +72,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutput:
-    """What FetchBatchOutput has of a forward pass: packed float32, datum after datum."""
+    """The output of a forward pass for FetchBatchOutput: packed float32, datum after datum."""
 
     logprobs: bytes
     values: bytes | None
@@ -105,7 +105,7 @@ class OperationRecord:
 
     @property
     def state(self) -> OperationState:
-        """Where it is in its life."""
+        """Its current state."""
         return self._message.state
 
     @property
@@ -114,7 +114,7 @@ class OperationRecord:
         return self.state == operation_pb2.OPERATION_STATE_STAGED
 
     def start(self, now_ms: float) -> Execute:
-        """Marks it running and gives what is to be done."""
+        """Marks it as running and returns its work."""
         work = self._work
         if work is None:
             raise AssertionError(f"Operation {self.seq} of {self.model_id} has ended and cannot start")
@@ -123,7 +123,7 @@ class OperationRecord:
         return work.execute
 
     def tell_progress(self, done: int, total: int) -> None:
-        """Notes how far it is, in tokens."""
+        """Records its progress in tokens."""
         if self.state != operation_pb2.OPERATION_STATE_RUNNING or total <= 0:
             return
         done = max(0, min(done, total))
@@ -132,25 +132,25 @@ class OperationRecord:
         )
 
     def succeed(self, outcome: Outcome, now_ms: float) -> None:
-        """Ends it well."""
+        """Marks it as succeeded."""
         self._end(operation_pb2.OPERATION_STATE_SUCCEEDED, outcome, now_ms)
 
     def fail(self, error: BaseException, now_ms: float) -> None:
-        """Ends it with an error."""
+        """Marks it as failed."""
         self._end(operation_pb2.OPERATION_STATE_FAILED, to_failure(error), now_ms)
 
     def cancel(self, error: RuntimeFailureError, now_ms: float) -> None:
-        """Ends it before it ran."""
+        """Cancels it before it ran."""
         self._end(operation_pb2.OPERATION_STATE_CANCELLED, to_failure(error), now_ms)
 
     def discard_artifact(self) -> None:
-        """Removes the files of an export, if it was one."""
+        """Removes the files of an export, if any."""
         if self.artifact is not None:
             shutil.rmtree(self.artifact.directory, ignore_errors=True)
             self.artifact = None
 
     def to_message(self) -> operation_pb2.Operation:
-        """The operation as the contract has it."""
+        """The operation as a message of the contract."""
         message = operation_pb2.Operation()
         message.CopyFrom(self._message)
         if self.is_waiting:
@@ -159,7 +159,7 @@ class OperationRecord:
         return message
 
     def summary(self) -> str:
-        """One line for the log."""
+        """A log line."""
         request = self.fingerprint.partition(" ")[0].rpartition(".")[2] or "CreateModel"
         kind = request.removesuffix("Request").removesuffix("Header")
         state = OperationState.Name(self.state).removeprefix("OPERATION_STATE_").lower()
@@ -174,5 +174,5 @@ class OperationRecord:
         self.ended_at_ms = now_ms
         if self._work is not None and self._work.release is not None:
             self._work.release()
-        # The batch is in the closure; results are kept for long, batches need not be.
+        # The closure holds the batch; results are kept longer than batches.
         self._work = None

@@ -1,4 +1,4 @@
-"""Which session a model belongs to, and since when it belongs to none."""
+"""The session that owns a model, and the time since the last owner."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Ownership:
-    """The session that may change a model; another one takes it over by asking for the model.
+    """The session that may change a model; another takes over by requesting the model.
 
     Args:
         model_id: The model's id.
-        now_ms: When it was made, in Unix milliseconds.
+        now_ms: Creation time in Unix milliseconds.
     """
 
     def __init__(self, model_id: str, now_ms: float) -> None:
@@ -25,7 +25,7 @@ class Ownership:
         self._owned_until_ms = now_ms
 
     def take(self, session_id: str) -> bool:
-        """Gives the model to a session; whether it was another's before."""
+        """Assigns the model to a session; returns whether the owner changed."""
         is_new = self._session_id != session_id
         self._session_id = session_id
         return is_new
@@ -37,22 +37,22 @@ class Ownership:
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_SESSION_SUPERSEDED,
             f'Session "{session_id}" does not own model "{self._model_id}"',
-            remedy="Call CreateModel with this session first; a newer session takes the model over.",
+            remedy="Call CreateModel with this session first; a newer session takes over the model.",
         )
 
     def abandoned_for_ms(self, now_ms: float, lives_until_ms: Callable[[str], float | None]) -> float:
-        """For how long no session has owned the model; negative while one does.
+        """The time without an owner; negative while the model has one.
 
-        Ask before sessions can lapse: of one that has ended is known only until when it lived when this was last asked.
+        Call it before sessions can expire: the expiry of an ended session is known only from the last call.
 
         Args:
             now_ms: In Unix milliseconds.
-            lives_until_ms: Until when a session lives if nothing more is heard of it; None when it has ended.
+            lives_until_ms: Expiry of a session without further heartbeats; None when it has ended.
         """
         lives_until = lives_until_ms(self._session_id)
         if lives_until is not None:
             self._owned_until_ms = lives_until
         elif self._owned_until_ms > now_ms:
-            # It was closed before its time.
+            # The session was closed before its expiry.
             self._owned_until_ms = now_ms
         return now_ms - self._owned_until_ms

@@ -1,4 +1,4 @@
-"""Takes an upload in."""
+"""Receives an upload."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def read_header(messages: AsyncIterator[SubmitBatchRequest]) -> batch_pb2.
     """Reads the first message of an upload.
 
     Raises:
-        RuntimeFailureError: INVALID when it is no header with a key.
+        RuntimeFailureError: INVALID when it is not a header with a key.
     """
     first = await anext(messages, None)
     if first is None or first.WhichOneof("part") != "header":
@@ -36,7 +36,7 @@ async def read_header(messages: AsyncIterator[SubmitBatchRequest]) -> batch_pb2.
 
 
 def check_header(header: batch_pb2.BatchHeader, host: RuntimeHost) -> None:
-    """Refuses by the header alone, before the payload is taken in.
+    """Validates the header before the payload is received.
 
     Raises:
         RuntimeFailureError: INVALID or TOO_LARGE.
@@ -54,10 +54,10 @@ def check_header(header: batch_pb2.BatchHeader, host: RuntimeHost) -> None:
 
 
 async def receive_payload(messages: AsyncIterator[SubmitBatchRequest], header: batch_pb2.BatchHeader) -> bytes:
-    """Takes the payload in.
+    """Receives the payload.
 
     Raises:
-        RuntimeFailureError: INVALID when it is not what the header announced, INCOMPLETE when it breaks off.
+        RuntimeFailureError: INVALID when it differs from the header, INCOMPLETE when it ends early.
     """
     size = header.payload_bytes
     pieces: list[bytes] = []
@@ -65,12 +65,12 @@ async def receive_payload(messages: AsyncIterator[SubmitBatchRequest], header: b
     received = 0
     async for message in messages:
         if message.WhichOneof("part") != "chunk":
-            raise invalid("chunk", "is missing; only chunks follow the header")
+            raise invalid("chunk", "is missing; only chunks may follow the header")
         offset, data = message.chunk.offset, message.chunk.data
         if offset != received:
-            raise invalid("chunk.offset", f"is {offset}; {received} is next")
+            raise invalid("chunk.offset", f"is {offset}; {received} was expected")
         if received + len(data) > size:
-            raise invalid("header.payload_bytes", f"is {size}; more bytes came")
+            raise invalid("header.payload_bytes", f"is {size}; more bytes were received")
         pieces.append(data)
         digest.update(data)
         received += len(data)
@@ -81,12 +81,12 @@ async def receive_payload(messages: AsyncIterator[SubmitBatchRequest], header: b
             remedy="Send it again from the beginning.",
         )
     if digest.digest() != header.sha256:
-        raise invalid("header.sha256", "is not the SHA-256 of the payload that came")
+        raise invalid("header.sha256", "is not the SHA-256 of the received payload")
     return b"".join(pieces)
 
 
 def unpack_batch(payload: bytes, header: batch_pb2.BatchHeader, rules: BatchRules) -> Batch:
-    """Unpacks and checks a payload; slow for large ones, so not for the event loop.
+    """Decodes and validates a payload; too slow for the event loop when large.
 
     Raises:
         RuntimeFailureError: INVALID.
@@ -97,9 +97,9 @@ def unpack_batch(payload: bytes, header: batch_pb2.BatchHeader, rules: BatchRule
         raise invalid("payload", "is not a serialised Batch") from error
     batch = check_batch(message.data, rules)
     if len(batch.data) != header.datum_count:
-        raise invalid("header.datum_count", f"is {header.datum_count}; {len(batch.data)} came")
+        raise invalid("header.datum_count", f"is {header.datum_count}; {len(batch.data)} were received")
     if batch.tokens != header.token_count:
-        raise invalid("header.token_count", f"is {header.token_count}; {batch.tokens} came")
+        raise invalid("header.token_count", f"is {header.token_count}; {batch.tokens} were received")
     return batch
 
 

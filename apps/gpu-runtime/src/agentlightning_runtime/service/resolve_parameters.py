@@ -1,4 +1,4 @@
-"""Fills in defaults and refuses what is out of its range; nothing is ever ignored."""
+"""Fills in defaults and rejects values out of range; no parameter is ignored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARAMETER_OF_COLUMN: Mapping[str, str] = {
     "value_targets": "value_coefficient",
     "sampling_values": "value_clip",
 }
-"""Optional columns that a loss reads when its parameter is not 0."""
+"""Optional columns that a loss reads when their parameter is not 0."""
 
 OPTIONAL_OF_ADAM: Sequence[Literal["beta1", "beta2", "epsilon", "weight_decay", "gradient_clip_norm"]] = (
     "beta1",
@@ -44,11 +44,11 @@ ESTIMATOR = _Range("1, 2 or 3", lambda value: value in (1, 2, 3))
 
 
 def columns_needed(loss: ResolvedLoss) -> dict[str, str]:
-    """The optional columns that a loss needs, each with the parameter that makes it."""
+    """The optional columns that a loss needs, each with the parameter that requires it."""
     needed = {
         column: parameter for column, parameter in PARAMETER_OF_COLUMN.items() if loss.parameters.get(parameter, 0) != 0
     }
-    # Without the value term itself nothing of it is clipped.
+    # Without the value term no value is clipped.
     if "value_targets" not in needed:
         needed.pop("sampling_values", None)
     return needed
@@ -58,17 +58,17 @@ def resolve_loss(spec: batch_pb2.LossSpec, losses: Sequence[LossInfo]) -> Resolv
     """Fills in a loss's defaults.
 
     Raises:
-        RuntimeFailureError: INVALID for a loss or parameter that the engine does not know.
+        RuntimeFailureError: INVALID for an unknown loss or parameter.
     """
     known = next((loss for loss in losses if loss.name == spec.name), None)
     if known is None:
         names = ", ".join(loss.name for loss in losses)
-        raise invalid("loss.name", f'is "{spec.name}"; known are {names}')
+        raise invalid("loss.name", f'is "{spec.name}"; known losses: {names}')
     for name, value in spec.parameters.items():
         field = f"loss.parameters.{name}"
         if name not in known.defaults:
             accepted = ", ".join(known.defaults) or "none"
-            raise invalid(field, f"is no parameter of {known.name}; it takes {accepted}")
+            raise invalid(field, f"is not a parameter of {known.name}; it accepts {accepted}")
         allowed = ESTIMATOR if name == "kl_estimator" else AT_LEAST_ZERO
         if not allowed.has(value):
             raise invalid(field, f"is {value}; it must be {allowed.text}")

@@ -1,4 +1,4 @@
-"""What clients read piece by piece."""
+"""Results that clients read in chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def watch_operations(
     model: HostedModel, after_cursor: str
 ) -> AsyncIterator[training_pb2.WatchOperationsResponse]:
-    """Every change of a model's operations after a cursor; one of an earlier life of the model starts anew."""
+    """Every change of a model's operations after a cursor; a cursor of an earlier instance starts over."""
     incarnation, _, place = after_cursor.partition(":")
     after = int(place) if incarnation == model.incarnation and place.isdigit() else 0
     async for record in model.changes.follow(after):
@@ -32,16 +32,16 @@ async def watch_operations(
 async def fetch_batch_output(
     record: OperationRecord, kind: training_pb2.BatchOutputKind
 ) -> AsyncIterator[training_pb2.FetchBatchOutputResponse]:
-    """One output of a forward pass in pieces."""
+    """One output of a forward pass in chunks."""
     wants_values = kind == training_pb2.BATCH_OUTPUT_KIND_VALUES
     output = None
     if record.output is not None:
         output = record.output.values if wants_values else record.output.logprobs
     if output is None:
-        what = "values: it is no FORWARD batch of a model with a value head" if wants_values else "output"
+        what = "values: it is not a FORWARD batch of a model with a value head" if wants_values else "output"
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_PRECONDITION,
-            f'Operation {record.seq} of model "{record.model_id}" has no {what}, or is not done',
+            f'Operation {record.seq} of model "{record.model_id}" has no {what}, or has not ended',
         )
     for offset in range(0, len(output), CHUNK_BYTES):
         yield training_pb2.FetchBatchOutputResponse(offset=offset, data=output[offset : offset + CHUNK_BYTES])
@@ -50,10 +50,10 @@ async def fetch_batch_output(
 async def download_artifact(
     request: export_pb2.DownloadArtifactRequest, host: RuntimeHost
 ) -> AsyncIterator[export_pb2.DownloadArtifactResponse]:
-    """A file of an export, from an offset on."""
+    """A file of an export, starting at an offset."""
     artifact = host.model(request.model_id).artifact(request.artifact_id)
     names = [file.path for file in artifact.info.files]
-    # Compared with the list, never joined with what a client says: there is no way out of the folder.
+    # Compared with the list, never joined with client input: prevents path traversal.
     if request.path not in names:
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_NOT_FOUND,

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
-"""How often those that wait are told that they moved up."""
+"""Interval at which waiting operations report their queue position."""
 
 GAUGE_TICKS = 5
-"""Every how manieth tick the engine's gauges are read."""
+"""Number of ticks between reads of the engine's gauges."""
 
 
 class RuntimeHost:
-    """What the handlers of all services share. Made on the event loop that serves."""
+    """State shared by the handlers of all services. Created on the event loop that serves."""
 
     def __init__(self, engine: RuntimeEngine, limits: ServiceLimits, clock: Clock) -> None:
         self.engine = engine
@@ -53,7 +53,7 @@ class RuntimeHost:
         self._looking = asyncio.create_task(self._look_for_abandoned())
 
     def touch(self, session_id: str) -> None:
-        """Notes that a session is alive.
+        """Records activity of a session.
 
         Raises:
             RuntimeFailureError: SESSION_EXPIRED, or SHUTTING_DOWN when the server is stopping.
@@ -70,19 +70,19 @@ class RuntimeHost:
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_NOT_FOUND,
             f'Model "{model_id}" not found',
-            remedy="Make it with CreateModel and resume from its last checkpoint with LoadCheckpoint: a runtime that "
-            "was restarted, or whose model nobody owned for long, has the checkpoints only.",
+            remedy="Create it with CreateModel and resume from its last checkpoint with LoadCheckpoint: a runtime that "
+            "was restarted, or that unloaded an abandoned model, has its checkpoints only.",
         )
 
     def owned_model(self, session_id: str, model_id: str) -> HostedModel:
-        """A model for a session that wants to change it."""
+        """A model for a session that changes it."""
         self.touch(session_id)
         model = self.model(model_id)
         model.ownership.assert_is(session_id)
         return model
 
     def create_model(self, session_id: str, wanted: ModelRequest) -> tuple[HostedModel, OperationRecord]:
-        """Makes a model as its operation 0, or finds it, and gives it to the session."""
+        """Creates a model as its operation 0, or finds it, and assigns it to the session."""
         self.touch(session_id)
         request = check_model_request(wanted, self.capabilities)
         found = self._models.get(request.model_id)
@@ -90,7 +90,7 @@ class RuntimeHost:
         if model.request != request:
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_CONFLICT,
-                f'Model "{request.model_id}" is there as {describe(model.request)}, not {describe(request)}',
+                f'Model "{request.model_id}" exists as {describe(model.request)}, not {describe(request)}',
                 remedy="Choose another model id, or the same base, seed, LoRA and value head.",
             )
         model.assert_living()
@@ -98,7 +98,7 @@ class RuntimeHost:
         return model, model.operation(0)
 
     async def unload_abandoned(self) -> None:
-        """Unloads the models that no session has owned for as long as the limits say."""
+        """Unloads the models without an owner for longer than the limit."""
         for model in list(self._models.values()):
             abandoned_for_ms = model.ownership.abandoned_for_ms(self.clock(), self.sessions.lives_until_ms)
             if abandoned_for_ms >= self.limits.abandoned_model_ttl_ms:
@@ -106,33 +106,33 @@ class RuntimeHost:
                 await self.unload_model(model, f", because its session ended {abandoned_for_ms:.0f} ms ago")
 
     async def unload_model(self, model: HostedModel, because: str = "") -> None:
-        """Cancels what waits, lets what runs finish, and frees the model. Its id is free when this returns.
+        """Cancels waiting operations, finishes the running one, and frees the model. Its id is then free.
 
         Args:
-            model: Which one.
-            because: Why, for those who still ask for it; follows "was unloaded".
+            model: The model.
+            because: Reason for later requests; follows "was unloaded".
         """
         reason = RuntimeFailureError(
             error_pb2.ERROR_REASON_NOT_FOUND,
             f'Model "{model.model_id}" was unloaded{because}',
-            remedy="Make it again with CreateModel and resume from its last checkpoint with LoadCheckpoint.",
+            remedy="Create it again with CreateModel and resume from its last checkpoint with LoadCheckpoint.",
         )
         await model.end(reason)
-        # Who asked twice waits for the same end, and frees once.
+        # A concurrent call waits for the same end; the model is freed once.
         if self._models.get(model.model_id) is not model:
             return
         del self._models[model.model_id]
-        # In its turn, so that a new model of the same id is made after the old one is gone.
+        # In sequence, so that a new model of the same id is created after the old one is freed.
         async with self.thread.turns:
             if model.engine is not None:
                 await self.thread.run(model.engine.unload)
 
     async def stop(self) -> None:
-        """Takes nothing more in, lets what runs finish, and ends the engine."""
+        """Rejects new calls, lets the running operation finish, and ends the engine."""
         reason = RuntimeFailureError(
             error_pb2.ERROR_REASON_SHUTTING_DOWN,
             "The runtime is shutting down",
-            remedy="Connect again when it is back, and load the last checkpoint.",
+            remedy="Reconnect after the restart and load the last checkpoint.",
         )
         self._stop_reason = reason
         self._ticking.cancel()
@@ -169,7 +169,7 @@ class RuntimeHost:
             return
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_PRECONDITION,
-            f"{living} models are there; this runtime has at most {limit} at a time",
+            f"{living} models are loaded; the limit of this runtime is {limit}",
             remedy="Unload one, or raise the limit of the runtime.",
         )
 
@@ -184,13 +184,13 @@ class RuntimeHost:
                 await self._read_gauges()
 
     async def _look_for_abandoned(self) -> None:
-        """Unloads what nobody owns any more; nothing else would, for who has gone for good does not call."""
+        """Unloads abandoned models; clients that have ended do not trigger it."""
         while self.limits.abandoned_model_ttl_ms > 0:
             await asyncio.sleep(TICK_SECONDS)
             try:
                 await self.unload_abandoned()
             except Exception:
-                LOG.exception("Models that nobody owns could not be unloaded")
+                LOG.exception("Abandoned models could not be unloaded")
 
     async def _read_gauges(self) -> None:
         try:
@@ -200,27 +200,27 @@ class RuntimeHost:
 
 
 def describe(request: ModelRequest) -> str:
-    """A model request in a few words."""
+    """A short description of a model request."""
     return str(replace(request, model_id=""))
 
 
 def assert_made(model: HostedModel) -> EngineModel:
-    """The model's engine; raises PRECONDITION when it could not be made, or is being made."""
+    """The model's engine; raises PRECONDITION when the model does not exist yet or failed to start."""
     if model.engine is not None:
         return model.engine
     raise RuntimeFailureError(
         error_pb2.ERROR_REASON_PRECONDITION,
-        f'Model "{model.model_id}" is not there: operation 0 has failed or is not done',
+        f'Model "{model.model_id}" does not exist: operation 0 has failed or has not ended',
     )
 
 
 def assert_sound(model: HostedModel) -> EngineModel:
-    """The model's engine; raises DATA_LOSS when the model's state is lost or half-changed."""
+    """The model's engine; raises DATA_LOSS when the model's state is corrupted."""
     engine = assert_made(model)
     if not engine.state().is_corrupted:
         return engine
     raise RuntimeFailureError(
         error_pb2.ERROR_REASON_DATA_LOSS,
-        f'The state of model "{model.model_id}" is lost or half-changed',
+        f'The state of model "{model.model_id}" is corrupted',
         remedy="Load a checkpoint.",
     )

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import RuntimeEngine
 
 SHUTDOWN_GRACE_SECONDS = 1.0
-"""How long connections may take to end by themselves when the server stops."""
+"""Grace period of open connections when the server stops."""
 
 KEEPALIVE_MS = 20_000
-"""How often a silent connection is asked whether it lives, and how long it may take to answer."""
+"""Keep-alive interval of idle connections, and its timeout."""
 
 MIN_PING_INTERVAL_MS = 1_000
-"""How often clients may ask; those that watch do so every few seconds, and must not be sent away for it."""
+"""Minimum ping interval of clients; below the interval of watching clients, to not disconnect them."""
 
 SERVICES = (
     runtime_pb2.DESCRIPTOR.services_by_name["RuntimeService"],
@@ -45,9 +45,9 @@ class ServerTls:
     """PEM texts.
 
     Attributes:
-        certificate: The server's certificate, with those of the authorities between it and the root.
+        certificate: The server's certificate, with intermediate certificates.
         private_key: Its key.
-        client_authority: Certificate of the authority that signs clients' certificates; set, every client needs one.
+        client_authority: Authority of the clients' certificates; when set, every client needs one.
     """
 
     certificate: bytes
@@ -61,11 +61,11 @@ class ServeOptions:
 
     Attributes:
         host: Address to listen on. One beyond this machine needs TLS and a key or client certificates.
-        port: 0 takes any free one.
-        api_key: Key that every client must send; empty: everybody who reaches the port may train.
+        port: 0 selects a free port.
+        api_key: Key that every client must send; empty: no authentication.
         tls: Encrypts connections.
-        limits: What is accepted and for how long it is remembered.
-        clock: The time.
+        limits: Limits and retention times.
+        clock: The clock.
     """
 
     host: str = "127.0.0.1"
@@ -77,7 +77,7 @@ class ServeOptions:
 
 
 class RuntimeServer:
-    """A training runtime that listens. `address` is what clients connect to, such as `127.0.0.1:50051`."""
+    """A listening training runtime. `address` is what clients connect to, such as `127.0.0.1:50051`."""
 
     def __init__(self, server: grpc.aio.Server, host: RuntimeHost, probes: HealthServicer, address: str) -> None:
         self._server = server
@@ -87,9 +87,9 @@ class RuntimeServer:
         self._stopping: asyncio.Task[None] | None = None
 
     async def stop(self) -> None:
-        """Takes nothing more in, lets the operation that runs finish, and ends connections and engine.
+        """Rejects new calls, lets the running operation finish, and ends connections and engine.
 
-        Whoever asks again waits for the same end.
+        Concurrent calls wait for the same end.
         """
         self._stopping = self._stopping or asyncio.create_task(self._stop())
         await asyncio.shield(self._stopping)
@@ -101,10 +101,10 @@ class RuntimeServer:
 
 
 async def serve(engine: RuntimeEngine, options: ServeOptions) -> RuntimeServer:
-    """Serves an engine: sessions, strict order, resending, validation, results, health and reflection.
+    """Serves an engine: sessions, sequence, retries, validation, results, health and reflection.
 
     Raises:
-        ListenError: When the port is taken, or it would listen beyond this machine without key and TLS.
+        ListenError: When the port is taken, or the host is not loopback and key or TLS is missing.
     """
     assert_guarded(options)
     server = grpc.aio.server(
@@ -115,7 +115,7 @@ async def serve(engine: RuntimeEngine, options: ServeOptions) -> RuntimeServer:
             ("grpc.keepalive_timeout_ms", KEEPALIVE_MS),
             ("grpc.keepalive_permit_without_calls", 1),
             ("grpc.http2.min_ping_interval_without_data_ms", MIN_PING_INTERVAL_MS),
-            # Two servers on one port would each get half of the calls.
+            # Two servers on one port would each receive a part of the calls.
             ("grpc.so_reuseport", 0),
         )
     )
@@ -134,20 +134,20 @@ async def serve(engine: RuntimeEngine, options: ServeOptions) -> RuntimeServer:
 
 
 def assert_guarded(options: ServeOptions) -> None:
-    """Raises ListenError when others than this machine could train and read models."""
+    """Raises ListenError for an unprotected listener beyond loopback."""
     has_key = bool(options.api_key) or (options.tls is not None and options.tls.client_authority is not None)
     if is_loopback(options.host) or (has_key and options.tls is not None):
         return
     missing = "TLS" if options.tls is None else "a key or client certificates"
     raise ListenError(
-        f"Refusing to listen on {options.host} without {missing}: others could train and read models",
-        "Give --tls-certificate, --tls-key and a key (--api-key-file) or --tls-client-authority; or listen on "
-        "127.0.0.1 and let a TLS proxy or a tunnel reach it",
+        f"Refusing to listen on {options.host} without {missing}: remote clients could train and read models",
+        "Pass --tls-certificate, --tls-key and a key (--api-key-file) or --tls-client-authority; or listen on "
+        "127.0.0.1 behind a TLS proxy or a tunnel",
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine, reachable by nobody else."""
+    """Whether a host name or address is loopback."""
     name = host.strip("[]")
     parts = name.split(".")
     is_v4 = len(parts) == 4 and parts[0] == "127" and all(part.isdigit() for part in parts)
@@ -155,7 +155,7 @@ def is_loopback(host: str) -> bool:
 
 
 async def _add_health(server: grpc.aio.Server) -> HealthServicer:
-    """gRPC's own health service; it answers without a key."""
+    """gRPC's health service; needs no key."""
     probes = HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(probes, server)
     serving = health_pb2.HealthCheckResponse.SERVING
@@ -177,7 +177,7 @@ def _listen(server: grpc.aio.Server, options: ServeOptions) -> int:
     except RuntimeError as error:
         raise ListenError(
             f"Cannot listen on {address}",
-            "The port may be taken, or the address is not one of this machine: see `ss -ltnp`, or give another --port",
+            "The port may be taken, or the address is not one of this machine: see `ss -ltnp`, or pass another --port",
         ) from error
 
 

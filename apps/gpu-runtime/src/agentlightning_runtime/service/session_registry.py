@@ -1,4 +1,4 @@
-"""The clients that are there."""
+"""The connected clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Session:
 
 
 class SessionRegistry:
-    """Sessions by their id. One ends when nothing was heard of it for the time to live."""
+    """Sessions by id. A session expires without heartbeats."""
 
     def __init__(self, clock: Clock, ttl_ms: float) -> None:
         self._clock = clock
@@ -29,7 +29,7 @@ class SessionRegistry:
         self._sessions: dict[str, _Session] = {}
 
     def open(self, client_key: str) -> str:
-        """Opens a session, or finds the living one of the same client key."""
+        """Opens a session, or returns the active one of the same client key."""
         self._remove_expired()
         now = self._clock()
         for session in self._sessions.values():
@@ -41,28 +41,28 @@ class SessionRegistry:
         return session.id
 
     def touch(self, session_id: str) -> None:
-        """Notes a sign of life.
+        """Records activity.
 
         Raises:
-            RuntimeFailureError: SESSION_EXPIRED when there is no such session (any more).
+            RuntimeFailureError: SESSION_EXPIRED when the session does not exist (any more).
         """
         self._remove_expired()
         session = self._sessions.get(session_id)
         if session is None:
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_SESSION_EXPIRED,
-                f'Session "{session_id}" is not known: it lapsed, was closed, or the runtime was restarted',
-                remedy="Open a new session; models of a restarted runtime are made again and load a checkpoint.",
+                f'Session "{session_id}" is unknown: it expired, was closed, or the runtime was restarted',
+                remedy="Open a new session; after a restart of the runtime create models again and load a checkpoint.",
             )
         session.last_seen_ms = self._clock()
 
     def lives_until_ms(self, session_id: str) -> float | None:
-        """Until when a session lives if nothing more is heard of it, in Unix milliseconds; None when it has ended."""
+        """Expiry of a session without further heartbeats, in Unix milliseconds; None when it has ended."""
         session = self._sessions.get(session_id)
         return None if session is None else session.last_seen_ms + self._ttl_ms
 
     def close(self, session_id: str) -> None:
-        """Ends a session, if it is there."""
+        """Ends a session, if it exists."""
         self._sessions.pop(session_id, None)
 
     def _remove_expired(self) -> None:

@@ -1,4 +1,4 @@
-"""Takes an upload in, from its first message to the accepted operation."""
+"""Processes an upload, from its first message to the accepted operation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 async def submit_batch(
     messages: AsyncIterator[SubmitBatchRequest], host: RuntimeHost
 ) -> tuple[HostedModel, OperationRecord]:
-    """Answers at once when the header is refused or the operation is known, else when everything was checked."""
+    """Responds early when the header is rejected or the operation is known, else after validation."""
     header = await read_header(messages)
     key = header.key
     model = host.owned_model(key.session_id, key.model_id)
@@ -51,25 +51,25 @@ async def submit_batch(
             raise
         return model, model.accept(key.seq, refused_work(fingerprint, error, adds_gradients=adds_gradients))
     finally:
-        # Also when the connection is lost, which cancels this.
+        # Also after a lost connection, which cancels this call.
         if release is not None and not is_accepted:
             release()
     return model, record
 
 
 def fingerprint_of(message: Message) -> str:
-    """Tells whether a request is the same as an earlier one."""
+    """Identifies a retried request."""
     digest = hashlib.sha256(message.SerializeToString(deterministic=True)).hexdigest()
     return f"{message.DESCRIPTOR.full_name} {digest}"
 
 
 def is_refusal(error: RuntimeFailureError) -> bool:
-    """Whether an error is about the content, so that the operation takes its number and has failed."""
+    """Whether an error concerns the content, so that the operation uses its number and fails."""
     return error.reason in (error_pb2.ERROR_REASON_INVALID, error_pb2.ERROR_REASON_TOO_LARGE)
 
 
 def refused_work(fingerprint: str, refusal: RuntimeFailureError, *, adds_gradients: bool) -> OperationWork:
-    """The work of an operation that was refused on arrival."""
+    """The work of an operation that was rejected on arrival."""
 
     async def execute(progress: Progress) -> Outcome:
         del progress

@@ -1,4 +1,4 @@
-"""What the training service does, method by method."""
+"""Handlers of the training service."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def _model_handlers(host: RuntimeHost) -> Handlers:
             lora=lora,
             has_value_head=request.has_value_head,
         )
-        return training_pb2.CreateModelResponse(operation=_told(*host.create_model(request.session_id, model_request)))
+        return training_pb2.CreateModelResponse(
+            operation=_operation_message(*host.create_model(request.session_id, model_request))
+        )
 
     async def get_model(request: training_pb2.GetModelRequest) -> training_pb2.GetModelResponse:
         return training_pb2.GetModelResponse(model=model_info(host.model(request.model_id)))
@@ -96,26 +98,28 @@ def _model_handlers(host: RuntimeHost) -> Handlers:
 def _operation_handlers(host: RuntimeHost) -> Handlers:
     def accepting(plan: Plan[Request], answer: Callable[[Operation], Message]) -> Answer[Request]:
         async def accept(request: Request) -> Message:
-            return answer(_told(*_accept(host, request, plan)))
+            return answer(_operation_message(*_accept(host, request, plan)))
 
         return accept
 
     async def submit(messages: AsyncIterator[training_pb2.SubmitBatchRequest]) -> training_pb2.SubmitBatchResponse:
-        return training_pb2.SubmitBatchResponse(operation=_told(*await submit_batch(messages, host)))
+        return training_pb2.SubmitBatchResponse(operation=_operation_message(*await submit_batch(messages, host)))
 
     return {
         "SubmitBatch": submit,
-        "OptimStep": accepting(optim_step_work, lambda told: training_pb2.OptimStepResponse(operation=told)),
+        "OptimStep": accepting(optim_step_work, lambda operation: training_pb2.OptimStepResponse(operation=operation)),
         "SaveCheckpoint": accepting(
-            save_checkpoint_work, lambda told: training_pb2.SaveCheckpointResponse(operation=told)
+            save_checkpoint_work, lambda operation: training_pb2.SaveCheckpointResponse(operation=operation)
         ),
         "LoadCheckpoint": accepting(
-            load_checkpoint_work, lambda told: training_pb2.LoadCheckpointResponse(operation=told)
+            load_checkpoint_work, lambda operation: training_pb2.LoadCheckpointResponse(operation=operation)
         ),
         "PublishSamplerWeights": accepting(
-            publish_work, lambda told: training_pb2.PublishSamplerWeightsResponse(operation=told)
+            publish_work, lambda operation: training_pb2.PublishSamplerWeightsResponse(operation=operation)
         ),
-        "ExportCheckpoint": accepting(export_work, lambda told: export_pb2.ExportCheckpointResponse(operation=told)),
+        "ExportCheckpoint": accepting(
+            export_work, lambda operation: export_pb2.ExportCheckpointResponse(operation=operation)
+        ),
     }
 
 
@@ -127,7 +131,7 @@ def _result_handlers(host: RuntimeHost) -> Handlers:
     async def cancel_operation(request: training_pb2.CancelOperationRequest) -> training_pb2.CancelOperationResponse:
         key = _key_of(request)
         model = host.owned_model(key.session_id, key.model_id)
-        return training_pb2.CancelOperationResponse(operation=_told(model, model.cancel(key.seq)))
+        return training_pb2.CancelOperationResponse(operation=_operation_message(model, model.cancel(key.seq)))
 
     def watch(
         request: training_pb2.WatchOperationsRequest,
@@ -154,7 +158,7 @@ def _result_handlers(host: RuntimeHost) -> Handlers:
 
 
 def _accept(host: RuntimeHost, request: Request, plan: Plan[Request]) -> tuple[HostedModel, OperationRecord]:
-    """Takes an operation in; `plan` raises INVALID or TOO_LARGE for wrong content, which takes its number too."""
+    """Accepts an operation; `plan` raises INVALID or TOO_LARGE for invalid content, which also uses its number."""
     key = _key_of(request)
     model = host.owned_model(key.session_id, key.model_id)
     fingerprint = fingerprint_of(request)
@@ -176,8 +180,8 @@ def _key_of(request: KeyedRequest | training_pb2.CancelOperationRequest) -> batc
     raise invalid("key", "is missing")
 
 
-def _told(model: HostedModel, record: OperationRecord) -> Operation:
-    """The operation; one refused on arrival answers with its refusal, each time it comes."""
+def _operation_message(model: HostedModel, record: OperationRecord) -> Operation:
+    """The operation; one that was rejected on arrival raises its error, on each retry."""
     if record.refusal is not None:
         raise record.refusal
     return model.message_of(record)

@@ -1,1 +1,1 @@
-"""How models write tool calls: one file a format, all of them in the registry."""
+"""Tool call formats of models: one file per format, listed in the registry."""

@@ -1,4 +1,4 @@
-"""`<tool_call>{"name": …, "arguments": {…}}</tool_call>`: Hermes, Qwen, and many who learned from them."""
+"""`<tool_call>{"name": …, "arguments": {…}}</tool_call>`: Hermes, Qwen, and models derived from them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import re
 
 from agentlightning_runtime.inference.tool_formats.tool_format import ParsedText, ToolCall, call_of, json_or_none
 
-# A model that is at its last token may leave the closing tag out.
+# The closing tag may be missing at the end of a truncated response.
 _CALL = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|$)", re.DOTALL)
 
 
 class HermesFormat:
-    """Calls between tags, as many as the model likes, text before and between them."""
+    """Any number of calls between tags, with text before and between them."""
 
     name = "hermes"
     markers = ("<tool_call>",)
     openings: tuple[str, ...] = ()
 
     def is_used_by(self, chat_template: str) -> bool:
-        """Its templates explain the tag."""
+        """Matches templates that contain the tag."""
         return "<tool_call>" in chat_template
 
     def parse(self, text: str) -> ParsedText:
-        """Takes out every call that can be read."""
+        """Extracts every valid call."""
         calls: list[ToolCall] = []
 
         def take(match: re.Match[str]) -> str:

@@ -10,18 +10,18 @@ _TAG = "<|python_tag|>"
 
 
 class Llama3JsonFormat:
-    """Nothing but calls, one object after another with `;` between, with or without the tag in front."""
+    """Only calls, one object after another separated by `;`, with or without the leading tag."""
 
     name = "llama3_json"
     markers = (_TAG,)
     openings = ("{",)
 
     def is_used_by(self, chat_template: str) -> bool:
-        """Its templates have the tag, or ask for `parameters` in the words of Llama's."""
+        """Matches templates with the tag, or with the wording of Llama's prompt for `parameters`."""
         return _TAG in chat_template or '{"name": function name, "parameters"' in chat_template
 
     def parse(self, text: str) -> ParsedText:
-        """Reads the response as calls when all of it is calls."""
+        """Parses the response as calls when all of it is calls."""
         rest = text.strip().removeprefix(_TAG).strip()
         calls: list[ToolCall] = []
         decoder = json.JSONDecoder()

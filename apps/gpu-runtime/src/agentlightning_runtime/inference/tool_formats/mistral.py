@@ -11,18 +11,18 @@ _NAMED = re.compile(r"\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*\w+\s*)?\[ARGS\](.*)", re.
 
 
 class MistralFormat:
-    """A mark, then the calls, to the end of the response."""
+    """A marker, then the calls, to the end of the response."""
 
     name = "mistral"
     markers = (_MARK,)
     openings: tuple[str, ...] = ()
 
     def is_used_by(self, chat_template: str) -> bool:
-        """Its templates write the mark."""
+        """Matches templates that contain the marker."""
         return _MARK in chat_template
 
     def parse(self, text: str) -> ParsedText:
-        """Reads what follows the mark."""
+        """Parses the text after the marker."""
         content, *parts = text.split(_MARK)
         calls: list[ToolCall] = []
         for part in parts:

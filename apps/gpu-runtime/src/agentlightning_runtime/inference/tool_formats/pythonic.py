@@ -9,18 +9,18 @@ from agentlightning_runtime.inference.tool_formats.tool_format import ParsedText
 
 
 class PythonicFormat:
-    """A list of calls as Python writes them, with literal keyword arguments. Nothing is executed."""
+    """A list of calls in Python syntax, with literal keyword arguments. Nothing is executed."""
 
     name = "pythonic"
     markers: tuple[str, ...] = ()
     openings = ("[",)
 
     def is_used_by(self, chat_template: str) -> bool:
-        """Its templates show the shape."""
+        """Matches templates that describe the format."""
         return "[func_name1(params_name1=params_value1" in chat_template
 
     def parse(self, text: str) -> ParsedText:
-        """Reads the response as calls when all of it is calls."""
+        """Parses the response as calls when all of it is calls."""
         try:
             body = ast.parse(text.strip(), mode="eval").body
             elements = body.elts if isinstance(body, ast.List) else []
@@ -32,6 +32,6 @@ class PythonicFormat:
 
 def _call(node: ast.expr) -> ToolCall:
     if not isinstance(node, ast.Call) or node.args:
-        raise ValueError("A call has keyword arguments only.")
+        raise ValueError("A call must have keyword arguments only.")
     arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords if keyword.arg is not None}
     return ToolCall(ast.unparse(node.func), json.dumps(arguments, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""All formats of tool calls. A new one is a file beside the others and a line here."""
+"""All tool call formats. To add one, add a file and list it here."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from agentlightning_runtime.inference.tool_formats.pythonic import PythonicForma
 if TYPE_CHECKING:
     from agentlightning_runtime.inference.tool_formats.tool_format import ToolFormat
 
-#: Every format; the first is that of models whose template tells nothing.
+#: Every format; the first is the default for models whose template describes none.
 TOOL_FORMATS: tuple[ToolFormat, ...] = (HermesFormat(), MistralFormat(), PythonicFormat(), Llama3JsonFormat())
 
 
 def format_of(chat_template: str) -> ToolFormat:
-    """The format that a chat template tells its model to write."""
+    """The format that a chat template describes."""
     return next((known for known in TOOL_FORMATS if known.is_used_by(chat_template)), TOOL_FORMATS[0])

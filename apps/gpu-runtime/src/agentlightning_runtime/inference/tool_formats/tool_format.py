@@ -1,4 +1,4 @@
-"""What a format of tool calls is."""
+"""The interface of a tool call format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call the model wrote; `arguments` is JSON."""
+    """A call by the model; `arguments` is JSON."""
 
     name: str
     arguments: str
@@ -17,41 +17,41 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ParsedText:
-    """A response, read: what it says, and the calls in it. A call that cannot be read stays text."""
+    """A parsed response: its text and its calls. An invalid call stays text."""
 
     content: str
     calls: tuple[ToolCall, ...]
 
 
 class ToolFormat(Protocol):
-    """Reads the calls out of a response."""
+    """Parses the calls of a response."""
 
     @property
     def name(self) -> str:
-        """What it is called in the registry."""
+        """Name in the registry."""
         ...
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """Texts that begin a call wherever they are: nothing from there on is shown before the response is whole."""
+        """Texts that begin a call at any position: the response is held back from there on until it is complete."""
         ...
 
     @property
     def openings(self) -> tuple[str, ...]:
-        """Texts that may begin a call at the very beginning of a response."""
+        """Texts that begin a call only at the start of a response."""
         ...
 
     def is_used_by(self, chat_template: str) -> bool:
-        """Whether a model's chat template tells it to write calls like this."""
+        """Whether a model's chat template describes this format."""
         ...
 
     def parse(self, text: str) -> ParsedText:
-        """Reads a whole response, special tokens included."""
+        """Parses a complete response, including special tokens."""
         ...
 
 
 def call_of(value: object) -> ToolCall | None:
-    """A call from its JSON object, under the names that models use; None when it is none."""
+    """A call from its JSON object, under the field names of the models; None for other objects."""
     if not isinstance(value, dict):
         return None
     fields: dict[str, Any] = dict(value)
@@ -70,7 +70,7 @@ def call_of(value: object) -> ToolCall | None:
 
 
 def json_or_none(text: str) -> object:
-    """JSON, or None when it is none."""
+    """Parsed JSON, or None when invalid."""
     try:
         value: object = json.loads(text)
     except ValueError:
