@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
-import { requiredAttemptTokens } from '../src/runtime/attempt-secret.ts';
+import { requiredAttemptTokens, tokensOfStoreFile } from '../src/runtime/attempt-secret.ts';
 import { ask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 /** It starts a process of its own, on a machine that may be busy. */
@@ -46,13 +46,30 @@ test.each([
 test('the secret of a data directory is random, for its owner alone, and the same after a restart', async () => {
   const folders = [mkdtempSync(path.join(tmpdir(), 'agl-tokens-')), mkdtempSync(path.join(tmpdir(), 'agl-tokens-'))];
   const tokensOf = (dataDir = ''): ReturnType<typeof requiredAttemptTokens> =>
-    requiredAttemptTokens({ attemptTokens: null, gatewayUrl: null, dataDir });
+    requiredAttemptTokens({ attemptTokens: null, gatewayUrl: null, dataDir, storeUrl: 'http://127.0.0.1:1' });
   const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };
   const token = (await (await tokensOf(folders[0]))?.create(attempt)) ?? '';
   expect(await (await tokensOf(folders[0]))?.verify(token)).toMatchObject(attempt);
   await expect((await tokensOf(folders[1]))?.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   expect(statSync(path.join(folders[0] ?? '', 'attempt-secret')).mode & 0o777).toBe(0o600);
   for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+test('a trainer and a separate gateway on one store file share the secret beside the file', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'agl-tokens-'));
+  const storeUrl = `sqlite:${path.join(folder, 'agl.db')}`;
+  const separate = { attemptTokens: null, gatewayUrl: 'http://127.0.0.1:1', dataDir: '/nowhere' };
+  const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };
+  const [trainer, gateway] = await Promise.all([
+    requiredAttemptTokens({ ...separate, storeUrl }),
+    tokensOfStoreFile(storeUrl),
+  ]);
+  expect(await gateway?.verify((await trainer?.create(attempt)) ?? '')).toMatchObject(attempt);
+  expect(readdirSync(folder)).toEqual(['attempt-secret']);
+  for (const remote of ['http://127.0.0.1:1', 'postgres://127.0.0.1/agl', 'sqlite::memory:', ':memory:']) {
+    expect(await requiredAttemptTokens({ ...separate, storeUrl: remote })).toBeNull();
+  }
+  rmSync(folder, { recursive: true });
 });
 
 test('a secret that is too short is a mistake in the configuration', () => {

@@ -8,6 +8,7 @@ import { answer, ScriptedModel } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
+import { tokensOfStoreFile } from '../src/runtime/attempt-secret.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder } from './run-folder.ts';
 
@@ -35,7 +36,13 @@ async function startRollout(folder: RunFolder): Promise<AttemptedRollout> {
   return rollout;
 }
 
-function clientAt(url: string, { rolloutId, attempt }: AttemptedRollout, apiKey = 'unused'): OpenAI {
+/** A token signed with the secret beside the store's file. */
+async function tokenFor(folder: RunFolder, { rolloutId, attempt }: AttemptedRollout): Promise<string> {
+  const tokens = await tokensOfStoreFile(storeOf(folder));
+  return (await tokens?.create({ rolloutId, attemptId: attempt.attemptId })) ?? '';
+}
+
+function clientAt(url: string, { rolloutId, attempt }: AttemptedRollout, apiKey: string): OpenAI {
   const baseURL = attemptBaseUrl(`${url}/v1`, { rolloutId, attemptId: attempt.attemptId });
   return new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 }
@@ -56,7 +63,7 @@ describe('agl gateway', () => {
     const rollout = await startRollout(folder);
     const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl, '--drain', '60s'] });
     await using _ = agl;
-    const client = clientAt(url, rollout);
+    const client = clientAt(url, rollout, await tokenFor(folder, rollout));
     const stream = client.chat.completions.create({ ...request, stream: true });
     while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     agl.terminate();
@@ -87,7 +94,7 @@ describe('agl gateway', () => {
     const rollout = await startRollout(folder);
     const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl, '--drain', '0.2s'] });
     await using _ = agl;
-    const call = clientAt(url, rollout)
+    const call = clientAt(url, rollout, await tokenFor(folder, rollout))
       .chat.completions.create(request)
       .catch((error: unknown) => error);
     while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -105,7 +112,7 @@ describe('agl gateway', () => {
     const { agl, url } = await startGateway({ folder, flags });
     await using _ = agl;
     const body = { ...request, tenant: 'sk-1', team: 'sk-2', api_key: 'sk-3', kept: 'x' };
-    await clientAt(url, rollout).chat.completions.create(body);
+    await clientAt(url, rollout, await tokenFor(folder, rollout)).chat.completions.create(body);
     expect(model.requests[0]?.body).toMatchObject({ tenant: 'sk-1', team: 'sk-2', api_key: 'sk-3' });
     agl.terminate();
     expect(await agl.exitCode()).toBe(0);
@@ -124,7 +131,7 @@ describe('agl gateway', () => {
     const flags = ['--upstream', model.baseUrl, '--upstream-timeout', '1h', '--first-byte-timeout', '0.1s'];
     const { agl, url } = await startGateway({ folder, flags });
     await using _ = agl;
-    const call = clientAt(url, rollout).chat.completions.create(request);
+    const call = clientAt(url, rollout, await tokenFor(folder, rollout)).chat.completions.create(request);
     await expect(call).rejects.toMatchObject({ status: 504, code: 'TIMEOUT' });
     agl.terminate();
     expect(await agl.exitCode()).toBe(0);
@@ -173,14 +180,55 @@ describe('agl gateway', () => {
     await model.close();
   });
 
+  it('requires the token of the attempt without a configured secret, also after a restart', async () => {
+    const model = await ScriptedModel.start([answer('5'), answer('5')]);
+    using folder = new RunFolder();
+    const [rollout, other] = [await startRollout(folder), await startRollout(folder)];
+    for (let start = 0; start < 2; start += 1) {
+      const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl] });
+      await using _ = agl;
+      const token = await tokenFor(folder, rollout);
+      const statusOf = async (attempt: AttemptedRollout, key: string): Promise<number> =>
+        await clientAt(url, attempt, key)
+          .chat.completions.create(request)
+          .then(
+            () => 200,
+            (error: unknown) => (error instanceof OpenAI.APIError ? (error.status ?? 0) : 0),
+          );
+      expect([await statusOf(rollout, token), await statusOf(rollout, 'guess'), await statusOf(other, token)]).toEqual([
+        200, 401, 403,
+      ]);
+    }
+    await model.close();
+  });
+
+  it('accepts calls without a token where a flag allows it', async () => {
+    const model = await ScriptedModel.start([answer('5')]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const flags = ['--upstream', model.baseUrl, '--allow-unauthenticated'];
+    const { agl, url } = await startGateway({ folder, flags });
+    await using _ = agl;
+    expect((await clientAt(url, rollout, 'unused').chat.completions.create(request)).choices).toHaveLength(1);
+    agl.terminate();
+    expect(await agl.exitCode()).toBe(0);
+    expect(agl.stderr).toContain('the gateway is unauthenticated');
+    await model.close();
+  });
+
   it.each([
     [['--store', ':memory:'], /given no model server/],
     [['--store', ':memory:', '--upstreams', '/nowhere.json'], /nowhere\.json cannot be read/],
-    [['--store', ':memory:', '--upstream', 'localhost:8000'], /not an http\(s\) URL/],
+    [['--store', ':memory:', '--allow-unauthenticated', '--upstream', 'localhost:8000'], /not an http\(s\) URL/],
     [
-      ['--store', ':memory:', '--upstream', 'http://x/v1', '--host', '0.0.0.0'],
+      ['--store', ':memory:', '--allow-unauthenticated', '--upstream', 'http://x/v1', '--host', '0.0.0.0'],
       /no apiKey is set[\s\S]*AGL_GATEWAY_KEY/,
     ],
+    [
+      ['--store', 'http://127.0.0.1:1', '--upstream', 'http://x/v1'],
+      /no secret for attempt tokens: http:\/\/127\.0\.0\.1:1 is not[\s\S]*AGL_TOKEN_SECRET[\s\S]*--allow-unauthenticated/,
+    ],
+    [['--store', ':memory:', '--agl-server'], /--agl-server has no key[\s\S]*AGL_GATEWAY_KEY/],
   ])('says what is wrong with %j', async (flags, message) => {
     await using agl = new AglProcess(['gateway', ...flags]);
     expect(await agl.exitCode()).toBe(2);

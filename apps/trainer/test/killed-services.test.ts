@@ -126,7 +126,7 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
     dataDir: folder.path,
     steps: 1,
     concurrency: 2,
-    runtime: { type: 'grpc', model: 'tiny-random', address: String(address) },
+    runtime: { type: 'grpc', model: 'tiny-random', address: String(address), apiKey: 'key-of-the-runtime' },
     gatewayUrl: url,
   };
   await new Trainer(config).train({

@@ -1,34 +1,56 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import type { SharedSettings } from '../config/shared-settings.ts';
 
-/** The file below the data directory that holds the secret of a trainer whose configuration has none. */
+/** The file with the random secret of a data directory whose operator configured none. */
 const secretFile = 'attempt-secret';
 
 /**
- * The tokens that the gateway of this process requires of attempts: an address alone can be guessed, and calls at it are
- * trained on. Without a configured secret, a random one is kept in the data directory, so that it survives a resume.
+ * The tokens that gateways require of attempts: an address alone can be guessed, and calls at it are trained on. Without
+ * a configured secret, the gateway of this process has a random one in the data directory, which survives a resume. A
+ * gateway in another process has the one of {@link tokensOfStoreFile}.
  *
- * @returns null for a gateway that runs elsewhere, whose secret is not known here
+ * @returns null for a separate gateway in front of a remote store, whose secret is not known here
  */
 export async function requiredAttemptTokens({
   attemptTokens,
   gatewayUrl,
   dataDir,
-}: Pick<SharedSettings, 'attemptTokens' | 'gatewayUrl' | 'dataDir'>): Promise<AttemptTokens | null> {
-  if (attemptTokens !== null || gatewayUrl !== null) return attemptTokens;
-  return new AttemptTokens({ secrets: [await readOrCreateSecret(dataDir)] });
+  storeUrl,
+}: Pick<SharedSettings, 'attemptTokens' | 'gatewayUrl' | 'dataDir' | 'storeUrl'>): Promise<AttemptTokens | null> {
+  if (attemptTokens !== null) return attemptTokens;
+  return gatewayUrl === null ? await tokensOfFolder(dataDir) : await tokensOfStoreFile(storeUrl);
 }
 
-async function readOrCreateSecret(dataDir: string): Promise<string> {
-  const file = path.join(dataDir, secretFile);
-  await mkdir(dataDir, { recursive: true });
+/**
+ * The tokens that processes on one store file share: signed with a random secret in the folder of the file.
+ *
+ * @returns null for a store in memory, in PostgreSQL or behind a server
+ */
+export async function tokensOfStoreFile(storeUrl: string): Promise<AttemptTokens | null> {
+  const file = storeUrl.replace(/^sqlite:/, '');
+  if (file === ':memory:' || /^[a-z]+:/i.test(file)) return null;
+  return await tokensOfFolder(path.dirname(path.resolve(file)));
+}
+
+async function tokensOfFolder(folder: string): Promise<AttemptTokens> {
+  return new AttemptTokens({ secrets: [await readOrCreateSecret(folder)] });
+}
+
+async function readOrCreateSecret(folder: string): Promise<string> {
+  const file = path.join(folder, secretFile);
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
   try {
-    await writeFile(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
+    // A link appears with its content: another process that starts now reads the whole secret.
+    await link(draft, file);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    await rm(draft);
   }
   return (await readFile(file, 'utf8')).trim();
 }

@@ -15,13 +15,13 @@ Examples:
   A model server on this machine, and a store in a file:
     $ agl gateway --store sqlite:.agl/agl.db --upstream http://localhost:8000/v1 --model Qwen/Qwen3-4B
   Two servers of one model, at most 32 calls at a time each; a rollout stays with the one that knows its prompts:
-    $ agl gateway --store http://store:4747 --upstream http://gpu-1:8000/v1 http://gpu-2:8000/v1 --max-concurrent 32
+    $ AGL_TOKEN_SECRET=… agl gateway --store http://store:4747 --upstream http://gpu-1:8000/v1 http://gpu-2:8000/v1 --max-concurrent 32
   A model API without token ids, for prompt search:
     $ AGL_UPSTREAM_KEY=sk-… agl gateway --store sqlite:.agl/agl.db --upstream https://api.openai.com/v1 --text
   For other machines, where every agent speaks for its own attempt only:
     $ AGL_TOKEN_SECRET=… AGL_GATEWAY_ADMIN_KEY=… agl gateway --host 0.0.0.0 --store … --upstream …
   Instead of Python's agl-server 1.0, whose trainer registers the models:
-    $ agl gateway --store sqlite:.agl/agl.db --agl-server
+    $ AGL_GATEWAY_KEY=… agl gateway --store sqlite:.agl/agl.db --agl-server
 
 While it runs:
   GET /health     everybody: is it paused, which models are up, do they give token ids
@@ -30,11 +30,13 @@ While it runs:
   SIGTERM         takes no more calls (429, Retry-After), lets those under way end for --drain, then stops
 
 Keys, from the environment:
-  AGL_GATEWAY_KEY        what agents send; without any key the gateway answers on this machine only
+  AGL_GATEWAY_KEY        one key for all agents
   AGL_GATEWAY_ADMIN_KEY  what those send who run the gateway
   AGL_UPSTREAM_KEY       for the model servers of --upstream; entries of --upstreams name their own variables
   AGL_STORE_KEY          for the store
 ${tokenSecretHelp}
+Without AGL_GATEWAY_KEY and AGL_TOKEN_SECRET, attempt tokens are signed with a random secret: attempt-secret in the folder
+of the store's file. For a store elsewhere the gateway does not start without a key or a secret.
 AGL_LOG_LEVEL=debug logs every call, with ids that join it with the client's and the model server's logs (x-request-id).
 
 A file for --upstreams:
@@ -74,6 +76,7 @@ export function addGatewayCommand(program: Command): void {
     .option('--pass-plain-calls', 'record nothing of calls that belong to no attempt', false)
     .option('--secret-field <name...>', 'further fields of request bodies that are recorded as …')
     .option('--agl-server', "also answer what Python's agl-server 1.0 does; models may be registered later", false)
+    .option('--allow-unauthenticated', 'accept calls of this machine without a token or key', false)
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
     .addOption(

@@ -1,7 +1,9 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
 import { type ServeGatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
 import { areInsecureKeysAllowed } from '../../config/environment.ts';
 import { loadUpstreams } from '../../config/load-upstreams.ts';
+import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { openAnyStore } from '../../runtime/open-any-store.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
@@ -26,6 +28,7 @@ export interface GatewayFlags {
   readonly passPlainCalls: boolean;
   readonly secretField?: readonly string[];
   readonly aglServer: boolean;
+  readonly allowUnauthenticated: boolean;
   readonly host: string;
   readonly port: number;
   /** Milliseconds. */
@@ -36,7 +39,7 @@ export interface GatewayFlags {
 export async function runGateway(flags: GatewayFlags): Promise<void> {
   const log = serverLog('agl-gateway');
   const upstream = await upstreamsOf(flags);
-  const keys = keysOf(process.env);
+  const keys = await keysOf(flags, process.env);
   const apiKey = process.env['AGL_STORE_KEY'] ?? null;
   const store = await openAnyStore({ url: flags.store, apiKey });
   try {
@@ -44,7 +47,10 @@ export async function runGateway(flags: GatewayFlags): Promise<void> {
     const upstreams = gateway.upstreams().map(({ id }) => id);
     const isLocked = Object.values(keys).some((key) => key !== null);
     log.info({ url: gateway.url, upstreams, key: isLocked, aglServer: flags.aglServer }, 'gateway is up');
-    if (!isLocked) log.warn('the gateway has no key: it accepts requests from this machine only, from every user');
+    if (!isLocked)
+      log.warn(
+        'the gateway is unauthenticated: every user of this machine can call models in the name of every attempt',
+      );
     // Before the ready line, after which a signal may arrive.
     const stopped = untilStopped(async () => {
       log.info({ inFlight: gateway.state().inFlight, drainMs: flags.drain }, 'gateway is stopping');
@@ -58,12 +64,37 @@ export async function runGateway(flags: GatewayFlags): Promise<void> {
   log.info('gateway has stopped');
 }
 
-function keysOf(environment: NodeJS.ProcessEnv): Pick<ServeGatewayOptions, 'apiKey' | 'adminKey' | 'attemptTokens'> {
-  return {
-    apiKey: environment['AGL_GATEWAY_KEY'] || null,
-    adminKey: environment['AGL_GATEWAY_ADMIN_KEY'] || null,
-    attemptTokens: attemptTokensFromEnvironment(),
-  };
+type GatewayKeys = Required<Pick<ServeGatewayOptions, 'apiKey' | 'adminKey' | 'attemptTokens'>>;
+
+/**
+ * The credentials that the gateway accepts. The addresses of attempts can be guessed, so it does not start without any.
+ *
+ * @throws AgentLightningError CONFIG
+ */
+async function keysOf(flags: GatewayFlags, environment: NodeJS.ProcessEnv): Promise<GatewayKeys> {
+  const apiKey = environment['AGL_GATEWAY_KEY'] || null;
+  const adminKey = environment['AGL_GATEWAY_ADMIN_KEY'] || null;
+  const configured = attemptTokensFromEnvironment();
+  // Clients of agl-server send no tokens of attempts.
+  const isGenerated = configured === null && apiKey === null && !flags.aglServer && !flags.allowUnauthenticated;
+  const attemptTokens = isGenerated ? await tokensOfStoreFile(flags.store) : configured;
+  if (apiKey === null && adminKey === null && attemptTokens === null && !flags.allowUnauthenticated) {
+    throw unauthenticated(flags);
+  }
+  return { apiKey, adminKey, attemptTokens };
+}
+
+function unauthenticated({ store, aglServer }: GatewayFlags): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: aglServer
+      ? 'agl gateway --agl-server has no key, and the addresses of attempts can be guessed'
+      : `agl gateway has no secret for attempt tokens: ${addressText(store)} is not a local file`,
+    remedy: aglServer
+      ? 'Set AGL_GATEWAY_KEY, or accept unauthenticated calls from this machine with --allow-unauthenticated.'
+      : 'Set AGL_TOKEN_SECRET to the secret of the store and the trainer, set AGL_GATEWAY_KEY, or accept unauthenticated ' +
+        'calls from this machine with --allow-unauthenticated.',
+  });
 }
 
 function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'upstream'> {
