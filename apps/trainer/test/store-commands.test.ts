@@ -89,7 +89,7 @@ test('a run goes through a file into another store, and not twice', async () => 
   expect(await aglJson('store', 'import', 'run.gz', ...other)).toMatchObject({ run: 'run-1', rollouts: 2 });
   expect(await agl('store', 'import', 'run.gz', ...other)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('There is a run run-1 already'),
+    stderr: expect.stringContaining('run run-1 already exists'),
   });
   expect((await agl('rollouts', '--run', 'run-1', ...other)).output).toContain('1 succeeded, 1 cancelled');
   writeFileSync(path.join(folder, 'letter.gz'), 'this is a letter');

@@ -2,13 +2,13 @@ import { AgentLightningError, type SpanInput, ValidationError } from '@agentligh
 import { agentLightningAttributes } from '@agentlightning/core/spans';
 import type { SpanRow } from './span-row.ts';
 
-/** How much an attempt may record. What exceeds a quota fails with QUOTA_EXCEEDED, and nothing of its request is recorded. */
+/** Limits of an attempt. A request that exceeds one fails with QUOTA_EXCEEDED and records nothing. */
 export interface AttemptQuotas {
   /** Spans of an attempt. @default 100000 */
   readonly maxAttemptSpans: number;
-  /** Bytes of all spans of an attempt, as the store keeps them. @default 268435456 256 MiB */
+  /** Stored bytes of all spans of an attempt. @default 268435456 256 MiB */
   readonly maxAttemptBytes: number;
-  /** Bytes of one span, as the store keeps it. @default 8388608 8 MiB */
+  /** Stored bytes of one span. @default 8388608 8 MiB */
   readonly maxSpanBytes: number;
   /** Events of one span. @default 1000 */
   readonly maxSpanEvents: number;
@@ -25,20 +25,20 @@ const defaultQuotas: AttemptQuotas = {
 };
 
 /**
- * All quotas, those that are not given with their defaults.
+ * Returns the quotas, with defaults for missing ones.
  *
- * @throws ValidationError when one is not a positive whole number
+ * @throws ValidationError when a quota is not a positive integer
  */
 export function resolveQuotas(given: Partial<AttemptQuotas>): AttemptQuotas {
   const quotas = { ...defaultQuotas, ...given };
   const issues = Object.entries(quotas)
     .filter(([, limit]) => !Number.isSafeInteger(limit) || limit < 1)
-    .map(([name, limit]) => ({ path: `quotas.${name}`, message: `must be a positive whole number, got ${limit}` }));
+    .map(([name, limit]) => ({ path: `quotas.${name}`, message: `must be a positive integer, got ${limit}` }));
   if (issues.length > 0) throw new ValidationError('Store options', issues);
   return quotas;
 }
 
-/** Bytes that a span takes in the store, without its indexes. */
+/** Bytes of a stored span, without its indexes. */
 export function bytesOf(row: SpanRow): number {
   return row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? Buffer.byteLength(value) : 8), 0);
 }
@@ -70,7 +70,7 @@ export function assertWithin(
   const flag = quota.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   throw new AgentLightningError({
     code: 'QUOTA_EXCEEDED',
-    message: `Quota ${quota} exceeded: ${actual} of at most ${limit}, by ${subject}`,
+    message: `Quota ${quota} exceeded: ${actual} of at most ${limit} for ${subject}`,
     remedy: `Record less, or raise the quota: quotas.${quota} of openStore, or agl store --${flag}.`,
     details: { quota, limit, actual },
   });
@@ -78,7 +78,7 @@ export function assertWithin(
 
 const rewardPrefix = `${agentLightningAttributes.reward}.`;
 
-/** Dimensions of a reward: the different indexes among its attributes. */
+/** Number of dimensions of a reward: the distinct indexes among its attributes. */
 function rewardDimensions({ attributes }: SpanInput): number {
   const indexes = new Set<string>();
   for (const name of Object.keys(attributes)) {

@@ -1,36 +1,36 @@
 import type { StoreChange, WatchOptions } from '@agentlightning/core/store';
 import type { StoreChangeListener } from './store-change.ts';
 
-/** A change and its place in the journal, for whoever wants to go on from there. */
+/** A change and its journal id, from which a reader can resume. */
 export interface JournalEntry {
   readonly id: string;
   readonly change: StoreChange;
 }
 
-/** What to read of a journal, and from where. */
+/** Options of a journal reader. */
 export interface JournalReading extends WatchOptions {
-  /** The id of the last entry that was read, to go on after it. @default null from now on */
+  /** The id of the last entry that was read; reading resumes after it. @default null new changes only */
   readonly after?: string | null;
 }
 
-/** What a journal works with. */
+/** Dependencies and options of a journal. */
 export interface ChangeJournalOptions {
-  /** Calls back for every change until what it returns is called. */
+  /** Subscribes to all changes; returns the function that unsubscribes. */
   readonly subscribe: (listener: StoreChangeListener) => () => void;
-  /** Finds the run of a rollout; null when it has none or is gone. */
+  /** Returns the run of a rollout; null when it has none or is deleted. */
   readonly findRunId: (rolloutId: string) => Promise<string | null>;
-  /** How many changes it keeps. @default 4096 */
+  /** Number of changes that are kept. @default 4096 */
   readonly capacity?: number;
 }
 
 /**
- * The last changes of a store, numbered, for any number of readers, each at its own pace. It keeps only so many: a
- * reader that falls behind is told `unknown` and goes on from now, so that a slow reader costs nothing.
+ * A bounded log of the latest changes of a store, for any number of independent readers. A reader that falls behind\n
+ * receives `unknown` and continues with new changes, so a slow reader costs no memory.
  */
 export class ChangeJournal {
   readonly #options: ChangeJournalOptions;
   readonly #capacity: number;
-  /** Ids hold only within this journal: another process, or the next start, has another one. */
+  /** Prefix of ids, which are valid within this journal only: not in other processes or after a restart. */
   readonly #name = crypto.randomUUID().slice(0, 8);
   readonly #entries: StoreChange[] = [];
   #lastNumber = 0;
@@ -43,8 +43,8 @@ export class ChangeJournal {
   }
 
   /**
-   * Reads changes as they come, until the signal ends it. The first entry is `unknown`, which says that nothing is
-   * missed from here on, unless the journal still has all that came after the last entry that was read.
+   * Yields changes until the signal aborts. The first entry is `unknown` (no change after it is missed), unless the\n
+   * journal still holds every entry after `after`.
    */
   async *read(reading: JournalReading): AsyncGenerator<JournalEntry, void, undefined> {
     this.#unsubscribe ??= this.#options.subscribe((changes) => this.#append(changes));
@@ -72,7 +72,7 @@ export class ChangeJournal {
     }
   }
 
-  /** Listens no more. Readers end by their signals. */
+  /** Unsubscribes. Readers end by their signals. */
   close(): void {
     this.#unsubscribe?.();
     this.#unsubscribe = null;
@@ -85,7 +85,7 @@ export class ChangeJournal {
   #append(changes: readonly StoreChange[]): void {
     this.#entries.push(...changes);
     this.#lastNumber += changes.length;
-    // In bulk, so that the cost of moving entries is shared by many changes.
+    // Trimmed in bulk to amortise the cost of moving entries.
     if (this.#entries.length > 2 * this.#capacity) this.#entries.splice(0, this.#entries.length - this.#capacity);
     this.#wake();
   }

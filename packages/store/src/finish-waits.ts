@@ -1,31 +1,31 @@
 import type { Clock, Rollout } from '@agentlightning/core';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
-import { longest } from './claim-line.ts';
+import { clampTimeout } from './claim-queue.ts';
 import type { ChangeFeed, StoreChange } from './store-change.ts';
 
-/** How somebody waits for rollouts to end. */
+/** Options of a wait for rollouts to finish. */
 export interface FinishWait {
   readonly rolloutIds: readonly string[];
-  /** At most this long, in milliseconds. */
+  /** Timeout in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** What a wait needs of the store. */
+/** Dependencies of a wait. */
 export interface FinishWaitSource {
   readonly clock: Clock;
   readonly feed: ChangeFeed;
-  readonly watchOutside: () => () => void;
-  /** Reads those of the rollouts that are finished. */
+  readonly watchExternal: () => () => void;
+  /** Returns the finished ones of the rollouts. */
   readonly readFinished: (rolloutIds: readonly string[]) => Promise<readonly Rollout[]>;
 }
 
-/** Waits until all of the rollouts are finished, or the wait is over, and reads those that are. */
+/** Waits until all rollouts are finished, or for the timeout or abort, and returns the finished ones. */
 export async function waitForFinish(source: FinishWaitSource, wait: FinishWait): Promise<readonly Rollout[]> {
   const rolloutIds = [...new Set(wait.rolloutIds)];
   const missing = new MissingRollouts();
-  const unsubscribe = source.feed.subscribe((changes) => missing.hear(changes));
-  const stopOutside = source.watchOutside();
+  const unsubscribe = source.feed.subscribe((changes) => missing.receive(changes));
+  const stopExternal = source.watchExternal();
   const over = new AbortController();
   const signal = wait.signal === undefined ? over.signal : AbortSignal.any([over.signal, wait.signal]);
   let isOver = wait.timeoutMs <= 0 || signal.aborted;
@@ -33,11 +33,11 @@ export async function waitForFinish(source: FinishWaitSource, wait: FinishWait):
     isOver = true;
     missing.wake();
   };
-  if (!isOver) void source.clock.sleep(longest(wait.timeoutMs), signal).then(end, end);
+  if (!isOver) void source.clock.sleep(clampTimeout(wait.timeoutMs), signal).then(end, end);
   try {
     for (;;) {
       missing.startReading();
-      // A wait that ends during this reading reads once more: what ended until then belongs to its answer.
+      // A wait that ends during this read reads once more: rollouts that finished until then belong to its result.
       const isLast = isOver;
       const finished = await source.readFinished(rolloutIds);
       if (finished.length === rolloutIds.length || isLast) return finished;
@@ -45,12 +45,12 @@ export async function waitForFinish(source: FinishWaitSource, wait: FinishWait):
     }
   } finally {
     over.abort();
-    stopOutside();
+    stopExternal();
     unsubscribe();
   }
 }
 
-/** Keeps account of which rollouts have not been heard of as finished, also while they are being read. */
+/** Tracks which rollouts have not been reported as finished, also during reads. */
 class MissingRollouts {
   #ended = new Set<string>();
   #isStale = false;
@@ -62,13 +62,13 @@ class MissingRollouts {
     this.#isStale = false;
   }
 
-  hear(changes: readonly StoreChange[]): void {
+  receive(changes: readonly StoreChange[]): void {
     for (const change of changes) {
-      // A rollout that is gone ends the wait too, with the error that says so.
+      // A deleted rollout ends the wait with an error.
       if (change.kind === 'unknown' || change.kind === 'rollout-deleted') this.#isStale = true;
       else if (change.kind === 'rollout' && isTerminalRolloutStatus(change.status)) this.#ended.add(change.rolloutId);
     }
-    if (this.#isWorthReading()) this.#resume?.();
+    if (this.#mustRead()) this.#resume?.();
   }
 
   wake(): void {
@@ -76,18 +76,18 @@ class MissingRollouts {
     this.#resume?.();
   }
 
-  /** Resolves when reading again may give more than was read. */
+  /** Resolves when another read may return more rollouts. */
   async wait(rolloutIds: readonly string[], finished: readonly Rollout[]): Promise<void> {
     const known = new Set(finished.map((rollout) => rollout.rolloutId));
     this.#missing = new Set(rolloutIds.filter((rolloutId) => !known.has(rolloutId)));
-    if (this.#isWorthReading()) return;
+    if (this.#mustRead()) return;
     await new Promise<void>((resolve) => {
       this.#resume = resolve;
     });
     this.#resume = null;
   }
 
-  #isWorthReading(): boolean {
+  #mustRead(): boolean {
     return this.#isStale || [...this.#missing].every((rolloutId) => this.#ended.has(rolloutId));
   }
 }

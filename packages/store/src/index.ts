@@ -9,7 +9,7 @@ export type { VacuumedStore } from './maintenance/vacuum-store.ts';
 export { vacuumStore } from './maintenance/vacuum-store.ts';
 export type { OpenStoreOptions } from './open-store.ts';
 export { openStore } from './open-store.ts';
-export type { IdempotentRequest } from './operations/answer-once.ts';
+export type { IdempotentRequest } from './operations/run-idempotent.ts';
 export type { StoreServer, StoreServerOptions } from './server/create-store-server.ts';
 export { createStoreServer } from './server/create-store-server.ts';
 export type { StoreServerLog } from './server/observation/store-server-log.ts';

@@ -3,9 +3,9 @@ import type { ListCursor, ListPage, PageWindow } from './page.ts';
 
 /** Rows of the first page, whose size is unknown before it is read. */
 const firstPageRows = 100;
-/** Rows of any page at most. */
+/** Maximum number of rows per page. */
 export const maxPageRows = 1000;
-/** Characters of a page, about: large rows make short pages. */
+/** Approximate characters per page: large rows make short pages. */
 const pageCharacters = 4 * 2 ** 20;
 
 /** A page of a list that is read page by page. */
@@ -15,11 +15,11 @@ export interface StreamedPage<TItem> extends Page<TItem> {
 }
 
 /**
- * Reads a list in pages of bounded size, each in a transaction of its own, along a keyset cursor: a list of any length
- * holds neither the event loop nor a transaction for longer than one page. Items that are added, deleted or moved to
- * another place meanwhile may or may not be part of it; no other item is missed or repeated.
+ * Reads a list in pages of bounded size with a keyset cursor, each page in a separate transaction: a list of any
+ * length\n blocks the event loop and holds a transaction for one page at most. Items that are added, deleted or
+ * reordered\n meanwhile may or may not be included; no other item is missed or repeated.
  *
- * @param readOne - reads the page of a window; the first one validates the query
+ * @param readOne - reads the page of a window; the first call validates the query
  */
 export async function* readPages<TItem>(
   query: { readonly limit?: number },
@@ -38,7 +38,7 @@ export async function* readPages<TItem>(
   } while (after !== null);
 }
 
-/** All pages as one. */
+/** Concatenates all pages. */
 export async function collectPages<TItem>(pages: AsyncIterable<StreamedPage<TItem>>): Promise<Page<TItem>> {
   const items: TItem[] = [];
   let list: Omit<Page<TItem>, 'items'> = { limit: -1, offset: 0, total: 0 };

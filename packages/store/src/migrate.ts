@@ -7,18 +7,18 @@ import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [initialSchema];
 
-/** What a migration needs to know besides the driver. */
+/** Options of a migration. */
 export interface MigrateOptions {
-  /** Now, in Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   readonly nowMs: number;
   /** @default every migration of this version of the package */
   readonly migrations?: readonly Migration[];
 }
 
 /**
- * Brings the schema up to date, in one transaction: of several processes that start together one does it.
+ * Migrates the schema in one transaction. When several processes start together, one of them migrates.
  *
- * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the store, or when it is no store
+ * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the store, or when it is not a store
  */
 export async function migrate(driver: SqlDriver, options: MigrateOptions): Promise<void> {
   const known = options.migrations ?? migrations;
@@ -46,9 +46,9 @@ export async function migrate(driver: SqlDriver, options: MigrateOptions): Promi
 }
 
 /**
- * Reads the version of the schema; 0 for a database with nothing in it.
+ * Reads the version of the schema; 0 for an empty database.
  *
- * @throws AgentLightningError STORE_SCHEMA when it is no store
+ * @throws AgentLightningError STORE_SCHEMA when it is not a store
  */
 export async function currentVersion(driver: SqlDriver, connection: SqlConnection): Promise<number> {
   const tables = (await connection.all(driver.dialect.tableNames)).map((row) => readText(row, 'name'));
@@ -63,7 +63,7 @@ export async function currentVersion(driver: SqlDriver, connection: SqlConnectio
   return row === undefined ? 0 : readInteger(row, 'version');
 }
 
-/** Refuses a schema that a newer version of the package wrote. */
+/** The error for a schema that a newer version of the package wrote. */
 export function newerSchema(version: number, newest: number): AgentLightningError {
   return new AgentLightningError({
     code: 'STORE_SCHEMA',

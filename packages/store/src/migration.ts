@@ -5,6 +5,6 @@ export interface Migration {
   /** From 1, without gaps. */
   readonly version: number;
   readonly name: string;
-  /** Run in order, in one transaction with all other migrations that are due. Column types come from the dialect. */
+  /** Run in order, in one transaction with all other pending migrations. Column types come from the dialect. */
   readonly statements: (dialect: SqlDialect) => readonly string[];
 }

@@ -11,53 +11,56 @@ import type { SqlDriver } from './sql-driver.ts';
 import { SqlStore } from './sql-store.ts';
 import { badLocation, isPostgres, sqlitePath } from './store-location.ts';
 
-/** How to open a store. */
+/** Options of `openStore`. */
 export interface OpenStoreOptions {
-  /** Where time comes from. @default the clock on the wall */
+  /** Clock. @default the system clock */
   readonly clock?: Clock;
   /**
-   * How long a claimed attempt may stay unheard of before its rollout returns to the queue, in
-   * milliseconds. A heartbeat of the attempt, of its worker, or a span ends or renews it. @default 60000
+   * Lease of a claimed attempt in milliseconds. Without a heartbeat of the attempt or its worker or a span until then,
+   * its\n rollout returns to the queue. @default 60000
    */
   readonly claimLeaseMs?: number;
-  /** How often to look for attempts whose time is up, in milliseconds: how late a timeout may come. @default 1000 */
+  /** Interval of the check for expired attempts in milliseconds: the maximum delay of a timeout. @default 1000 */
   readonly watchdogIntervalMs?: number;
   /**
-   * How many claims of a rollout may be lost, because their runners are never heard of again, before the
-   * rollout fails. It bounds what a task that kills every runner can cost. @default 10
+   * Number of expired claims after which a rollout fails. Limits the cost of a task that crashes every runner.
+   * @default 10
    */
   readonly maxLostClaims?: number;
-  /** What the store deletes by itself, about once a minute. @default null nothing */
+  /** Automatic deletion, applied about once a minute. @default null no automatic deletion */
   readonly retention?: RetentionPolicy | null;
   /**
-   * What acknowledged writes survive: the death of the process (`kill -9`), or a power failure too, at a
-   * disk sync for every write. @default 'process'
+   * What acknowledged writes survive: a crash of the process (`kill -9`), or also a power failure, at the cost of a
+   * disk\n sync per commit. @default 'process'
    */
   readonly durability?: 'process' | 'power';
-  /** How long to wait while another process writes to the file, in milliseconds. @default 10000 */
+  /** Timeout for the file's write lock in milliseconds. @default 10000 */
   readonly busyTimeoutMs?: number;
-  /** How often those who wait look for changes by other processes, in milliseconds. @default 200 */
+  /** Polling interval of pending waits for changes by other processes in milliseconds. @default 200 */
   readonly outsidePollMs?: number;
-  /** The most the store's file may hold, in bytes; writes beyond it fail with STORE_FULL. @default null no limit but the disk's */
+  /**
+   * Maximum size of the store's file in bytes; writes beyond it fail with STORE_FULL. @default null limited by the
+   * disk only
+   */
   readonly maxSizeBytes?: number | null;
-  /** How much an attempt may record. @default the defaults of {@link AttemptQuotas} */
+  /** Limits of an attempt. @default the defaults of {@link AttemptQuotas} */
   readonly quotas?: Partial<AttemptQuotas>;
-  /** PostgreSQL: how many connections at most, besides the one that listens for changes. @default 10 */
+  /** PostgreSQL: maximum number of connections, besides the one that listens for changes. @default 10 */
   readonly poolSize?: number;
   /**
-   * PostgreSQL: how long to look for a database that is away before giving up with UNREACHABLE, in
-   * milliseconds. The store goes on by itself when it is back. @default 10000
+   * PostgreSQL: how long an operation retries an unreachable database before it fails with UNREACHABLE, in
+   * milliseconds.\n The store reconnects automatically. @default 10000
    */
   readonly unreachableAfterMs?: number;
 }
 
 /**
- * Opens a store, and makes it when there is none. The watchdog that enforces timeouts runs until it is closed.
+ * Opens a store and creates it if it does not exist. Its watchdog enforces timeouts until the store is closed.
  *
- * @param location - `sqlite:./run/agl.db`, a path, `:memory:` for a store that is gone when it is closed, or
- * `postgres://user:password@host:5432/database` for a store of many machines
- * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the file or it is no store,
- * CONFIG when it cannot be opened, UNREACHABLE when the database stays away, VALIDATION for a kind of store there is not
+ * @param location - `sqlite:./run/agl.db`, a path, `:memory:` for a store that is lost on close, or\n
+ * `postgres://user:password@host:5432/database` for a store shared by several machines
+ * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the file or it is not a store, CONFIG when it\n
+ * cannot be opened, UNREACHABLE when the database cannot be reached, VALIDATION for an unknown kind of store
  * @example
  * ```ts
  * const store = await openStore('sqlite:./run/agl.db');
@@ -90,11 +93,11 @@ export async function openStore(location: string, options: OpenStoreOptions = {}
 function assertOptions({ maxLostClaims = 10, retention = null }: OpenStoreOptions): void {
   if (retention !== null) assertRetentionPolicy(retention);
   if (Number.isSafeInteger(maxLostClaims) && maxLostClaims >= 1) return;
-  const message = `must be a whole number of at least 1, got ${maxLostClaims}`;
+  const message = `must be an integer of at least 1, got ${maxLostClaims}`;
   throw new ValidationError('Store options', [{ path: 'maxLostClaims', message }]);
 }
 
-/** Opens the database of a store, and makes it when there is none; its schema is the caller's business. */
+/** Opens the database of a store and creates it if it does not exist. The caller migrates the schema. */
 export async function openDriver(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
   if (isPostgres(location)) return openPostgres(location, options);
   const path = sqlitePath(location);
@@ -114,14 +117,14 @@ async function makeFolder(folder: string): Promise<void> {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `The store's folder ${folder} cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`,
-      remedy: 'Check that the path is one of folders, and that you may write there.',
+      message: `The store's folder ${folder} cannot be created: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: 'Check that its parent is a folder with write permission.',
       cause,
     });
   }
 }
 
-/** Loads what PostgreSQL needs only where it is used. */
+/** Loads the PostgreSQL driver on demand. */
 async function openPostgres(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
   if (!/^\w+:\/\//.test(location) || !URL.canParse(location)) throw badLocation(location);
   const { PostgresDriver } = await import('./drivers/postgres.ts');

@@ -4,18 +4,18 @@ import { type OperationContext, operationTime } from './operation.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { type ChangeFeed, ChangeRecorder } from './store-change.ts';
 
-/** An operation with its arguments bound: what is left is the transaction to run it in. */
+/** An operation with bound arguments that runs in a given transaction. */
 export type Operation<TResult> = (context: OperationContext) => Promise<TResult>;
 
-/** What runs operations in transactions. */
+/** Runs operations in transactions. */
 export interface OperationRunner {
-  /** Runs an operation that only reads. */
+  /** Runs a read-only operation. */
   read<TResult>(operation: Operation<TResult>): Promise<TResult>;
-  /** Runs an operation that writes, all of it or nothing. */
+  /** Runs a writing operation atomically. */
   write<TResult>(operation: Operation<TResult>): Promise<TResult>;
 }
 
-/** What a transaction runner works with. */
+/** Dependencies of a transaction runner. */
 export interface TransactionRunnerOptions {
   readonly driver: SqlDriver;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export interface TransactionRunnerOptions {
   readonly quotas: AttemptQuotas;
 }
 
-/** Runs each operation in a transaction of its own and publishes what it changed. */
+/** Runs each operation in a separate transaction and publishes its changes. */
 export class TransactionRunner implements OperationRunner {
   readonly #driver: SqlDriver;
   readonly #clock: Clock;
@@ -59,7 +59,7 @@ export class TransactionRunner implements OperationRunner {
   }
 }
 
-/** Runs every operation in one transaction that is open already. */
+/** Runs every operation in a transaction that is already open. */
 export function runnerWithin(context: OperationContext): OperationRunner {
   return { read: (operation) => operation(context), write: (operation) => operation(context) };
 }

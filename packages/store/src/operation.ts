@@ -4,13 +4,13 @@ import type { SqlDialect } from './sql-dialect.ts';
 import type { SqlConnection } from './sql-driver.ts';
 import type { ChangeRecorder } from './store-change.ts';
 
-/** What an operation works with: one transaction at one moment. */
+/** The context of an operation: one transaction with a fixed time. */
 export interface OperationContext {
   readonly db: SqlConnection;
   readonly dialect: SqlDialect;
-  /** Now, in Unix milliseconds. */
+  /** The current time in Unix milliseconds. */
   readonly nowMs: number;
-  /** Where the operation notes what others may be waiting for. */
+  /** Records the changes that are published after the commit. */
   readonly changes: ChangeRecorder;
   readonly quotas: AttemptQuotas;
   /**
@@ -21,7 +21,7 @@ export interface OperationContext {
   readonly isLenient?: boolean;
 }
 
-/** When an operation that runs now takes place: to the microsecond, which is as fine as the store protocol's seconds are. */
+/** The time of an operation, rounded to microseconds: the resolution of the store protocol's seconds. */
 export function operationTime(clock: Clock): number {
   return Math.round(clock.now() * 1000) / 1000;
 }

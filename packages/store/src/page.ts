@@ -1,6 +1,6 @@
 import { ValidationError } from '@agentlightning/core';
 import type { Page, PageOptions } from '@agentlightning/core/store';
-import { fromPlace, type KeysetPlace, type ListOrder, placeAfterRange } from './keyset.ts';
+import { fromPosition, type KeysetPosition, type ListOrder, positionAfterRange } from './keyset.ts';
 import type { OperationContext } from './operation.ts';
 import { readInteger } from './row-value.ts';
 import type { SqlCondition } from './sql-dialect.ts';
@@ -8,31 +8,31 @@ import type { SqlRow } from './sql-driver.ts';
 import type { SqlValue } from './sql-value.ts';
 
 /**
- * A part of a list. What the page holds is among the first items of every part: where each part has an index in the
- * list's order, nothing else is read, while a database that is told all parts as one condition would sort all of it.
+ * A partition of a list. A page is merged from the first items of every partition: each partition is read along its
+ * own\n index, while one combined condition would make the database sort the whole list.
  */
 export interface ListPart {
-  /** Met by no item of another part. */
+  /** Disjoint from the conditions of other parts. */
   readonly condition: SqlCondition;
-  /** Whether to sort all of the part, which is small, instead of following an index of all items in the list's order. */
+  /** Whether the part is small enough to sort, instead of scanning an index of all items in the list's order. */
   readonly isSmall: boolean;
 }
 
 /** How a list is read from the database. */
 export interface ListPlan<TItem, TSortField extends string> {
   readonly columns: string;
-  /** The table, or the join. */
+  /** The table or join. */
   readonly from: string;
-  /** The part of `from` that is enough to tell which items there are. @default `from` */
+  /** The part of `from` that is sufficient to select and count items. @default `from` */
   readonly itemsFrom?: string;
   readonly conditions: readonly SqlCondition[];
-  /** The parts of the list, when it is read part by part. @default it is read as a whole */
+  /** The partitions of the list. @default the list is not partitioned */
   readonly parts?: readonly ListPart[];
-  /** How many items there are. @default they are counted */
+  /** Number of items. @default counted by a query */
   readonly total?: number;
-  /** Columns by the sort field they stand for. */
+  /** Columns by sort field. */
   readonly sortColumns: Readonly<Record<TSortField, string>>;
-  /** The order when none is asked for, and between equals: a column whose values are all different. */
+  /** The default order and tie breaker: a unique column. */
   readonly tieBreaker: string;
   /** @default the tie breaker */
   readonly defaultSort?: TSortField;
@@ -41,9 +41,9 @@ export interface ListPlan<TItem, TSortField extends string> {
   readonly toItem: (row: SqlRow) => TItem;
 }
 
-/** The part of a list that one transaction reads. */
+/** The section of a list that one transaction reads. */
 export interface PageWindow {
-  /** Rows at most. */
+  /** Maximum number of rows. */
   readonly rows: number;
   /** Null for the first page, which starts at the offset of the query. */
   readonly after: ListCursor | null;
@@ -51,22 +51,22 @@ export interface PageWindow {
 
 /** Where the next page of a list starts. */
 export interface ListCursor {
-  readonly place: KeysetPlace;
-  /** The number of items in all, as counted for the first page. */
+  readonly position: KeysetPosition;
+  /** Total number of items, as counted for the first page. */
   readonly total: number;
 }
 
 /** A page of a list. */
 export interface ListPage<TItem> {
   readonly page: Page<TItem>;
-  /** Characters of text in its rows. */
+  /** Number of text characters in its rows. */
   readonly characters: number;
   /** Null when there are no more rows. */
   readonly next: ListCursor | null;
 }
 
 /**
- * Reads one page of a list, with the number of items in all.
+ * Reads one page of a list and the total number of items.
  *
  * @throws ValidationError for a bad limit, offset or sort field
  */
@@ -81,19 +81,19 @@ export async function readPage<TItem, TSortField extends string>(
   const rows = await context.db.all(sql, parameters);
   const last = rows.length === size ? rows.at(-1) : undefined;
   // The first page covers all ranges of the list, each later one a single range.
-  const place = last === undefined ? placeAfterRange(order, after?.place ?? null) : placeOf(last);
+  const position = last === undefined ? positionAfterRange(order, after?.position ?? null) : positionOf(last);
   return {
     page: { items: rows.map(plan.toItem), limit, offset, total },
     characters: rows.reduce((sum, row) => sum + charactersOf(row), 0),
-    next: place === null ? null : { place, total },
+    next: position === null ? null : { position, total },
   };
 }
 
-/** The columns of a page's rows that hold their places. */
-const valueColumn = 'place_value';
-const keyColumn = 'place_key';
+/** The columns of a page's rows that hold the keyset position. */
+const valueColumn = 'keyset_value';
+const keyColumn = 'keyset_key';
 
-function placeOf(row: SqlRow): KeysetPlace {
+function positionOf(row: SqlRow): KeysetPosition {
   return { value: storedValue(row, valueColumn), key: storedValue(row, keyColumn) };
 }
 
@@ -128,11 +128,14 @@ function itemsOf<TItem, TSortField extends string>(
   offset: number,
 ): SqlCondition {
   const { columns, from, tieBreaker: key, itemsFrom = from, parts, window } = plan;
-  const conditions = [...plan.conditions, ...(window.after === null ? [] : [fromPlace(order, window.after.place)])];
+  const conditions = [
+    ...plan.conditions,
+    ...(window.after === null ? [] : [fromPosition(order, window.after.position)]),
+  ];
   const where = parts === undefined || parts.length === 0 ? whereOf({ ...plan, conditions }) : firstOf(parts);
-  const place = `${order.column ?? 'NULL'} AS ${valueColumn}, ${key} AS ${keyColumn}`;
+  const keysetColumns = `${order.column ?? 'NULL'} AS ${valueColumn}, ${key} AS ${keyColumn}`;
   return {
-    sql: `SELECT ${columns}, ${place} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy(order)} LIMIT ? OFFSET ?`,
+    sql: `SELECT ${columns}, ${keysetColumns} FROM ${from} WHERE ${where.sql} ORDER BY ${orderBy(order)} LIMIT ? OFFSET ?`,
     parameters: [...where.parameters, window.rows, offset],
   };
 
@@ -158,34 +161,34 @@ function whereOf<TItem, TSortField extends string>({ conditions, parts }: ListPl
   return allOf([...conditions, combine(ofAny, 'OR', 'FALSE')]);
 }
 
-/** The same order, from expressions that no index is of. */
+/** The same order as expressions that have no index. */
 function withoutIndex({ column, key, isDescending }: ListOrder): ListOrder {
   const hidden = (expression: string): string => `coalesce(${expression}, NULL)`;
   return { column: column === null ? null : hidden(column), key: hidden(key), isDescending };
 }
 
-/** Null comes before all values, whatever the database's default is. */
+/** Nulls sort before all values, regardless of the database's default. */
 function orderBy({ column, key, isDescending }: ListOrder): string {
   const byKey = `${key} ${isDescending ? 'DESC' : 'ASC'}`;
   return column === null ? byKey : `${column} ${isDescending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}, ${byKey}`;
 }
 
-/** All of the conditions together; true when there are none. */
+/** The conjunction of the conditions; true when there are none. */
 export function allOf(conditions: readonly SqlCondition[]): SqlCondition {
   return combine(conditions, 'AND', 'TRUE');
 }
 
-/** The conditions joined as a query's `filterLogic` says; no conditions hold for everything. */
+/** Joins the conditions by a query's `filterLogic`; true when there are none. */
 export function joinFilters(conditions: readonly SqlCondition[], logic: 'and' | 'or' = 'and'): SqlCondition {
   return combine(conditions, logic === 'or' ? 'OR' : 'AND', 'TRUE');
 }
 
-/** A condition that a column of text equals a value, for which no index is used: another one is wanted. */
+/** The condition that a text column equals a value, written so that the planner cannot use an index of the column. */
 export function equalsWithoutIndex(column: string, value: string): SqlCondition {
   return { sql: `coalesce(${column}, '') = ?`, parameters: [value] };
 }
 
-/** A condition that a column equals a value. */
+/** The condition that a column equals a value. */
 export function equals(column: string, value: SqlValue): SqlCondition {
   return { sql: `${column} = ?`, parameters: [value] };
 }

@@ -1,29 +1,29 @@
 import type { OperationRunner } from './operation-runner.ts';
 import { hasRolloutsToIndex, indexRollouts } from './operations/index-rollouts.ts';
 
-/** Puts new rollouts into the indices that take many at once. */
+/** Adds new rollouts to the full-text indexes in batches. */
 export class RolloutIndexer {
   readonly #runner: OperationRunner;
-  #isAtWork = false;
+  #isRunning = false;
 
   constructor(runner: OperationRunner) {
     this.#runner = runner;
   }
 
   /**
-   * Goes on until nothing is left, and lets others go first in between. A second round does nothing while one is under
-   * way. One that fails is made up for by the next: until then rollouts are found without the index.
+   * Indexes all pending rollouts in several transactions. Does nothing while another call is running. Errors are
+   * swallowed:\n the next call retries, and rollouts are found without the index until then.
    */
-  async round(signal: AbortSignal): Promise<void> {
-    if (this.#isAtWork) return;
-    this.#isAtWork = true;
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     try {
       let isMore = await this.#runner.read(hasRolloutsToIndex);
       while (isMore && !signal.aborted) isMore = (await this.#runner.write(indexRollouts)) > 0;
     } catch {
-      // A full disk, or a file that somebody holds: whoever writes next is told.
+      // A full disk or a locked file: the next write of a caller reports it.
     } finally {
-      this.#isAtWork = false;
+      this.#isRunning = false;
     }
   }
 }

@@ -25,7 +25,7 @@ export function readNumberOrNull(row: SqlRow, column: string): number | null {
   return row[column] === null ? null : readNumber(row, column);
 }
 
-/** The whole number in a column, which some databases give back as text or bigint. */
+/** The integer in a column, which some databases return as text or bigint. */
 export function readInteger(row: SqlRow, column: string): number {
   const value = Number(row[column]);
   if (!Number.isSafeInteger(value)) throw unexpected(column, row[column]);
@@ -33,7 +33,7 @@ export function readInteger(row: SqlRow, column: string): number {
 }
 
 /**
- * The JSON in a column. Its shape is trusted: only this package writes the column, from typed values.
+ * The JSON in a column. Its shape is trusted because only this package writes the column.
  */
 export function readJson<TValue>(row: SqlRow, column: string): TValue {
   return JSON.parse(readText(row, column)) as TValue;
@@ -45,9 +45,9 @@ export function readJsonOrNull(row: SqlRow, column: string): JsonObject | null {
 }
 
 /**
- * JSON text of a value, on its way into a column.
+ * JSON text of a value for a column.
  *
- * @throws ValidationError when the value is nothing that JSON can hold
+ * @throws ValidationError when the value cannot be represented in JSON
  */
 export function toJson(value: JsonValue | object, what: string): string {
   let text: string | undefined;

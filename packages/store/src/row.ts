@@ -23,24 +23,24 @@ import {
 } from './row-value.ts';
 import type { SqlRow } from './sql-driver.ts';
 
-/** A rollout with what only the store knows of it. */
+/** A rollout with its internal columns. */
 export interface RolloutRecord {
   readonly rollout: Rollout;
   readonly latestAttemptId: string | null;
-  /** Its place in the order in which rollouts came in. */
+  /** Its position in the order of creation. */
   readonly position: number;
 }
 
-/** An attempt with what only the store knows of it. */
+/** An attempt with its internal columns. */
 export interface AttemptRecord {
   readonly attempt: Attempt;
-  /** Whether it uses up one of the rollout's `maxAttempts`. */
+  /** Whether it counts towards the rollout's `maxAttempts`. */
   readonly isCounted: boolean;
-  /** Whether its rollout was sent back to the queue by somebody: spans that come late do not revive it. */
+  /** Whether its rollout was returned to the queue: late spans do not reopen it. */
   readonly isGivenBack: boolean;
 }
 
-/** The rollout of a row with the columns of `rollouts`. Statuses and modes are trusted: only we write them. */
+/** The rollout of a row of `rollouts`. Statuses and modes are trusted because only this package writes them. */
 export function rolloutFromRow(row: SqlRow): Rollout {
   return {
     rolloutId: readText(row, 'rollout_id'),
@@ -77,7 +77,7 @@ export function attemptedRolloutFromRow(row: SqlRow): Rollout | AttemptedRollout
   return { ...rollout, attempt: attemptFromRow(row, 'a_') };
 }
 
-/** The attempt of a row with the columns of `attempts`; `prefix` stands before each column's name but the rollout's. */
+/** The attempt of a row of `attempts`; `prefix` precedes every column name except the rollout's. */
 export function attemptFromRow(row: SqlRow, prefix: '' | 'a_' = ''): Attempt {
   return {
     rolloutId: readText(row, 'rollout_id'),
@@ -92,10 +92,10 @@ export function attemptFromRow(row: SqlRow, prefix: '' | 'a_' = ''): Attempt {
   };
 }
 
-/** The part of a span that has no column of its own. */
+/** The fields of a span without a separate column. */
 export type SpanBody = Pick<Span, 'status' | 'attributes' | 'events' | 'links' | 'resource' | 'extra'>;
 
-/** The part of a span that has no column of its own. */
+/** The fields of a span without a separate column. */
 export function spanBody(span: SpanInput): SpanBody {
   const { status, attributes, events, links, resource, extra } = span;
   return { status, attributes, events, links, resource, ...(extra === undefined ? {} : { extra }) };

@@ -4,7 +4,9 @@ import { assertRewardsInRange } from '@agentlightning/core/spans';
 import { spanBody } from './row.ts';
 import { toJson } from './row-value.ts';
 
-/** The values of a span's row, in the order of {@link spanColumns}; the sequence id is null until the store assigns one. */
+/**
+ * The values of a span's row, in the order of {@link spanColumns}; the sequence id is null until the store assigns one.
+ */
 export type SpanRow = readonly [
   rolloutId: string,
   attemptId: string,
@@ -35,8 +37,8 @@ export const spanColumns = {
 /**
  * The row of a span.
  *
- * @throws ValidationError when an id is not one, it holds what JSON cannot, or its number leaves none for those to come
- * @throws AgentLightningError INVALID_REWARD when it records a reward that is not finite, or too large
+ * @throws ValidationError when an id is invalid, a value cannot be represented in JSON, or the sequence id is out of range
+ * @throws AgentLightningError INVALID_REWARD when it records a reward that is not finite or too large
  */
 export function spanRow(span: SpanInput): SpanRow {
   assertId('rolloutId', span.rolloutId);
@@ -70,6 +72,6 @@ export function numbered(row: SpanRow, sequenceId: number): SpanRow {
 function assertSequenceId(sequenceId: number | undefined): void {
   if (sequenceId === undefined || (Number.isInteger(sequenceId) && sequenceId >= 0 && sequenceId <= maxSequenceId))
     return;
-  const message = `must be a whole number from 0 to ${maxSequenceId}, got ${sequenceId}`;
+  const message = `must be an integer from 0 to ${maxSequenceId}, got ${sequenceId}`;
   throw new ValidationError('Span', [{ path: 'sequenceId', message }]);
 }

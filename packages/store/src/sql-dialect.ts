@@ -7,68 +7,71 @@ export interface SqlCondition {
   readonly parameters: readonly SqlValue[];
 }
 
-/** Statements that find positions of rollouts by an index that the database does not look into by itself. */
+/** Statements that find positions of rollouts by an index that the query planner does not use automatically. */
 export interface IndexedPositions {
-  /** Tells how many there are, in a column `total`. */
+  /** Returns their number in a column `total`. */
   readonly count: SqlCondition;
-  /** All of them. */
+  /** Returns all of them. */
   readonly all: SqlCondition;
-  /** The first ones in this order, and maybe some more. */
+  /** Returns at least the first ones in this order. */
   readonly first: (direction: 'ASC' | 'DESC', count: number) => SqlCondition;
 }
 
-/** A filter of the rollouts (`rollouts AS r`) that an index was made for. */
+/** An indexed filter of rollouts (`rollouts AS r`). */
 export interface IndexedFilter {
-  /** The filter itself, for each rollout that is looked at. */
+  /** The filter as a condition on each scanned rollout. */
   readonly condition: SqlCondition;
-  /** How an index finds them. Null where the database looks there by itself, or no index helps. */
+  /** Index lookup. Null when the planner uses the index automatically or no index helps. */
   readonly positions: IndexedPositions | null;
-  /** Whether all rollouts that are found so do meet it. */
+  /** Whether every position that the index returns meets the condition. */
   readonly isExact: boolean;
 }
 
-/** The types of columns, as a database calls them. */
+/** The database's names of column types. */
 export interface SqlColumnTypes {
-  /** A number that the database gives out: larger for a row that was written later. The primary key. */
+  /** Generated primary key, increasing in the order of insertion. */
   readonly position: string;
-  /** A whole number, as large as those of JavaScript. */
+  /** An integer with the range of JavaScript's safe integers. */
   readonly integer: string;
-  /** A number with 64 bits, such as a time. */
+  /** A 64-bit float, such as a time. */
   readonly real: string;
   /** Text that sorts by code point. */
   readonly text: string;
 }
 
-/** The few pieces of SQL that databases write differently. */
+/** The SQL that differs between databases. */
 export interface SqlDialect {
-  /** Whose dialect it is, for the rare migration that only one database needs. */
+  /** The database's name, for schema statements of one database. */
   readonly name: 'sqlite' | 'postgres';
   readonly columnTypes: SqlColumnTypes;
-  /** Lists the tables of the database in a column `name`. */
+  /** Selects the tables of the database in a column `name`. */
   readonly tableNames: string;
-  /** Keeps others from migrating until the transaction ends; null where a transaction that writes does that anyway. */
+  /**
+   * Locks the schema against concurrent migrations until the transaction ends; null when write transactions are
+   * exclusive.
+   */
   readonly lockSchema: string | null;
-  /** Appended to a SELECT: holds the rows until the transaction ends. Empty where nobody else writes meanwhile. */
+  /** Appended to a SELECT: locks the rows until the transaction ends. Empty when write transactions are exclusive. */
   readonly forUpdate: string;
-  /** Appended to a SELECT that takes rows away from others who look for the same. */
+  /** Appended to a SELECT: locks the rows and skips rows that are already locked. */
   readonly skipLocked: string;
-  /** Whether triggers keep count of the rollouts in the table `rollout_counts`. Where not, they are counted when asked for. */
+  /** Whether triggers maintain counts of rollouts in the table `rollout_counts`. Otherwise queries count them. */
   readonly keepsCounts: boolean;
   /**
-   * What puts the rollouts that are on the list `rollouts_to_index`, up to a position, into the indices. None where the
-   * database does so by itself.
+   * Statements that index the rollouts of the table `rollouts_to_index` up to a position. Empty when the database
+   * maintains\n its indexes automatically.
    */
   readonly indexRolloutsUpTo: readonly string[];
   /** The column is one of the values. */
   isOneOf(column: string, values: readonly string[]): SqlCondition;
-  /** The column holds the text. */
+  /** The column contains the text. */
   contains(column: string, text: string): SqlCondition;
-  /** A column for {@link SqlDialect.hasField}: the JSON object that a member of the one in this column is. */
+  /** A nested object of a JSON column, as a column for {@link SqlDialect.hasField}. */
   member(column: string, name: string): string;
-  /** The JSON object in the column has a top-level field of exactly this value. */
+  /** The JSON object in the column has a top-level field with exactly this value. */
   hasField(column: string, field: { readonly name: string; readonly value: JsonValue }): SqlCondition;
-  /** The id of a rollout holds the text. */
+  /** The id of a rollout contains the text. */
   rolloutIdContains(text: string): IndexedFilter;
-  /** The metadata of a rollout has a field of exactly this value. */
+  /** The metadata of a rollout has a field with exactly this value. */
   rolloutHasField(field: { readonly name: string; readonly value: JsonValue }): IndexedFilter;
 }

@@ -5,53 +5,54 @@ import type { StoreChange, StoreChangeListener } from './store-change.ts';
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Where rows go. Each is written down once, as a constant: drivers remember how they write to it. */
+/** The target of an INSERT. Define each as a constant: drivers cache prepared statements by identity. */
 export interface InsertTarget {
   readonly table: string;
-  /** The columns that are written, each with its type, in the order of the values. */
+  /** The columns and their types, in the order of the values. */
   readonly columns: Readonly<Record<string, 'text' | 'integer' | 'real'>>;
-  /** The columns of a key: a row whose key is there already is left out. @default such a row is an error */
+  /** The columns of a key: rows with an existing key are skipped. @default an existing key is an error */
   readonly unlessKnown?: readonly string[];
 }
 
-/** The end of an INSERT that leaves out rows whose key is there already. */
+/** The clause of an INSERT that skips rows with an existing key. */
 export function onConflict({ unlessKnown }: InsertTarget): string {
   return unlessKnown === undefined ? '' : ` ON CONFLICT (${unlessKnown.join(', ')}) DO NOTHING`;
 }
 
-/** What runs statements, within one transaction. Placeholders are `?`, in order. */
+/** Runs statements within one transaction. Placeholders are `?`, in order. */
 export interface SqlConnection {
-  /** Runs a statement and gives back its rows, those of `RETURNING` included. */
+  /** Runs a statement and returns its rows, including those of `RETURNING`. */
   all(sql: string, parameters?: readonly SqlValue[]): Promise<readonly SqlRow[]>;
-  /** Runs a statement and gives back how many rows it changed. */
+  /** Runs a statement and returns the number of changed rows. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
-  /** Inserts rows, many at once where that is faster. */
+  /** Inserts rows, in batches where that is faster. */
   insert(target: InsertTarget, rows: readonly (readonly SqlValue[])[]): Promise<void>;
 }
 
 /**
- * A database, as far as the store needs one. Every operation is written once, over this interface.
+ * The database interface of the store. Operations use it and work with every database.
  *
- * Work inside `read` and `write` may only wait for its connection: other work queues up behind it.
+ * Callbacks of `read` and `write` must await nothing but their connection, because other transactions queue behind
+ * them.
  */
 export interface SqlDriver {
   /** The backend's name: `sqlite`, `postgres`. */
   readonly name: string;
-  /** The few ways in which its SQL differs from others'. */
+  /** The SQL dialect. */
   readonly dialect: SqlDialect;
-  /** Runs work in one transaction that sees one moment of the database. */
+  /** Runs work in one transaction with a consistent snapshot. */
   read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
   /**
-   * Runs work in one transaction: all of it is written, or nothing when it throws. Where others write at the same
-   * time the work may run more than once, each time in a new transaction: it does nothing but work with its connection.
+   * Runs work in one transaction and rolls back when it throws. With concurrent writers the work may run more than
+   * once,\n each time in a new transaction, so it must have no side effects outside its connection.
    */
   write<TResult>(
     work: (connection: SqlConnection) => Promise<TResult>,
-    /** What of it to tell other processes, where the database does that. @default nothing */
+    /** The changes to send to other processes, where the database supports it. @default none */
     changesOf?: (result: TResult) => readonly StoreChange[],
   ): Promise<TResult>;
-  /** Tells when another process changed the database, until the function it returns is called. */
-  onOutsideChange(listener: StoreChangeListener): () => void;
-  /** Waits for what is under way, then lets go of the database. */
+  /** Subscribes to changes by other processes; returns the function that unsubscribes. */
+  onExternalChange(listener: StoreChangeListener): () => void;
+  /** Waits for running transactions, then closes the database. */
   close(): Promise<void>;
 }

@@ -67,7 +67,7 @@ import { updateRollout } from './operations/update-rollout.ts';
 import { updateRun } from './operations/update-run.ts';
 import { updateWorker } from './operations/update-worker.ts';
 
-/** What of a store can be done within one transaction: everything that waits for nothing and takes no time. */
+/** The operations of a store that can run within one transaction: the short ones that do not wait. */
 export type StoreTransaction = Omit<
   Store,
   | 'waitForRollouts'
@@ -80,10 +80,10 @@ export type StoreTransaction = Omit<
   | 'close'
 >;
 
-/** The operations of a store, each in the transaction that its runner gives it. */
+/** The operations of a store. The runner provides the transactions. */
 export class SqlStoreOperations implements StoreTransaction {
   protected readonly runner: OperationRunner;
-  /** How long a claimed attempt may stay unheard of, in milliseconds. */
+  /** Lease of a claimed attempt in milliseconds. */
   protected readonly claimLeaseMs: number;
 
   constructor(runner: OperationRunner, claimLeaseMs: number) {
@@ -104,7 +104,7 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.write((context) => startRollout(context, request));
   }
 
-  /** Takes rollouts from the queue as it is now. */
+  /** Claims queued rollouts without waiting. */
   async claimRollouts(options: ClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
     const { workerId = null, limit = 1, runId = null } = options;
     assertClaimLimit(limit);
@@ -251,7 +251,7 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.read((context) => previewRetention(context, policy));
   }
 
-  /** How many rollouts have each status that is not an end; quick, however many are finished. */
+  /** Number of rollouts per non-terminal status. Its cost is independent of the number of finished rollouts. */
   countUnfinished(): Promise<ReadonlyMap<RolloutStatus, number>> {
     return this.runner.read(countUnfinished);
   }
@@ -260,9 +260,9 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.write((context) => deleteRollouts(context, rolloutIds));
   }
   /**
-   * Makes a key for clients of the store's server. It is told this once; the store keeps its digest.
+   * Creates an access key for clients of the store's server. The key is returned only once; the store keeps its digest.
    *
-   * @throws ValidationError when there is no such scope, no name, or no time to live
+   * @throws ValidationError when the scope is unknown, the name is empty, or the lifetime is not positive
    * @example
    * ```ts
    * const { key } = await store.createAccessKey({ name: 'runners in Frankfurt', scope: 'runner' });
@@ -272,13 +272,13 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.write((context) => createAccessKey(context, request));
   }
 
-  /** Every key there has been, the oldest first, without the keys themselves. */
+  /** The records of all keys, oldest first, including revoked ones. */
   listAccessKeys(): Promise<readonly AccessKey[]> {
     return this.runner.read(listAccessKeys);
   }
 
   /**
-   * Makes a key worth nothing; servers know within five seconds.
+   * Revokes an access key. Servers reject it within five seconds.
    *
    * @throws NotFoundError when there is no such key
    */
@@ -291,7 +291,7 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.read((context) => findAccessKey(context, keyId));
   }
 
-  /** Whether a key was ever made: a server then asks for one, also when all were revoked. */
+  /** Whether a key was ever created: servers then require a key, even when all are revoked. */
   hasAccessKeys(): Promise<boolean> {
     return this.runner.read(hasAccessKeys);
   }

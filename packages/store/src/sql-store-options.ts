@@ -1,30 +1,30 @@
 import type { Clock } from '@agentlightning/core';
 import type { ClaimOptions, RetentionPolicy } from '@agentlightning/core/store';
 import type { AttemptQuotas } from './attempt-quotas.ts';
-import type { IdempotentRequest } from './operations/answer-once.ts';
+import type { IdempotentRequest } from './operations/run-idempotent.ts';
 
-/** What an `SqlStore` works with. */
+/** Options of an `SqlStore`. */
 export interface SqlStoreOptions {
   readonly clock: Clock;
-  /** How long a claimed attempt may stay unheard of, in milliseconds. */
+  /** Lease of a claimed attempt in milliseconds. */
   readonly claimLeaseMs: number;
-  /** How often the watchdog looks for attempts whose time is up, in milliseconds. */
+  /** Interval of the watchdog's check for expired attempts in milliseconds. */
   readonly watchdogIntervalMs: number;
-  /** How many of a rollout's claims may be lost before it fails. */
+  /** Number of expired claims after which a rollout fails. */
   readonly maxLostClaims: number;
   readonly quotas: AttemptQuotas;
-  /** What the store deletes by itself; null for nothing. */
+  /** Policy of the automatic deletion; null for none. */
   readonly retention: RetentionPolicy | null;
 }
 
-/** How to delete from an `SqlStore`. */
+/** Options of deletions from an `SqlStore`. */
 export interface SqlDeletionOptions {
-  /** Makes the deletion repeatable: one that is asked for again gets the same answer, or is completed. */
+  /** Makes the deletion idempotent: a repeated request returns the same result, or completes the deletion. */
   readonly idempotency?: IdempotentRequest | undefined;
 }
 
-/** How to claim from an `SqlStore`. */
+/** Options of claims from an `SqlStore`. */
 export interface SqlClaimOptions extends ClaimOptions {
-  /** Makes the claim repeatable: a claim that is sent again gets the same rollouts, and no others. */
+  /** Makes the claim idempotent: a repeated claim returns the same rollouts and no others. */
   readonly idempotency?: IdempotentRequest;
 }

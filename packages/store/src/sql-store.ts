@@ -11,25 +11,25 @@ import type {
 import { exportRun } from './archive/export-run.ts';
 import { importRun } from './archive/import-run.ts';
 import { ChangeJournal, type JournalEntry, type JournalReading } from './change-journal.ts';
-import { ClaimLine } from './claim-line.ts';
+import { ClaimQueue } from './claim-queue.ts';
 import { waitForFinish } from './finish-waits.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
-import {
-  answerOnce,
-  findAnswer,
-  forgetOldAnswers,
-  type IdempotentRequest,
-  recordAnswer,
-} from './operations/answer-once.ts';
-import { applyPartOfRetention, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
+import { applyRetentionBatch, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/claim-rollouts.ts';
-import { countEverything } from './operations/count-everything.ts';
-import { deleteInParts, knownDeletion, type LongDeletion } from './operations/delete-in-parts.ts';
-import { assertMayBeDeleted, deletePartOfRun } from './operations/delete-run.ts';
+import { countRows } from './operations/count-rows.ts';
+import { type BatchedDeletion, deleteInBatches, findCompletedDeletion } from './operations/delete-in-batches.ts';
+import { assertDeletable, deleteBatchOfRun } from './operations/delete-run.ts';
 import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
 import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
-import { isStoreTimeOld, noteStoreTime, readStoreTime, type StoreTime } from './operations/store-time.ts';
+import {
+  deleteExpiredResponses,
+  findResponse,
+  type IdempotentRequest,
+  recordResponse,
+  runIdempotent,
+} from './operations/run-idempotent.ts';
+import { isStoreTimeStale, readStoreTime, recordStoreTime, type StoreTime } from './operations/store-time.ts';
 import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
 import type { SqlDriver } from './sql-driver.ts';
@@ -40,13 +40,13 @@ import { Watchdog } from './watchdog.ts';
 
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store-options.ts';
 
-/** How often answers to old requests are cleared away, in milliseconds. */
-const forgetIntervalMs = 3_600_000;
+/** Interval of the deletion of expired idempotent responses, in milliseconds. */
+const responseCleanupIntervalMs = 3_600_000;
 
-/** How often a store looks for what it need not keep, in milliseconds. */
+/** Interval of the automatic deletion, in milliseconds. */
 const retentionIntervalMs = 60_000;
 
-/** For how long a store that was away, or whose clock jumped, deletes nothing by itself, in milliseconds: clocks are set right. */
+/** Pause of the automatic deletion after downtime or a clock jump, in milliseconds: clocks get corrected. */
 const retentionGraceMs = 3_600_000;
 
 /** The store on an SQL database. Open one with `openStore`. */
@@ -54,7 +54,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   readonly #driver: SqlDriver;
   readonly #clock: Clock;
   readonly #feed: ChangeFeed;
-  readonly #claimLine: ClaimLine;
+  readonly #claimQueue: ClaimQueue;
   readonly #closing = new AbortController();
   readonly #journal = new ChangeJournal({
     subscribe: (listener) => this.subscribe(listener),
@@ -62,13 +62,13 @@ export class SqlStore extends SqlStoreOperations implements Store {
   });
   readonly #watchdog: Watchdog;
   readonly #openedAtMs: number;
-  readonly #watchOutside: () => () => void;
+  readonly #watchExternal: () => () => void;
   readonly #waits = new Set<Promise<unknown>>();
   readonly #indexer = new RolloutIndexer(this.runner);
   readonly #maxLostClaims: number;
   readonly #retention: RetentionPolicy | null;
-  #forgetAtMs = 0;
-  #retainAtMs = 0;
+  #nextResponseCleanupMs = 0;
+  #nextRetentionMs = 0;
   #isRetaining = false;
 
   constructor(driver: SqlDriver, options: SqlStoreOptions) {
@@ -78,8 +78,8 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#driver = driver;
     this.#clock = options.clock;
     this.#feed = feed;
-    this.#watchOutside = () => driver.onOutsideChange((changes) => feed.publish(changes));
-    this.#claimLine = new ClaimLine(options.clock, feed, this.#watchOutside);
+    this.#watchExternal = () => driver.onExternalChange((changes) => feed.publish(changes));
+    this.#claimQueue = new ClaimQueue(options.clock, feed, this.#watchExternal);
     this.#openedAtMs = options.clock.now();
     this.#maxLostClaims = options.maxLostClaims;
     this.#retention = options.retention;
@@ -95,7 +95,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
       {
         clock: this.#clock,
         feed: this.#feed,
-        watchOutside: this.#watchOutside,
+        watchExternal: this.#watchExternal,
         readFinished: (ids) => this.runner.read((context) => readFinishedRollouts(context, ids)),
       },
       {
@@ -108,8 +108,8 @@ export class SqlStore extends SqlStoreOperations implements Store {
   }
 
   /**
-   * Tells about every change of the store, by this process and by others, until the function it returns is called.
-   * Changes by other processes come as `unknown` where the database does not say what they were.
+   * Subscribes to all changes of the store, by this and by other processes; returns the function that unsubscribes.\n
+   * Changes by other processes are `unknown` where the database does not report them in detail.
    *
    * @example
    * ```ts
@@ -118,10 +118,10 @@ export class SqlStore extends SqlStoreOperations implements Store {
    */
   subscribe(listener: StoreChangeListener): () => void {
     const unsubscribe = this.#feed.subscribe(listener);
-    const stopOutside = this.#watchOutside();
+    const stopExternal = this.#watchExternal();
     return () => {
       unsubscribe();
-      stopOutside();
+      stopExternal();
     };
   }
 
@@ -129,28 +129,28 @@ export class SqlStore extends SqlStoreOperations implements Store {
     for await (const { change } of this.readChanges(options)) yield change;
   }
 
-  /** As {@link watchChanges}, with the id of each change, after which one may go on later. */
+  /** As {@link watchChanges}, with the id of each change, from which a reader can resume. */
   readChanges(reading: JournalReading): AsyncGenerator<JournalEntry, void, undefined> {
     return this.#journal.read({ ...reading, signal: this.#untilClosed(reading.signal) });
   }
 
   /**
-   * Does something at most once for a request that may be sent more than once: its effect and its answer
-   * are written together, and a request that comes again gets the answer alone.
+   * Executes a retried request at most once: its effect and its response are written in one transaction, and a
+   * repeated\n request returns the stored response.
    *
    * @throws AgentLightningError CONFLICT when the key was used for another request
    */
-  once<TAnswer extends object>(
+  once<TResponse extends object>(
     request: IdempotentRequest,
-    work: (transaction: SqlStoreOperations) => Promise<TAnswer>,
-  ): Promise<TAnswer> {
+    work: (transaction: SqlStoreOperations) => Promise<TResponse>,
+  ): Promise<TResponse> {
     return this.runner.write((context) =>
-      answerOnce(context, request, () => work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs))),
+      runIdempotent(context, request, () => work(new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs))),
     );
   }
 
   async statistics(): Promise<StoreStatistics> {
-    const counts = await this.runner.read((context) => countEverything(context));
+    const counts = await this.runner.read((context) => countRows(context));
     return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };
   }
 
@@ -160,16 +160,16 @@ export class SqlStore extends SqlStoreOperations implements Store {
   ): Promise<DeletionCounts> {
     const { force = false, idempotency: request } = options;
     const known = await this.runner.read(async (context) => {
-      const deleted = await knownDeletion(context, request);
-      if (deleted === null) await assertMayBeDeleted(context, runId, force);
+      const deleted = await findCompletedDeletion(context, request);
+      if (deleted === null) await assertDeletable(context, runId, force);
       return deleted;
     });
-    return known ?? this.#inParts((context) => deletePartOfRun(context, runId), request);
+    return known ?? this.#deleteInBatches((context) => deleteBatchOfRun(context, runId), request);
   }
 
   async applyRetention(policy: RetentionPolicy, options: SqlDeletionOptions = {}): Promise<DeletionCounts> {
     assertRetentionPolicy(policy);
-    return this.#inParts((context) => applyPartOfRetention(context, policy), options.idempotency);
+    return this.#deleteInBatches((context) => applyRetentionBatch(context, policy), options.idempotency);
   }
 
   exportRun(runId: string): AsyncIterable<Uint8Array> {
@@ -189,46 +189,47 @@ export class SqlStore extends SqlStoreOperations implements Store {
   }
 
   async #watch(): Promise<void> {
-    // Looking takes no lock, so that a store with nothing to do does not get in anybody's way.
+    // Reads take no lock: an idle store does not block writers.
     const { time, isOld } = await this.runner.read(async (context) => {
       const known = await readStoreTime(context);
-      return { time: known, isOld: isStoreTimeOld(context, known) };
+      return { time: known, isOld: isStoreTimeStale(context, known) };
     });
-    const seen = time === null || isOld ? await this.runner.write(noteStoreTime) : time;
+    const seen = time === null || isOld ? await this.runner.write(recordStoreTime) : time;
     const expired = await this.runner.read((context) => findExpiredAttempts(context, seen.resumedMs));
     const rules = { seen, maxLostClaims: this.#maxLostClaims };
     if (expired.length > 0) await this.runner.write((context) => expireAttempts(context, rules));
-    await this.#claimLine.lookAgain(() => this.runner.read(isAnythingQueued));
-    this.#retain(seen);
-    void this.#untilEnded(this.#indexer.round(this.#closing.signal));
-    if (this.#clock.now() < this.#forgetAtMs) return;
-    this.#forgetAtMs = this.#clock.now() + forgetIntervalMs;
-    await this.runner.write((context) => forgetOldAnswers(context));
+    await this.#claimQueue.poll(() => this.runner.read(isAnythingQueued));
+    this.#startRetention(seen);
+    void this.#untilEnded(this.#indexer.run(this.#closing.signal));
+    if (this.#clock.now() < this.#nextResponseCleanupMs) return;
+    this.#nextResponseCleanupMs = this.#clock.now() + responseCleanupIntervalMs;
+    await this.runner.write((context) => deleteExpiredResponses(context));
   }
 
-  /** Deletes what the store's policy gives up, beside the watchdog, who need not wait for it. */
-  #retain(seen: StoreTime): void {
+  /** Applies the store's retention policy in the background of the watchdog. */
+  #startRetention(seen: StoreTime): void {
     const policy = this.#retention;
     const nowMs = this.#clock.now();
-    if (policy === null || this.#isRetaining || nowMs < this.#retainAtMs || isStoreTimeOld({ nowMs }, seen)) return;
+    if (policy === null || this.#isRetaining || nowMs < this.#nextRetentionMs || isStoreTimeStale({ nowMs }, seen))
+      return;
     const graceMs = Math.min(policy.olderThanMs ?? 0, retentionGraceMs);
     if (seen.resumedMs !== null && nowMs - seen.resumedMs < graceMs) return;
-    this.#retainAtMs = nowMs + retentionIntervalMs;
+    this.#nextRetentionMs = nowMs + retentionIntervalMs;
     this.#isRetaining = true;
     const ended = (): void => {
       this.#isRetaining = false;
     };
-    // A round that fails (a full disk, a locked file) is made up for by the next one.
+    // Errors (a full disk, a locked file) are swallowed: the next round retries.
     void this.#untilEnded(this.#retainRound(policy)).then(ended, ended);
   }
 
   async #retainRound(policy: RetentionPolicy): Promise<void> {
-    const isWorthIt = await this.runner.read((context) => hasAnythingToDelete(context, policy));
-    if (isWorthIt) await this.#inParts((context) => applyPartOfRetention(context, policy));
+    const hasWork = await this.runner.read((context) => hasAnythingToDelete(context, policy));
+    if (hasWork) await this.#deleteInBatches((context) => applyRetentionBatch(context, policy));
   }
 
-  #inParts(deletePart: LongDeletion['deletePart'], request?: IdempotentRequest): Promise<DeletionCounts> {
-    return deleteInParts(this.runner, { deletePart, request, isClosing: () => this.#closing.signal.aborted });
+  #deleteInBatches(deleteBatch: BatchedDeletion['deleteBatch'], request?: IdempotentRequest): Promise<DeletionCounts> {
+    return deleteInBatches(this.runner, { deleteBatch, request, isClosing: () => this.#closing.signal.aborted });
   }
 
   async #claimOrWait(options: SqlClaimOptions): Promise<readonly AttemptedRollout[]> {
@@ -239,28 +240,28 @@ export class SqlStore extends SqlStoreOperations implements Store {
       idempotency === undefined ? super.claimRollouts(options) : this.#claimOnce(idempotency, options);
     const claimed =
       waitMs > 0
-        ? await this.#claimLine.wait(claim, { runId, waitMs, signal: this.#untilClosed(options.signal) })
+        ? await this.#claimQueue.wait(claim, { runId, waitMs, signal: this.#untilClosed(options.signal) })
         : await claim();
-    if (claimed.length === 0 && workerId !== null && !this.#closing.signal.aborted) await this.#noteIdle(workerId);
+    if (claimed.length === 0 && workerId !== null && !this.#closing.signal.aborted) await this.#recordIdle(workerId);
     return claimed;
   }
 
-  /** Claims, or reads again what the same request has claimed before. Finding nothing is no answer to keep. */
+  /** Claims, or returns the rollouts that the same request claimed before. An empty result is not stored. */
   #claimOnce(request: IdempotentRequest, options: ClaimOptions): Promise<readonly AttemptedRollout[]> {
     return this.runner.write(async (context) => {
-      const known = await findAnswer(context, request);
+      const known = await findResponse(context, request);
       if (known !== null) return readClaimed(context, known);
       const claimed = await new SqlStoreOperations(runnerWithin(context), this.claimLeaseMs).claimRollouts(options);
-      if (claimed.length > 0) await recordAnswer(context, request, claimedIds(claimed));
+      if (claimed.length > 0) await recordResponse(context, request, claimedIds(claimed));
       return claimed;
     });
   }
 
-  #noteIdle(workerId: string): Promise<void> {
+  #recordIdle(workerId: string): Promise<void> {
     return this.runner.write((context) => markWorkerIdle(context, workerId));
   }
 
-  /** Remembers a wait, for closing to wait for. */
+  /** Tracks a promise until it settles: `close` awaits it. */
   async #untilEnded<TResult>(wait: Promise<TResult>): Promise<TResult> {
     this.#waits.add(wait);
     try {

@@ -1,2 +1,2 @@
-/** A value that goes into or comes out of a statement. Lists and objects travel as JSON text. */
+/** A parameter or result value of a statement. Lists and objects are JSON text. */
 export type SqlValue = string | number | null;

@@ -2,26 +2,26 @@ import type { StoreChange } from '@agentlightning/core/store';
 
 export type { StoreChange } from '@agentlightning/core/store';
 
-/** Hears of changes: those of one transaction, or several, in the order in which they were committed. */
+/** Receives the changes of one or more transactions, in the order of their commits. */
 export type StoreChangeListener = (changes: readonly StoreChange[]) => void;
 
-/** Stands for whatever another process may have changed. */
+/** An unspecified change by another process. */
 export const unknownChange: readonly StoreChange[] = [{ kind: 'unknown' }];
 
-/** Collects, within one transaction, what is told once it is committed: of each thing, how it is in the end. */
+/** Collects the changes of one transaction, coalesced by subject, for publishing after the commit. */
 export class ChangeRecorder {
   readonly #changes = new Map<string, StoreChange>();
 
-  /** Notes a change; it replaces what was noted of the same thing before. */
+  /** Records a change; it replaces the previous change of the same subject. */
   record(change: StoreChange): void {
     const key = subjectOf(change);
     const known = this.#changes.get(key);
-    // The newest comes last.
+    // Deleted first to move the subject to the end.
     this.#changes.delete(key);
-    this.#changes.set(key, change.kind === 'spans' && known?.kind === 'spans' ? together(known, change) : change);
+    this.#changes.set(key, change.kind === 'spans' && known?.kind === 'spans' ? mergeSpans(known, change) : change);
   }
 
-  /** What was noted, in order. */
+  /** The recorded changes, in order. */
   get changes(): readonly StoreChange[] {
     return [...this.#changes.values()];
   }
@@ -29,12 +29,12 @@ export class ChangeRecorder {
 
 type SpansChange = StoreChange & { readonly kind: 'spans' };
 
-function together(earlier: SpansChange, later: SpansChange): SpansChange {
+function mergeSpans(earlier: SpansChange, later: SpansChange): SpansChange {
   const lastSequenceId = Math.max(earlier.lastSequenceId, later.lastSequenceId);
   return { ...later, count: earlier.count + later.count, lastSequenceId };
 }
 
-/** What a change is about: two changes of one subject in one transaction are told as one. */
+/** The subject of a change: changes of one subject in one transaction are coalesced. */
 function subjectOf(change: StoreChange): string {
   switch (change.kind) {
     case 'rollout':
@@ -53,17 +53,17 @@ function subjectOf(change: StoreChange): string {
   }
 }
 
-/** Tells those who listen in this process about changes, of this process and of others. */
+/** Publishes changes, of this and of other processes, to the listeners in this process. */
 export class ChangeFeed {
   readonly #listeners = new Set<StoreChangeListener>();
 
-  /** Calls the listener for every change until the function it returns is called. */
+  /** Adds a listener; returns the function that removes it. */
   subscribe(listener: StoreChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Tells every listener. */
+  /** Notifies all listeners. */
   publish(changes: readonly StoreChange[]): void {
     if (changes.length === 0) return;
     for (const listener of [...this.#listeners]) listener(changes);

@@ -10,7 +10,7 @@ export function isPostgres(location: string): boolean {
 /**
  * The file that a location names, or `:memory:`.
  *
- * @throws ValidationError for a kind of store there is not
+ * @throws ValidationError for an unknown kind of store
  */
 export function sqlitePath(location: string): string {
   const [, scheme, rest] = /^([a-z][a-z0-9+]+):(.*)$/.exec(location) ?? [undefined, 'sqlite', location];
@@ -18,7 +18,7 @@ export function sqlitePath(location: string): string {
   return rest === ':memory:' ? rest : resolve(rest);
 }
 
-/** A location that names no store; its password is not said. */
+/** The error for an invalid location, without its password. */
 export function badLocation(location: string): ValidationError {
   return new ValidationError(`Store location ${addressText(location)}`, [
     { path: '', message: 'must be sqlite:<path>, a path, :memory:, or postgres://user:password@host:port/database' },

@@ -1,20 +1,20 @@
-/** What the watchdog does at every tick. */
+/** The work of one tick. */
 export type WatchdogRound = () => Promise<unknown>;
 
-/** Ends attempts whose time is up, without needing anybody to call the store. */
+/** Runs a round of maintenance at an interval, such as ending expired attempts. */
 export class Watchdog {
   readonly #round: WatchdogRound;
   readonly #timer: NodeJS.Timeout;
   #current: Promise<unknown> | null = null;
 
-  /** Starts ticking. The timer does not keep the process alive. */
+  /** Starts the timer, which does not keep the process alive. */
   constructor(intervalMs: number, round: WatchdogRound) {
     this.#round = round;
     this.#timer = setInterval(() => this.#tick(), intervalMs);
     this.#timer.unref();
   }
 
-  /** Stops ticking and waits for a round that is under way. */
+  /** Stops the timer and waits for a running round. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#current;
@@ -22,8 +22,8 @@ export class Watchdog {
 
   #tick(): void {
     if (this.#current !== null) return;
-    // A round that fails (a full disk, a locked file) is made up for by the next one; whoever calls the
-    // store meanwhile gets the same failure with its name.
+    // Errors (a full disk, a locked file) are swallowed: the next round retries, and callers of the store get the same
+    // error.
     const ended = (): void => {
       this.#current = null;
     };

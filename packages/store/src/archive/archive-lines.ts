@@ -1,35 +1,35 @@
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
 
-/** The longest line an archive may have, in bytes: beyond any span that a server takes. */
-const longestLineBytes = 256 * 1024 * 1024;
+/** Maximum length of a line in bytes: above the size limit of spans. */
+const maxLineBytes = 256 * 1024 * 1024;
 
 const lineEnd = 0x0a;
 
 /**
- * The lines of a text that comes in pieces, each with its line end.
+ * Splits chunks of text into lines, each with its line end.
  *
- * @throws ValidationError when a line is longer than any that is written
+ * @throws ValidationError when a line exceeds the maximum length
  */
-export async function* linesOfBytes(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let begun: Buffer[] = [];
-  let begunBytes = 0;
-  for await (const piece of pieces) {
-    let rest = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  for await (const chunk of chunks) {
+    let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     for (let end = rest.indexOf(lineEnd); end !== -1; end = rest.indexOf(lineEnd)) {
-      yield Buffer.concat([...begun, rest.subarray(0, end + 1)]);
-      begun = [];
-      begunBytes = 0;
+      yield Buffer.concat([...pending, rest.subarray(0, end + 1)]);
+      pending = [];
+      pendingBytes = 0;
       rest = rest.subarray(end + 1);
     }
     if (rest.length === 0) continue;
-    begun.push(rest);
-    begunBytes += rest.length;
-    if (begunBytes > longestLineBytes) throw archiveError(`has a line of more than ${longestLineBytes} bytes`);
+    pending.push(rest);
+    pendingBytes += rest.length;
+    if (pendingBytes > maxLineBytes) throw archiveError(`has a line of more than ${maxLineBytes} bytes`);
   }
-  if (begun.length > 0) yield Buffer.concat(begun);
+  if (pending.length > 0) yield Buffer.concat(pending);
 }
 
-/** An archive that cannot be taken in, with the reason. */
+/** The error for an invalid archive. */
 export function archiveError(
   message: string,
   cause?: unknown,

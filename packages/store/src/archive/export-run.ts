@@ -9,22 +9,22 @@ import {
   readExportedRollout,
   readRolloutIds,
   readSpansAfter,
-  type SpanPlace,
+  type SpanPosition,
 } from '../operations/read-archive-parts.ts';
 import { findResources } from '../operations/read-resources.ts';
 import { loadRun, queryMetrics } from '../operations/read-runs.ts';
 import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
 
 /**
- * A run as an archive, read in small parts while it is taken: no transaction lasts longer than one part.
+ * Exports a run as an archive. It is read in batches on demand: each batch is a separate transaction.
  *
  * @throws NotFoundError when there is no such run
  */
 export async function* exportRun(runner: OperationRunner, runId: string): AsyncGenerator<Uint8Array> {
-  // Before anything is written: an unknown run is an error, not an archive that is cut off.
+  // Checked first: an unknown run is an error, not a truncated archive.
   await runner.read((context) => loadRun(context, runId));
   const gzip = createGzip();
-  // What goes wrong reaches whoever reads the archive, by way of the stream that it destroys.
+  // An error destroys the stream, which reports it to the reader of the archive.
   const ended = pipeline(Readable.from(linesOf(recordsOf(runner, runId))), gzip).catch(() => undefined);
   try {
     yield* gzip;
@@ -78,7 +78,7 @@ async function* rolloutIdsOf(runner: OperationRunner, runId: string): AsyncGener
   }
 }
 
-/** Resources without the keys of model endpoints: an archive is made to be handed around. */
+/** Resources without the API keys of model endpoints: archives are shared. */
 async function resourcesRecord(runner: OperationRunner, resourcesId: string): Promise<ArchiveRecord | null> {
   const snapshot = await runner.read((context) => findResources(context, resourcesId));
   // A client of the 0.3 protocol may name resources that do not exist.
@@ -98,11 +98,11 @@ async function* rolloutRecords(runner: OperationRunner, exported: ExportedRollou
     yield { kind: 'attempt', attempt, is_counted: isCounted };
   }
   const known = new Set(attempts.map(({ attempt }) => attempt.attemptId));
-  const nextAfter = (after: SpanPlace | null): ReturnType<typeof readSpansAfter> =>
+  const nextAfter = (after: SpanPosition | null): ReturnType<typeof readSpansAfter> =>
     runner.read((context) => readSpansAfter(context, rollout.rolloutId, after));
   for (let spans = await nextAfter(null); spans.length > 0; spans = await nextAfter(spans.at(-1) ?? null)) {
     for (const span of spans) {
-      // An attempt that was opened since the rollout was read is not part of what is exported.
+      // Attempts that were opened after the rollout was read are not exported.
       if (known.has(span.attemptId)) yield { kind: 'span', span: spanToWire(span) };
     }
   }

@@ -12,11 +12,11 @@ import { archiveError } from './archive-lines.ts';
 import { readArchive } from './read-archive.ts';
 
 /**
- * Adds a run from an archive, all of it or nothing. The archive is put aside and checked to its end before the
- * transaction that writes it begins: nobody waits for a slow sender, and nothing of a bad file is ever there.
+ * Imports a run from an archive atomically. The archive is buffered in a file and verified before the transaction
+ * begins:\n a slow sender blocks no writers, and an invalid archive is never visible.
  *
- * @throws ValidationError when the archive is cut off, was changed, or is none
- * @throws AgentLightningError CONFLICT when the run or a rollout of it is there already
+ * @throws ValidationError when the archive is truncated, modified, or not an archive
+ * @throws AgentLightningError CONFLICT when the run or one of its rollouts already exists
  */
 export async function importRun(runner: OperationRunner, archive: AsyncIterable<Uint8Array>): Promise<Run> {
   const folder = await mkdtemp(join(tmpdir(), 'agl-import-'));
@@ -30,7 +30,7 @@ export async function importRun(runner: OperationRunner, archive: AsyncIterable<
   }
 }
 
-/** Reads it to the end, where its checksum is. */
+/** Reads the archive to its checksum at the end. */
 async function checkArchive(file: string): Promise<void> {
   for await (const _record of readArchive(file));
 }
@@ -39,6 +39,6 @@ async function writeRun(context: OperationContext, file: string): Promise<Run> {
   const writing = new WriteArchive(context);
   for await (const record of readArchive(file)) await writing.write(record);
   await writing.finish();
-  if (writing.runId === null) throw archiveError('holds no run');
+  if (writing.runId === null) throw archiveError('contains no run');
   return loadRun(context, writing.runId);
 }

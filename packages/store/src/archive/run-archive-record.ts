@@ -11,15 +11,15 @@ import {
 import type { MetricPoint, ResourcesSnapshot } from '@agentlightning/core/store';
 import { z } from 'zod';
 
-/** What the first line of an archive says it is. */
+/** The format name in the header of an archive. */
 export const archiveFormat = 'agentlightning-run';
 
-/** The version of the format that is written; older ones are read. */
+/** The format version of new archives; older versions can be read. */
 export const archiveVersion = 1;
 
 /**
- * A line of a run's archive. Header and end once, the run after the header, then metrics, then each rollout
- * after the resources it needs, followed by its attempts and then its spans.
+ * A line of a run archive. The order is: header, run, metrics; then each rollout after its resources, followed by
+ * its\n attempts and its spans; end.
  */
 export type ArchiveRecord =
   | {
@@ -31,12 +31,12 @@ export type ArchiveRecord =
   | { readonly kind: 'run'; readonly run: Run }
   | { readonly kind: 'metrics'; readonly metrics: MetricPoint }
   | { readonly kind: 'resources'; readonly resources: ResourcesSnapshot }
-  /** `last_sequence_id`: the last number that was given to a span of it. */
+  /** `last_sequence_id`: the last assigned sequence id of its spans. */
   | { readonly kind: 'rollout'; readonly rollout: Rollout; readonly last_sequence_id: number }
-  /** `is_counted`: whether it uses up one of the rollout's attempts. */
+  /** `is_counted`: whether it counts towards the rollout's `maxAttempts`. */
   | { readonly kind: 'attempt'; readonly attempt: Attempt; readonly is_counted: boolean }
   | { readonly kind: 'span'; readonly span: WireSpan }
-  /** `lines` before this one, and the SHA-256 of them with their line ends, in hexadecimal digits. */
+  /** The number of `lines` before this one and their SHA-256 (with line ends) in hexadecimal digits. */
   | { readonly kind: 'end'; readonly lines: number; readonly sha256: string };
 
 /** The shape of {@link ArchiveRecord}. */

@@ -1,28 +1,28 @@
 import { type StoreChange, unknownChange } from '../store-change.ts';
 
-/** What one process tells the others. */
+/** A change notification between processes. */
 export interface ChangeMessage {
-  /** Who tells it, so that nobody hears of its own changes twice. */
+  /** The sender, which ignores its own messages. */
   readonly from: string;
   readonly changes: readonly StoreChange[];
 }
 
-// PostgreSQL takes fewer than 8000 bytes at once.
+// PostgreSQL limits payloads to less than 8000 bytes.
 const maxPayloadBytes = 7900;
 const maxPayloads = 16;
 
-/** The changes as texts that are short enough to be sent; that something changed, when they are too many or too long. */
+/** Splits changes into payloads; an unknown change when they are too many or too long. */
 export function changePayloads(message: ChangeMessage): readonly string[] {
   const payloads: string[] = [];
-  const room = maxPayloadBytes - Buffer.byteLength(payloadOf(message.from, []));
+  const available = maxPayloadBytes - Buffer.byteLength(payloadOf(message.from, []));
   let part: string[] = [];
   let size = 0;
   for (const change of message.changes) {
     const text = JSON.stringify(change);
     const length = Buffer.byteLength(text) + 1;
-    if (length > room || payloads.length === maxPayloads)
+    if (length > available || payloads.length === maxPayloads)
       return [payloadOf(message.from, [JSON.stringify(unknownChange[0])])];
-    if (size + length > room) {
+    if (size + length > available) {
       payloads.push(payloadOf(message.from, part));
       part = [];
       size = 0;
@@ -34,13 +34,13 @@ export function changePayloads(message: ChangeMessage): readonly string[] {
   return payloads;
 }
 
-/** The changes that a text tells of. What cannot be read means that something changed. */
+/** Parses a payload; an invalid one is an unknown change. */
 export function changesFromPayload(payload: string): ChangeMessage {
   try {
     const message: unknown = JSON.parse(payload);
     if (isChangeMessage(message)) return message;
   } catch {
-    // Not one of ours, or from another version of this package.
+    // Sent by another application or another version of this package.
   }
   return { from: '', changes: unknownChange };
 }

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../test/temporary-folder.ts';
 import type { SqlConnection } from '../sql-driver.ts';
 import { SqliteDriver } from './sqlite.ts';
 
-test('of writes that share a commit, the one that fails leaves nothing behind and the others stay', async () => {
+test('rolls back only the failed write of a shared commit', async () => {
   await using open = await openTable();
   const outcomes = await Promise.allSettled(
     [1, 2, 3].map((value) =>
@@ -24,7 +24,7 @@ test('of writes that share a commit, the one that fails leaves nothing behind an
   expect(await values(open.driver)).toEqual([1, 3]);
 });
 
-test('a read that fails does not fail those that read with it', async () => {
+test('a failed read does not fail other reads of its group', async () => {
   await using open = await openTable();
   const [good, bad] = await Promise.allSettled([
     values(open.driver),
@@ -34,14 +34,14 @@ test('a read that fails does not fail those that read with it', async () => {
   expect(bad).toMatchObject({ status: 'rejected', reason: { code: 'INTERNAL' } });
 });
 
-test('a read sees the writes that were asked for before it', async () => {
+test('a read sees the writes queued before it', async () => {
   await using open = await openTable();
   const writes = Promise.all([1, 2].map((value) => open.driver.write((db) => insert(db, value))));
   expect(await values(open.driver)).toEqual([1, 2]);
   await writes;
 });
 
-test('when the disk is full, every write of the shared commit is told so and none is kept', async () => {
+test('a full disk fails every write of a shared commit', async () => {
   await using open = await openTable(200_000);
   const outcomes = await Promise.allSettled(
     [1, 2].map((value) =>
@@ -56,7 +56,7 @@ test('when the disk is full, every write of the shared commit is told so and non
   expect(await values(open.driver)).toEqual(kept);
 });
 
-test('closing waits for what was asked for before, and refuses what comes after', async () => {
+test('close waits for queued work and rejects later work', async () => {
   await using open = await openTable();
   const write = open.driver.write((db) => insert(db, 7));
   const closed = open.driver.close();

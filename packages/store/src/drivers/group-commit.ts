@@ -1,27 +1,27 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** The transactions of a database with one connection, step by step. */
+/** Transaction control of a database with one connection. */
 export interface GroupTransactions<TConnection> {
   readonly connection: TConnection;
-  /** Begins a transaction; waits where another process is in the way. */
+  /** Begins a transaction; waits while another process holds the lock. */
   begin(kind: TransactionKind): Promise<void>;
-  /** Runs one of `SAVEPOINT`, `RELEASE`, and `ROLLBACK TO`, `COMMIT` or `ROLLBACK`. */
+  /** Runs a control statement. */
   control(statement: ControlStatement): void;
-  /** Whether a transaction is open: some failures end it by themselves. */
+  /** Whether a transaction is open: some failures end it implicitly. */
   isOpen(): boolean;
-  /** How many statements ran that may have written something. */
+  /** Number of statements so far that may have written. */
   writeCount(): number;
-  /** What an error means to the caller. */
+  /** Converts a database error to a store error. */
   errorFrom(error: unknown): unknown;
 }
 
-/** What a transaction is for. */
+/** Kind of transaction. */
 export type TransactionKind = 'read' | 'write';
 
-/** What ends transactions, and parts of them. */
+/** Statements that control transactions and savepoints. */
 export type ControlStatement = 'SAVEPOINT work' | 'RELEASE work' | 'ROLLBACK TO work' | 'COMMIT' | 'ROLLBACK';
 
-/** A piece of work with somebody who waits for it. */
+/** A unit of work with its pending caller. */
 interface Job<TConnection> {
   readonly kind: TransactionKind;
   readonly work: (connection: TConnection) => Promise<unknown>;
@@ -30,16 +30,15 @@ interface Job<TConnection> {
 
 type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
-/** Thrown to undo a group of which one piece of work failed after it had written something. */
-const undo: unique symbol = Symbol('undo');
+/** Thrown to roll back a group in which a job failed after it had written. */
+const rollbackGroup: unique symbol = Symbol('rollback group');
 
-/** How long a group may take before it is committed without the rest of those who wait, in milliseconds. */
-const longestGroupMs = 10;
+/** Duration after which a group is committed without the remaining jobs, in milliseconds. */
+const maxGroupMs = 10;
 
 /**
- * Runs pieces of work one after another, those that came in together in one transaction. Committing costs much more
- * than writing does, and hundreds of workers share the cost of it this way. Each piece is still written whole or
- * not at all, and nobody is told of a result before it is committed.
+ * Runs jobs sequentially and groups concurrent ones into one transaction, because a commit costs much more than a
+ * write.\n Each job is still atomic, and results are returned only after the commit.
  */
 export class GroupCommit<TConnection> {
   readonly #transactions: GroupTransactions<TConnection>;
@@ -50,11 +49,11 @@ export class GroupCommit<TConnection> {
     this.#transactions = transactions;
   }
 
-  /** Runs the work in a transaction; a read sees everything that was asked for before it. */
+  /** Runs the work in a transaction; a read sees all writes queued before it. */
   run<TResult>(kind: TransactionKind, work: (connection: TConnection) => Promise<TResult>): Promise<TResult> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome): void => {
-        // Only the result of this work is handed to it.
+        // The result belongs to this job's work, so it has its type.
         if ('result' in outcome) resolve(outcome.result as TResult);
         else reject(outcome.error);
       };
@@ -63,18 +62,18 @@ export class GroupCommit<TConnection> {
     });
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no job is pending. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
 
   async #runAll(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // The event loop has its turn, in which more may come in. A database that answers at once would starve it.
+      // Yields to the event loop, which the synchronous database would starve, and collects more jobs.
       await setImmediate();
       const waiting = this.#waiting;
       this.#waiting = [];
-      // Writes first: whoever asked for a read has waited for its writes, or asked for them before.
+      // Writes first: a read must see the writes queued before it.
       for (const kind of ['write', 'read'] as const) {
         const jobs = waiting.filter((job) => job.kind === kind);
         for (let done = 0; done < jobs.length; ) {
@@ -86,15 +85,15 @@ export class GroupCommit<TConnection> {
     this.#running = null;
   }
 
-  /** Runs jobs in one transaction and settles them, as many as there is time for; says how many. */
+  /** Runs jobs in one transaction until the time limit, settles them and returns their number. */
   async #runGroup(kind: TransactionKind, jobs: readonly Job<TConnection>[]): Promise<number> {
-    // A savepoint before each piece of work costs as much as the work, and failures that need one are rare.
+    // A savepoint per job costs as much as the job, and failures that need one are rare.
     const outcomes = (await this.#tryGroup(kind, jobs, false)) ?? (await this.#tryGroup(kind, jobs, true)) ?? [];
     for (const [index, outcome] of outcomes.entries()) jobs[index]?.settle(outcome);
     return outcomes.length;
   }
 
-  /** Runs jobs in one transaction; null when one has failed halfway that cannot be undone without the others. */
+  /** Runs jobs in one transaction; null when a job failed that cannot be rolled back without the others. */
   async #tryGroup(
     kind: TransactionKind,
     jobs: readonly Job<TConnection>[],
@@ -105,40 +104,40 @@ export class GroupCommit<TConnection> {
     let begun = jobs.length;
     try {
       await transactions.begin(kind);
-      const deadlineMs = performance.now() + longestGroupMs;
+      const deadlineMs = performance.now() + maxGroupMs;
       begun = 0;
       for (const job of jobs) {
         if (begun > 0 && performance.now() > deadlineMs) break;
         begun += 1;
-        outcomes.push(hasSavepoints ? await this.#runAlone(job) : await this.#runTogether(job));
+        outcomes.push(hasSavepoints ? await this.#runInSavepoint(job) : await this.#runWithoutSavepoint(job));
       }
       transactions.control('COMMIT');
       return outcomes;
     } catch (cause) {
-      // Nothing of the group is written, so that all of it fails: also what had gone well.
+      // The group is rolled back, so all of its jobs fail, including successful ones.
       if (transactions.isOpen()) transactions.control('ROLLBACK');
-      if (cause === undo) return null;
+      if (cause === rollbackGroup) return null;
       const error = transactions.errorFrom(cause);
       return jobs.slice(0, begun).map(() => ({ error }));
     }
   }
 
-  /** Runs a job whose failure undoes nothing unless it had written something: then the group has to be undone. */
-  async #runTogether(job: Job<TConnection>): Promise<Outcome> {
+  /** Runs a job without a savepoint: if it fails after a write, the group must be rolled back. */
+  async #runWithoutSavepoint(job: Job<TConnection>): Promise<Outcome> {
     const transactions = this.#transactions;
     const before = transactions.writeCount();
     try {
       return { result: await job.work(transactions.connection) };
     } catch (error) {
-      // A full disk may have ended the transaction, and with it what the others wrote.
+      // A full disk may have ended the transaction and with it the writes of other jobs.
       if (!transactions.isOpen()) throw error;
-      if (transactions.writeCount() !== before) throw undo;
+      if (transactions.writeCount() !== before) throw rollbackGroup;
       return { error: transactions.errorFrom(error) };
     }
   }
 
-  /** Runs a job whose failure undoes what it did and nothing else. */
-  async #runAlone(job: Job<TConnection>): Promise<Outcome> {
+  /** Runs a job whose failure rolls back its own writes only. */
+  async #runInSavepoint(job: Job<TConnection>): Promise<Outcome> {
     const transactions = this.#transactions;
     transactions.control('SAVEPOINT work');
     try {

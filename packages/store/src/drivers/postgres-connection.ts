@@ -7,25 +7,25 @@ import { decodeText, encodeText } from './postgres-text.ts';
 
 const bigintType = 20;
 const textType = 25;
-/** After so long without a sign of life the system asks the other side for one, in milliseconds. */
+/** Idle time before the first TCP keep-alive probe, in milliseconds. */
 const keepAliveAfterMs = 10_000;
 
-/** What a connection is set to before it is used. */
-const setUp = `SELECT
+/** Session settings of a new connection. */
+const sessionSettings = `SELECT
   set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
   set_config('idle_in_transaction_session_timeout', '60000', false),
   set_config('jit', 'off', false)`;
 
 const types: ClientConfig['types'] = {
   getTypeParser: ((type: number, format?: 'text') => {
-    // The store's whole numbers are those of JavaScript.
+    // The store's integers are safe integers.
     if (type === bigintType) return Number;
     if (type === textType) return decodeText;
     return pg.types.getTypeParser(type, format);
   }) as typeof pg.types.getTypeParser,
 };
 
-/** How to connect to the database at an address. */
+/** The client configuration for a database URL. */
 export function connectionConfig(url: string, connectTimeoutMs: number): ClientConfig {
   return {
     connectionString: url,
@@ -33,16 +33,16 @@ export function connectionConfig(url: string, connectTimeoutMs: number): ClientC
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
-    // Statements that need no answer of the one before go out together with it.
+    // Sends statements without waiting for the response to the previous one.
     pipeline: true,
     types,
   };
 }
 
-/** Sets a new connection up. What goes wrong comes out with the first statement, which goes out behind it. */
+/** Applies the session settings to a new connection. The first statement, pipelined behind it, reports errors. */
 export function setUpConnection(client: ClientBase): void {
   client.on('error', ignore);
-  client.query(setUp).catch(ignore);
+  client.query(sessionSettings).catch(ignore);
 }
 
 /** Runs the store's statements on a connection of PostgreSQL. */
@@ -54,7 +54,7 @@ export class PostgresConnection implements SqlConnection {
     this.#client = client;
   }
 
-  /** Whether a statement changed anything. */
+  /** Whether a statement has written. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
@@ -72,7 +72,7 @@ export class PostgresConnection implements SqlConnection {
     if (rows.length === 0) return;
     const names = Object.keys(columns);
     const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`);
-    // A list for each column instead of a placeholder for each value: one statement for any number of rows.
+    // One array per column instead of one placeholder per value: the same statement serves any number of rows.
     await this.#query(
       `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})${onConflict(target)}`,
       names.map((_, index) => rows.map((row) => encoded(row[index] ?? null))),

@@ -1,18 +1,18 @@
 import { AgentLightningError } from '@agentlightning/core';
 
-/** Two transactions were in each other's way: the one that lost may simply be run again. */
+/** Conflicts between concurrent transactions: the aborted one can be retried. */
 const conflicts = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
-  '23505', // somebody else inserted the same key: it will be found
-  '23503', // somebody else deleted what is referred to: it will be missed
+  '23505', // concurrent insert of the same key: the retry finds it
+  '23503', // concurrent delete of the referenced row: the retry misses it
   '55P03', // lock not available
 ]);
 
-/** The server is not there, not yet, or no longer. The classes of codes, or whole codes. */
-const away = new Set([
+/** Codes, or classes of codes, of an unavailable server. */
+const unavailable = new Set([
   '08', // connection exceptions
-  '57P01', // shut down by its administrator
+  '57P01', // shut down by an administrator
   '57P02', // crashed
   '57P03', // still starting
   '57P05', // idle session ended
@@ -29,54 +29,54 @@ const away = new Set([
   'ENOENT', // the socket of a local server
 ]);
 
-/** What it has to do with an error: whether the transaction may be run again, and when. */
-export type PostgresErrorKind = 'conflict' | 'away' | 'other';
+/** Kind of error: whether, and when, the transaction can be retried. */
+export type PostgresErrorKind = 'conflict' | 'unavailable' | 'other';
 
-/** Tells what an error means for the transaction it came from. */
+/** Classifies an error of a transaction. */
 export function postgresErrorKind(error: unknown): PostgresErrorKind {
   if (error instanceof AgentLightningError) return 'other';
   const code = codeOf(error);
-  if (code === null) return isLostConnection(error) ? 'away' : 'other';
+  if (code === null) return isLostConnection(error) ? 'unavailable' : 'other';
   if (conflicts.has(code)) return 'conflict';
-  // A statement was prepared before somebody migrated the schema; a new connection prepares it anew.
-  if (code === '0A000' && messageOf(error).includes('cached plan')) return 'away';
-  return away.has(code) || away.has(code.slice(0, 2)) ? 'away' : 'other';
+  // A statement was prepared before a migration; a new connection prepares it again.
+  if (code === '0A000' && messageOf(error).includes('cached plan')) return 'unavailable';
+  return unavailable.has(code) || unavailable.has(code.slice(0, 2)) ? 'unavailable' : 'other';
 }
 
-/** What an error of PostgreSQL means to the user of a store; our own errors pass unchanged. */
-export function storeErrorFrom(cause: unknown, place: string): unknown {
+/** Converts a PostgreSQL error to a store error; an AgentLightningError is returned unchanged. */
+export function toStoreError(cause: unknown, address: string): unknown {
   if (cause instanceof AgentLightningError) return cause;
   const reason = messageOf(cause);
   const code = codeOf(cause) ?? '';
   const details = code === '' ? {} : { databaseCode: code };
   switch (postgresErrorKind(cause)) {
-    case 'away':
+    case 'unavailable':
       return new AgentLightningError({
         code: 'UNREACHABLE',
-        message: `The database ${place} cannot be reached: ${reason}`,
-        remedy: 'Start the database, or check its address. The store goes on by itself when it is back.',
+        message: `The database ${address} cannot be reached: ${reason}`,
+        remedy: 'Start the database, or check its address. The store reconnects automatically.',
         details,
         cause,
       });
     case 'conflict':
       return new AgentLightningError({
         code: 'CONFLICT',
-        message: `The database ${place} had others in the way again and again: ${reason}`,
-        remedy: 'Try again; when it persists, let fewer processes write the same rows at once.',
+        message: `Serialization conflict in the database ${address}; retries exhausted: ${reason}`,
+        remedy: 'Retry; if it persists, reduce the number of processes that write the same rows concurrently.',
         details,
         cause,
       });
     case 'other':
-      return otherError({ code, message: `The database ${place} failed: ${reason}`, details, cause });
+      return otherError({ code, message: `The database ${address} failed: ${reason}`, details, cause });
   }
 }
 
 /** The error when the connection was lost while a transaction was being committed. */
-export function unknownOutcome(cause: unknown, place: string): AgentLightningError {
+export function unknownOutcome(cause: unknown, address: string): AgentLightningError {
   return new AgentLightningError({
     code: 'UNREACHABLE',
-    message: `The database ${place} went away while it was told to commit: ${messageOf(cause)}. The write may have happened or not`,
-    remedy: 'Read what was to be written, and write it again if it is not there.',
+    message: `The database ${address} became unavailable during a commit: ${messageOf(cause)}. The outcome of the write is unknown`,
+    remedy: 'Read the data, and repeat the write if it is missing.',
     details: { outcome: 'unknown' },
     cause,
   });
@@ -89,25 +89,25 @@ function otherError(fault: {
   readonly cause: unknown;
 }): AgentLightningError {
   const { code, ...rest } = fault;
-  // Insufficient resources, such as a full disk; and errors of the system, such as a disk that fails.
+  // Insufficient resources, such as a full disk, and system errors, such as a disk failure.
   if (code === '53100' || code === '53200' || code.startsWith('58')) {
     return new AgentLightningError({ ...rest, code: 'STORE_FULL' });
   }
   if (code === '57014') {
     return new AgentLightningError({ ...rest, code: 'TIMEOUT', remedy: 'Raise statement_timeout of the database.' });
   }
-  // Unknown user, wrong password, unknown database, missing rights.
+  // Unknown user, wrong password, unknown database, missing privileges.
   if (code.startsWith('28') || code === '3D000' || code === '42501') {
     return new AgentLightningError({
       ...rest,
       code: 'CONFIG',
-      remedy: 'Check the user, the password and the database that the address names, and what the user may do there.',
+      remedy: 'Check the user, password and database of the address, and the privileges of the user.',
     });
   }
   return new AgentLightningError({ ...rest, code: 'INTERNAL' });
 }
 
-/** The driver's errors for a connection that is gone have no code. */
+/** The driver's errors for lost connections have no code. */
 function isLostConnection(error: unknown): boolean {
   return /connection (terminated|error|timeout)|not queryable|timeout (expired|exceeded)|connection ended|socket/i.test(
     messageOf(error),

@@ -1,16 +1,16 @@
-/** A statement as PostgreSQL takes it. */
+/** A statement in PostgreSQL's syntax. */
 export interface PostgresStatement {
-  /** Under which name a connection keeps it prepared; undefined for one that is not kept. */
+  /** Name of the prepared statement; undefined for an unprepared one. */
   readonly name: string | undefined;
   readonly text: string;
 }
 
-const maxKept = 500;
-const kept = new Map<string, PostgresStatement>();
+const maxPrepared = 500;
+const prepared = new Map<string, PostgresStatement>();
 
-/** The statement with numbered placeholders instead of question marks. Those that come again and again are kept prepared. */
+/** Converts `?` placeholders to numbered ones and names the statement for reuse as a prepared statement. */
 export function postgresStatement(sql: string): PostgresStatement {
-  const known = kept.get(sql);
+  const known = prepared.get(sql);
   if (known !== undefined) return known;
   let count = 0;
   const text = sql.replace(/'[^']*'|"[^"]*"|\?/g, (part) => {
@@ -18,9 +18,10 @@ export function postgresStatement(sql: string): PostgresStatement {
     count += 1;
     return `$${count}`;
   });
-  // A plan that is kept is one for any value. What is looked for in an inverted index may be in one row or in all of them.
-  if (kept.size >= maxKept || / (@>|LIKE) /.test(text)) return { name: undefined, text };
-  const statement = { name: `agl_${kept.size}`, text };
-  kept.set(sql, statement);
+  // A prepared statement may get a generic plan, which is unsuitable for inverted indexes: selectivity depends on the
+  // value.
+  if (prepared.size >= maxPrepared || / (@>|LIKE) /.test(text)) return { name: undefined, text };
+  const statement = { name: `agl_${prepared.size}`, text };
+  prepared.set(sql, statement);
   return statement;
 }

@@ -5,53 +5,53 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
 import type { StoreChange, StoreChangeListener } from '../store-change.ts';
 import { changePayloads } from './change-payload.ts';
-import { ConnectionGate } from './connection-gate.ts';
-import { PostgresAnnouncer, wakesSomebody } from './postgres-announcer.ts';
 import { connectionConfig, PostgresConnection, setUpConnection } from './postgres-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
-import { postgresErrorKind, storeErrorFrom, unknownOutcome } from './postgres-error.ts';
+import { postgresErrorKind, toStoreError, unknownOutcome } from './postgres-error.ts';
 import { PostgresListener } from './postgres-listener.ts';
+import { PostgresNotifier, wakesWaiters } from './postgres-notifier.ts';
+import { Semaphore } from './semaphore.ts';
 
-/** How the PostgreSQL driver reaches its database. */
+/** Options of the PostgreSQL driver. */
 export interface PostgresDriverOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
-  /** How many connections at most, besides the one that listens. */
+  /** Maximum number of connections, besides the one that listens. */
   readonly poolSize: number;
-  /** How long to look for a database that is away before giving up, in milliseconds. */
+  /** How long to retry an unreachable database, in milliseconds. */
   readonly unreachableAfterMs: number;
 }
 
 type Work<TResult> = (connection: SqlConnection) => Promise<TResult>;
 
 const maxConflicts = 30;
-const longestConflictPauseMs = 100;
-const firstReconnectPauseMs = 20;
-const longestReconnectPauseMs = 500;
+const maxConflictBackoffMs = 100;
+const initialReconnectBackoffMs = 20;
+const maxReconnectBackoffMs = 500;
 
-/** A PostgreSQL database: several connections, and other processes that write at the same time. */
+/** A PostgreSQL database: a connection pool and concurrent writers. */
 export class PostgresDriver implements SqlDriver {
   readonly name = 'postgres';
   readonly dialect: SqlDriver['dialect'] = postgresDialect;
   readonly #options: PostgresDriverOptions;
-  /** The address, as errors may show it. */
-  readonly #place: string;
+  /** The address without its password, for errors. */
+  readonly #address: string;
   readonly #pool: Pool;
-  readonly #gate: ConnectionGate;
+  readonly #semaphore: Semaphore;
   readonly #self = newId('worker');
   readonly #listeners = new Set<StoreChangeListener>();
-  readonly #announcer: PostgresAnnouncer;
+  readonly #notifier: PostgresNotifier;
   #channel = '';
   #listener: PostgresListener | null = null;
   #closing: Promise<void> | null = null;
 
   private constructor(options: PostgresDriverOptions) {
     this.#options = options;
-    this.#place = addressText(options.url);
-    this.#gate = new ConnectionGate(options.poolSize);
+    this.#address = addressText(options.url);
+    this.#semaphore = new Semaphore(options.poolSize);
     this.#pool = new pg.Pool({ ...this.#connectionConfig(), max: options.poolSize });
     this.#pool.on('error', ignore).on('connect', setUpConnection);
-    this.#announcer = new PostgresAnnouncer((changes) => this.#announce(changes));
+    this.#notifier = new PostgresNotifier((changes) => this.#sendChanges(changes));
   }
 
   /** Connects to the database, which may still be starting. */
@@ -59,7 +59,7 @@ export class PostgresDriver implements SqlDriver {
     const driver = new PostgresDriver(options);
     try {
       const [row] = await driver.read((connection) => connection.all('SELECT current_schema()::text AS name'));
-      // One channel for each store: a database may hold several, in schemas of their own.
+      // One channel per store: a database may hold several stores in separate schemas.
       driver.#channel = `agentlightning:${String(row?.name)}`.slice(0, 60);
       driver.#listener = await driver.#listen();
       return driver;
@@ -70,12 +70,12 @@ export class PostgresDriver implements SqlDriver {
   }
 
   read<TResult>(work: Work<TResult>): Promise<TResult> {
-    return this.#again(async (client) => {
+    return this.#withRetry(async (client) => {
       const begun = client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       begun.catch(ignore);
       const result = await work(new PostgresConnection(client));
       await begun;
-      letGo(client);
+      endReadOnly(client);
       return result;
     });
   }
@@ -84,25 +84,25 @@ export class PostgresDriver implements SqlDriver {
     work: Work<TResult>,
     changesOf: (result: TResult) => readonly StoreChange[] = () => [],
   ): Promise<TResult> {
-    return this.#again(async (client) => {
-      // Rows are locked where it matters, and each statement sees what was committed before it.
+    return this.#withRetry(async (client) => {
+      // Operations lock rows explicitly; each statement sees all commits before it.
       const begun = client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       begun.catch(ignore);
       const connection = new PostgresConnection(client);
       const result = await work(connection);
       await begun;
       if (!connection.hasWritten) {
-        letGo(client);
+        endReadOnly(client);
         return result;
       }
       const changes = changesOf(result);
-      await this.#commit(client, changes.filter(wakesSomebody));
-      this.#announcer.tell(changes.filter((change) => !wakesSomebody(change)));
+      await this.#commit(client, changes.filter(wakesWaiters));
+      this.#notifier.enqueue(changes.filter((change) => !wakesWaiters(change)));
       return result;
     });
   }
 
-  onOutsideChange(listener: StoreChangeListener): () => void {
+  onExternalChange(listener: StoreChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -114,7 +114,7 @@ export class PostgresDriver implements SqlDriver {
 
   async #close(): Promise<void> {
     await this.#listener?.stop();
-    await this.#announcer.settle();
+    await this.#notifier.flush();
     await this.#pool.end();
   }
 
@@ -132,18 +132,18 @@ export class PostgresDriver implements SqlDriver {
     );
   }
 
-  /** Commits, and wakes others with it: they hear of exactly what was committed, whatever happens to this process. */
+  /** Commits with notifications in the same transaction: other processes receive exactly the committed changes. */
   async #commit(client: PoolClient, changes: readonly StoreChange[]): Promise<void> {
-    const told = this.#notify(client, changes);
-    told.catch(ignore);
+    const notified = this.#notify(client, changes);
+    notified.catch(ignore);
     const { command } = await client.query('COMMIT').catch((cause: unknown) => {
-      throw postgresErrorKind(cause) === 'away' ? unknownOutcome(cause, this.#place) : cause;
+      throw postgresErrorKind(cause) === 'unavailable' ? unknownOutcome(cause, this.#address) : cause;
     });
-    await told;
+    await notified;
     if (command === 'COMMIT') return;
     throw new AgentLightningError({
       code: 'INTERNAL',
-      message: `The database ${this.#place} did not commit: ${command}`,
+      message: `The database ${this.#address} did not commit: ${command}`,
     });
   }
 
@@ -153,40 +153,40 @@ export class PostgresDriver implements SqlDriver {
     await client.query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload', [this.#channel, payloads]);
   }
 
-  async #announce(changes: readonly StoreChange[]): Promise<void> {
-    await this.#gate.run(() => this.#withClient((client) => this.#notify(client, changes)));
+  async #sendChanges(changes: readonly StoreChange[]): Promise<void> {
+    await this.#semaphore.run(() => this.#withClient((client) => this.#notify(client, changes)));
   }
 
-  /** Does a transaction, and does it again when others were in its way or the database was away before its end. */
-  async #again<TResult>(transaction: (client: PoolClient) => Promise<TResult>): Promise<TResult> {
+  /** Runs a transaction and retries it after conflicts and, before the commit, lost connections. */
+  async #withRetry<TResult>(transaction: (client: PoolClient) => Promise<TResult>): Promise<TResult> {
     const deadline = performance.now() + this.#options.unreachableAfterMs;
     for (let conflicts = 0, losses = 0; ; ) {
       this.#assertOpen();
       try {
-        return await this.#gate.run(() => this.#withClient(transaction));
+        return await this.#semaphore.run(() => this.#withClient(transaction));
       } catch (error) {
         const kind = postgresErrorKind(error);
-        const mayTryAgain =
-          (kind === 'conflict' && conflicts < maxConflicts) || (kind === 'away' && performance.now() < deadline);
-        if (!mayTryAgain) throw storeErrorFrom(error, this.#place);
+        const mayRetry =
+          (kind === 'conflict' && conflicts < maxConflicts) || (kind === 'unavailable' && performance.now() < deadline);
+        if (!mayRetry) throw toStoreError(error, this.#address);
         if (kind === 'conflict') conflicts += 1;
         else losses += 1;
-        await systemClock.sleep(kind === 'conflict' ? conflictPauseMs(conflicts) : reconnectPauseMs(losses));
+        await systemClock.sleep(kind === 'conflict' ? conflictBackoffMs(conflicts) : reconnectBackoffMs(losses));
       }
     }
   }
 
   async #withClient<TResult>(use: (client: PoolClient) => Promise<TResult>): Promise<TResult> {
     const client = await this.#pool.connect();
-    let isSound = true;
+    let isUsable = true;
     try {
       return await use(client);
     } catch (error) {
-      // A connection whose transaction cannot be undone is not used again.
-      isSound = postgresErrorKind(error) !== 'away' && (await client.query('ROLLBACK').then(yes, no));
+      // A connection whose transaction cannot be rolled back is not reused.
+      isUsable = postgresErrorKind(error) !== 'unavailable' && (await client.query('ROLLBACK').then(yes, no));
       throw error;
     } finally {
-      client.release(!isSound);
+      client.release(!isUsable);
     }
   }
 
@@ -194,24 +194,24 @@ export class PostgresDriver implements SqlDriver {
     if (this.#closing === null) return;
     throw new AgentLightningError({
       code: 'PRECONDITION_FAILED',
-      message: `The store ${this.#place} is closed`,
+      message: `The store ${this.#address} is closed`,
       remedy: 'Open it again with openStore, or close it later.',
     });
   }
 }
 
-/** Ends a transaction that wrote nothing: whether that arrives is of no interest. */
-function letGo(client: PoolClient): void {
+/** Ends a transaction without writes; errors are ignored. */
+function endReadOnly(client: PoolClient): void {
   client.query('COMMIT').catch(ignore);
 }
 
-/** Longer after every time. One of those who are in each other's way always gets through meanwhile. */
-function conflictPauseMs(conflicts: number): number {
-  return Math.min(2 ** conflicts, longestConflictPauseMs);
+/** Exponential backoff. One of the conflicting transactions always succeeds. */
+function conflictBackoffMs(conflicts: number): number {
+  return Math.min(2 ** conflicts, maxConflictBackoffMs);
 }
 
-function reconnectPauseMs(losses: number): number {
-  return Math.min(firstReconnectPauseMs * 2 ** losses, longestReconnectPauseMs);
+function reconnectBackoffMs(losses: number): number {
+  return Math.min(initialReconnectBackoffMs * 2 ** losses, maxReconnectBackoffMs);
 }
 
 const yes = (): boolean => true;

@@ -2,13 +2,16 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { SqlConnection } from '../sql-driver.ts';
 import { SqliteInserter } from './sqlite-inserter.ts';
 
-/** How a connection works with its file. */
+/** Options of a connection. */
 export interface SqliteConnectionOptions {
   /** The file, or `:memory:`. */
   readonly path: string;
-  /** `process`: what is acknowledged survives `kill -9`. `power`: it survives a power failure too, at a sync per write. */
+  /**
+   * `process`: acknowledged writes survive `kill -9`. `power`: they also survive a power failure, with a sync per
+   * commit.
+   */
   readonly durability: 'process' | 'power';
-  /** The most the file may hold, in bytes; null for no limit but the disk's. */
+  /** Maximum size of the file in bytes; null for no limit. */
   readonly maxSizeBytes: number | null;
 }
 
@@ -16,7 +19,7 @@ const maxCachedStatements = 300;
 
 /** One connection to a SQLite file, with a cache of prepared statements. */
 export class SqliteConnection {
-  /** What operations work with. */
+  /** The interface for operations. */
   readonly sql: SqlConnection;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -40,31 +43,31 @@ export class SqliteConnection {
         this.#inserter.insert(target, rows);
       },
     };
-    // Whoever waits for another's lock does so where it does not block the event loop.
+    // The driver retries busy locks asynchronously: SQLite's busy handler would block the event loop.
     this.#database.exec('PRAGMA busy_timeout = 0');
   }
 
-  /** How many statements ran that may have written something. */
+  /** Number of statements so far that may have written. */
   get writeCount(): number {
     return this.#writeCount;
   }
 
-  /** Whether a transaction is open: some failures end it by themselves. */
+  /** Whether a transaction is open: some failures end it implicitly. */
   get isInTransaction(): boolean {
     return this.#database.isTransaction;
   }
 
-  /** Sets what holds for this connection alone. The file is in WAL mode already. */
+  /** Applies connection settings. The file is already in WAL mode. */
   configure({ durability, maxSizeBytes }: SqliteConnectionOptions): void {
-    // In WAL mode NORMAL loses nothing when a process dies: a committed frame is in the operating system's
-    // hands. Only a power failure may take the newest commits, and it never leaves a half-written one.
+    // In WAL mode, NORMAL loses no commit when the process dies: committed frames are in the page cache.\n // A power
+    // failure may lose the latest commits and never leaves a partial one.
     this.#database.exec(`PRAGMA synchronous = ${synchronousOf(durability)}`);
-    // What a statement may have to undo needs no file.
+    // Statement journals are kept in memory.
     this.#database.exec('PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY');
     if (maxSizeBytes !== null) this.#limitSize(maxSizeBytes);
   }
 
-  /** Runs a statement that has no parameters, and that is used again: `COMMIT`. */
+  /** Runs a reusable statement without parameters, such as `COMMIT`. */
   control(statement: string): void {
     this.#statement(statement).run();
   }
@@ -74,12 +77,12 @@ export class SqliteConnection {
     this.#database.exec(statements);
   }
 
-  /** SQLite's number that changes when another connection commits. */
+  /** SQLite's data version, which changes when another connection commits. */
   readDataVersion(): unknown {
     return this.#database.prepare('PRAGMA data_version').get()?.data_version;
   }
 
-  /** Lets go of the file. */
+  /** Closes the file. */
   close(): void {
     this.#statements.clear();
     if (this.#database.isOpen) this.#database.close();

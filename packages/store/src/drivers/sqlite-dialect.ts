@@ -1,14 +1,14 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { SqlDialect } from '../sql-dialect.ts';
 import type { SqlValue } from '../sql-value.ts';
-import { indexRolloutsUpTo, isSaidByToken, positionsByField, positionsByPiece } from './sqlite-rollout-index.ts';
+import { indexRolloutsUpTo, isExactToken, positionsByField, positionsBySubstring } from './sqlite-rollout-index.ts';
 
-/** How SQLite writes what databases write differently. */
+/** The SQL dialect of SQLite. */
 export const sqliteDialect: SqlDialect = {
   name: 'sqlite',
   columnTypes: { position: 'INTEGER PRIMARY KEY', integer: 'INTEGER', real: 'REAL', text: 'TEXT' },
   tableNames: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-  // One writer at a time: there is nobody to keep out, and nobody whose locks could be skipped.
+  // Write transactions are exclusive: no further locks are needed.
   lockSchema: null,
   forUpdate: '',
   skipLocked: '',
@@ -22,7 +22,7 @@ export const sqliteDialect: SqlDialect = {
   member: (column, name) => `(${column} -> '${name}')`,
   hasField: (column, { name, value }) => {
     const { types, stored } = jsonEachForm(value);
-    // json_each instead of a JSON path: a field's name may hold anything, and a path has no escapes.
+    // json_each instead of a JSON path: field names are arbitrary, and paths have no escapes.
     return {
       sql: `EXISTS (SELECT 1 FROM json_each(${column}) AS field WHERE field.key = ? AND field.type IN (${types}) AND field.value IS ?)`,
       parameters: [name, stored],
@@ -30,15 +30,15 @@ export const sqliteDialect: SqlDialect = {
   },
   rolloutIdContains: (text) => {
     const condition = sqliteDialect.contains('r.rollout_id', text);
-    return { condition, positions: positionsByPiece(text, condition), isExact: true };
+    return { condition, positions: positionsBySubstring(text, condition), isExact: true };
   },
   rolloutHasField: ({ name, value }) => {
     const condition = sqliteDialect.hasField('r.metadata', { name, value });
-    return { condition, positions: positionsByField(name, value, condition), isExact: isSaidByToken(name, value) };
+    return { condition, positions: positionsByField(name, value, condition), isExact: isExactToken(name, value) };
   },
 };
 
-/** How `json_each` presents a value: its type's names, and the value itself. */
+/** A value as `json_each` returns it: the names of its type and the value. */
 function jsonEachForm(value: JsonValue): { readonly types: string; readonly stored: SqlValue } {
   if (value === null) return { types: "'null'", stored: null };
   if (typeof value === 'boolean') return { types: `'${value}'`, stored: value ? 1 : 0 };

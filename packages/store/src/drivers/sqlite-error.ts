@@ -16,14 +16,14 @@ export function isBusy(error: unknown): boolean {
   return code === busyCode || code === lockedCode;
 }
 
-/** Whether a file is damaged, or is no database at all. */
+/** Whether a file is damaged or not a database. */
 export function isDamage(error: unknown): boolean {
   const code = primaryCode(error);
   return code === corruptCode || code === notADatabaseCode;
 }
 
-/** What an error of SQLite means to the user of a store; our own errors pass unchanged. */
-export function storeErrorFrom(error: unknown, path: string): unknown {
+/** Converts a SQLite error to a store error; other errors are returned unchanged. */
+export function toStoreError(error: unknown, path: string): unknown {
   const code = primaryCode(error);
   if (code === null) return error;
   const cause = error;
@@ -40,7 +40,7 @@ export function storeErrorFrom(error: unknown, path: string): unknown {
       return new AgentLightningError({
         code: 'STORE_SCHEMA',
         message: `The store ${path} is damaged: ${reason}`,
-        remedy: 'Put a backup in its place with `agl store restore <backup> --force`.',
+        remedy: 'Restore a backup with `agl store restore <backup> --force`.',
         cause,
       });
     case notADatabaseCode:
@@ -50,7 +50,7 @@ export function storeErrorFrom(error: unknown, path: string): unknown {
       return new AgentLightningError({
         code: 'CONFIG',
         message: `The store ${path} cannot be opened for writing: ${reason}`,
-        remedy: 'Check that the path is a file in a folder you may write to.',
+        remedy: 'Check that the path is a file in a folder with write permission.',
         cause,
       });
     case busyCode:

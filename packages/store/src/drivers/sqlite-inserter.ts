@@ -3,15 +3,15 @@ import { type InsertTarget, onConflict } from '../sql-driver.ts';
 import type { SqlValue } from '../sql-value.ts';
 
 /**
- * How many rows go into a table with one statement, the most first. Calls cost, and so do the copies of pages that each
- * statement makes for itself to go back to: many rows at once cost a sixth less than few.
+ * Batch sizes of INSERT statements, largest first. Each statement costs a call and copies of pages for its rollback:
+ * large\n batches cost a sixth less than small ones.
  */
 const rowsPerInsert = [250, 16, 1] as const;
-const fewRows = 16;
-/** How many characters go with one statement of more than few rows: it keeps them until it is used again. */
-const longestInsert = 2 ** 20;
+const smallBatchRows = 16;
+/** Maximum characters of a large batch: a statement keeps its bound values until its next use. */
+const maxBatchCharacters = 2 ** 20;
 
-/** A statement that inserts rows, and how many values each row has. */
+/** A prepared INSERT and the number of values per row. */
 interface InsertStatement {
   readonly statement: StatementSync;
   readonly width: number;
@@ -26,7 +26,7 @@ export class SqliteInserter {
     this.#database = database;
   }
 
-  /** Inserts rows, many with each statement where there are many. */
+  /** Inserts rows in the largest possible batches. */
   insert(target: InsertTarget, rows: readonly (readonly SqlValue[])[]): void {
     let from = 0;
     for (const size of rowsPerInsert) {
@@ -34,14 +34,14 @@ export class SqliteInserter {
     }
   }
 
-  /** Inserts rows, so many with each statement as long as there are so many; says where the others begin. */
+  /** Inserts as many full batches of a size as possible; returns the index of the next row. */
   #insertBlocks(
     target: InsertTarget,
     rows: readonly (readonly SqlValue[])[],
     { from, size }: { readonly from: number; readonly size: number },
   ): number {
     const { statement, width } = this.#statementOf(target, size);
-    // One list, filled anew for each statement, and by index: taking rows apart costs a tenth of what writing them does.
+    // One reused array, filled by index: spreading rows costs a tenth of the insert.
     const values = new Array<SqlValue>(size * width).fill(null);
     let begin = from;
     for (; begin + size <= rows.length; begin += size) {
@@ -56,22 +56,22 @@ export class SqliteInserter {
           if (typeof value === 'string') length += value.length;
         }
       }
-      if (size > fewRows && length > longestInsert) return begin;
+      if (size > smallBatchRows && length > maxBatchCharacters) return begin;
       statement.run(...values);
     }
     return begin;
   }
 
-  /** Remembered by the target: for a single row, to write the statement down costs half of what running it does. */
+  /** Cached by target: building the SQL of a single row costs half of running it. */
   #statementOf(target: InsertTarget, rows: number): InsertStatement {
     const ofTarget = this.#statements.get(target) ?? new Map<number, InsertStatement>();
     this.#statements.set(target, ofTarget);
     const known = ofTarget.get(rows);
     if (known !== undefined) return known;
     const names = Object.keys(target.columns);
-    const made = { statement: this.#database.prepare(insertSql(target, names, rows)), width: names.length };
-    ofTarget.set(rows, made);
-    return made;
+    const created = { statement: this.#database.prepare(insertSql(target, names, rows)), width: names.length };
+    ofTarget.set(rows, created);
+    return created;
   }
 }
 

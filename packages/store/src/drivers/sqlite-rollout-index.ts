@@ -1,14 +1,14 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { IndexedPositions, SqlCondition } from '../sql-dialect.ts';
 
-/** How much of a name or a value is in its token. */
+/** Maximum characters of a name or value in its token. */
 const tokenLength = 64;
 
-// Letters and digits, so that nothing in a field's name or value is taken for an end, a quote or a word of a query.
-// The tables are filled with this: it stays as it is.
+// Letters and digits only: names and values cannot contain delimiters, quotes or query operators.
+// Do not change it: the tables contain these tokens.
 const fieldToken = `hex(substr(key, 1, ${tokenLength})) || 'x' || type || 'x' || coalesce(hex(substr(value, 1, ${tokenLength})), '')`;
 
-/** Puts the rollouts of the list `rollouts_to_index` up to a position into the full-text tables. */
+/** Adds the rollouts of `rollouts_to_index` up to a position to the full-text tables. */
 export const indexRolloutsUpTo: readonly string[] = [
   `INSERT OR REPLACE INTO rollout_id_pieces (rowid, rollout_id)
    SELECT r.position, r.rollout_id FROM rollouts_to_index AS n CROSS JOIN rollouts AS r
@@ -20,37 +20,39 @@ export const indexRolloutsUpTo: readonly string[] = [
   'DELETE FROM rollouts_to_index WHERE position <= ?',
 ];
 
-/** What the ids begin with that are given out, and the condition of the index of others: both stay as they are. */
-const givenBeginning = 'ro-';
-const isNamedOtherwise = "substr(rollout_id, 1, 3) <> 'ro-'";
-/** Up to how many rollouts with other ids are looked at one by one. */
-const fewOthers = 10_000;
+/**
+ * Prefix of generated ids and condition of the partial index of other ids. Do not change them: the schema uses both.
+ */
+const generatedPrefix = 'ro-';
+const hasCustomId = "substr(rollout_id, 1, 3) <> 'ro-'";
+/** Maximum number of rollouts with other ids that are scanned. */
+const maxScannedIds = 10_000;
 
-/** The rollouts whose id holds a text; null for a text that is too short for the index. */
-export function positionsByPiece(text: string, condition: SqlCondition): IndexedPositions | null {
-  const indexed = indexedByPiece(text, condition);
-  return givenBeginning.includes(text) ? byBeginning(text, { indexed, condition }) : indexed;
+/** The rollouts whose id contains a text; null for a text that is too short for the index. */
+export function positionsBySubstring(text: string, condition: SqlCondition): IndexedPositions | null {
+  const indexed = indexedBySubstring(text, condition);
+  return generatedPrefix.includes(text) ? byGeneratedPrefix(text, { indexed, condition }) : indexed;
 }
 
-function indexedByPiece(text: string, condition: SqlCondition): IndexedPositions | null {
+function indexedBySubstring(text: string, condition: SqlCondition): IndexedPositions | null {
   // A full-text query ends at U+0000.
   if ([...text].length < 3 || text.includes('\0')) return null;
   const phrase = `"${text.replaceAll('"', '""')}"`;
   return positionsOf({ sql: 'rollout_id_pieces WHERE rollout_id_pieces MATCH ?', parameters: [phrase] }, condition);
 }
 
-/** As an index would have them, but counted as all rollouts less the few that do not hold the text. */
-function byBeginning(
+/** Index lookup whose count is all rollouts minus the few that lack the text. */
+function byGeneratedPrefix(
   text: string,
   { indexed, condition }: { readonly indexed: IndexedPositions | null; readonly condition: SqlCondition },
 ): IndexedPositions {
-  const { count, all, first } = indexed ?? oneByOne(condition);
-  const others = `SELECT 1 FROM rollouts WHERE ${isNamedOtherwise} LIMIT ${fewOthers + 1}`;
-  const withoutIt = `SELECT count(*) FROM rollouts WHERE ${isNamedOtherwise} AND instr(rollout_id, ?) = 0`;
+  const { count, all, first } = indexed ?? byScan(condition);
+  const others = `SELECT 1 FROM rollouts WHERE ${hasCustomId} LIMIT ${maxScannedIds + 1}`;
+  const lacking = `SELECT count(*) FROM rollouts WHERE ${hasCustomId} AND instr(rollout_id, ?) = 0`;
   return {
     count: {
-      sql: `SELECT CASE WHEN (SELECT count(*) FROM (${others})) > ${fewOthers} THEN (${count.sql})
-        ELSE (SELECT coalesce(sum(rollouts), 0) FROM rollout_counts) - (${withoutIt}) END AS total`,
+      sql: `SELECT CASE WHEN (SELECT count(*) FROM (${others})) > ${maxScannedIds} THEN (${count.sql})
+        ELSE (SELECT coalesce(sum(rollouts), 0) FROM rollout_counts) - (${lacking}) END AS total`,
       parameters: [...count.parameters, text],
     },
     all,
@@ -58,8 +60,8 @@ function byBeginning(
   };
 }
 
-/** The rollouts that meet a condition, found by looking at all of them: where most do, the first ones are found soon. */
-function oneByOne({ sql, parameters }: SqlCondition): IndexedPositions {
+/** The rollouts that meet a condition, found by a scan, which finds the first ones quickly when most rollouts match. */
+function byScan({ sql, parameters }: SqlCondition): IndexedPositions {
   const met = `FROM rollouts AS r WHERE ${sql}`;
   return {
     count: { sql: `SELECT count(*) AS total ${met}`, parameters },
@@ -71,7 +73,7 @@ function oneByOne({ sql, parameters }: SqlCondition): IndexedPositions {
   };
 }
 
-/** The rollouts whose metadata has a field that is, or begins as, this one. */
+/** The rollouts whose metadata has a field with the same token. */
 export function positionsByField(name: string, value: JsonValue, condition: SqlCondition): IndexedPositions {
   const token = `SELECT '"' || ${fieldToken} || '"' FROM json_each(?)`;
   return positionsOf(
@@ -83,15 +85,15 @@ export function positionsByField(name: string, value: JsonValue, condition: SqlC
   );
 }
 
-/** Whether the token of a field says all of it: one that is as long as a token can be may be the beginning of others. */
-export function isSaidByToken(name: string, value: JsonValue): boolean {
+/** Whether a token identifies its field exactly: one of maximum length may be truncated. */
+export function isExactToken(name: string, value: JsonValue): boolean {
   if (typeof value === 'object' && value !== null) return false;
-  // Of numbers with a fraction, SQLite writes fifteen digits.
+  // SQLite writes non-integers with fifteen digits.
   if (typeof value === 'number' && !Number.isSafeInteger(value)) return false;
   return [name, String(value)].every((text) => text.length < tokenLength && !text.includes('\0'));
 }
 
-/** What is in a full-text table, and what is not yet. */
+/** Positions from a full-text table and from rollouts that are not indexed yet. */
 function positionsOf(found: SqlCondition, condition: SqlCondition): IndexedPositions {
   const left = `rollouts_to_index AS n CROSS JOIN rollouts AS r WHERE r.position = n.position AND ${condition.sql}`;
   const parameters = [...found.parameters, ...condition.parameters];

@@ -5,13 +5,13 @@ import { type StoreChangeListener, unknownChange } from '../store-change.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { SqliteConnection, type SqliteConnectionOptions } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
-import { isBusy, storeErrorFrom } from './sqlite-error.ts';
+import { isBusy, toStoreError } from './sqlite-error.ts';
 
-/** How the SQLite driver opens its file. */
+/** Options of the SQLite driver. */
 export interface SqliteDriverOptions extends SqliteConnectionOptions {
-  /** How long to wait while another process writes, in milliseconds. */
+  /** Timeout for the write lock, in milliseconds. */
   readonly busyTimeoutMs: number;
-  /** How often to look for changes by other processes, in milliseconds. */
+  /** Polling interval for changes by other processes, in milliseconds. */
   readonly outsidePollMs: number;
 }
 
@@ -20,7 +20,7 @@ const busyRetryMs = 2;
 const cacheKibibytes = 8192;
 const beginStatements: Readonly<Record<TransactionKind, string>> = { read: 'BEGIN DEFERRED', write: 'BEGIN IMMEDIATE' };
 
-/** The embedded database: one connection, one transaction at a time, one commit for all work that is queued together. */
+/** The embedded database: one connection with sequential transactions and group commit. */
 export class SqliteDriver implements SqlDriver {
   readonly name = 'sqlite';
   readonly dialect: SqlDriver['dialect'] = sqliteDialect;
@@ -38,15 +38,15 @@ export class SqliteDriver implements SqlDriver {
     this.#connection = connection;
     this.#groups = new GroupCommit({
       connection: connection.sql,
-      begin: (kind) => this.#whenFree(() => connection.control(beginStatements[kind])),
+      begin: (kind) => this.#retryWhileBusy(() => connection.control(beginStatements[kind])),
       control: (statement) => connection.control(statement),
       isOpen: () => connection.isInTransaction,
       writeCount: () => connection.writeCount,
-      errorFrom: (error) => storeErrorFrom(error, options.path),
+      errorFrom: (error) => toStoreError(error, options.path),
     });
   }
 
-  /** Opens the file, and makes it when there is none. */
+  /** Opens the file and creates it if it does not exist. */
   static async open(options: SqliteDriverOptions): Promise<SqliteDriver> {
     try {
       const driver = new SqliteDriver(options);
@@ -56,7 +56,7 @@ export class SqliteDriver implements SqlDriver {
       });
       return driver;
     } catch (error) {
-      throw storeErrorFrom(error, options.path);
+      throw toStoreError(error, options.path);
     }
   }
 
@@ -64,15 +64,15 @@ export class SqliteDriver implements SqlDriver {
     return this.#transaction('read', work);
   }
 
-  /** Nothing is told to other processes: they see by themselves that the file changed. */
+  /** Other processes are not notified: they poll the file. */
   write<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult> {
     return this.#transaction('write', work);
   }
 
-  onOutsideChange(listener: StoreChangeListener): () => void {
+  onExternalChange(listener: StoreChangeListener): () => void {
     if (this.#options.path === ':memory:') return () => undefined;
     this.#listeners.add(listener);
-    this.#poll ??= setInterval(() => this.#lookForChanges(), this.#options.outsidePollMs);
+    this.#poll ??= setInterval(() => this.#pollChanges(), this.#options.outsidePollMs);
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#stopPolling();
@@ -88,7 +88,7 @@ export class SqliteDriver implements SqlDriver {
 
   async #configure(): Promise<void> {
     const connection = this.#connection;
-    await this.#whenFree(() => connection.execute('PRAGMA journal_mode = WAL'));
+    await this.#retryWhileBusy(() => connection.execute('PRAGMA journal_mode = WAL'));
     connection.configure(this.#options);
     // A group commit changes more pages than SQLite's default cache holds; pages that do not fit are written twice.
     connection.execute(`PRAGMA cache_size = -${cacheKibibytes}`);
@@ -103,8 +103,8 @@ export class SqliteDriver implements SqlDriver {
     return this.#groups.run(kind, work);
   }
 
-  /** Does something that needs a lock; while another process holds it, tries again without blocking. */
-  async #whenFree(attempt: () => void): Promise<void> {
+  /** Retries without blocking while another process holds the lock. */
+  async #retryWhileBusy(attempt: () => void): Promise<void> {
     const deadline = performance.now() + this.#options.busyTimeoutMs;
     for (;;) {
       try {
@@ -113,12 +113,12 @@ export class SqliteDriver implements SqlDriver {
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
       }
-      // Real time on purpose: the lock is another process's, which knows nothing of our clock.
+      // System time, not the store's clock: the lock belongs to another process.
       await systemClock.sleep(busyRetryMs);
     }
   }
 
-  #lookForChanges(): void {
+  #pollChanges(): void {
     const version = this.#connection.readDataVersion();
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;

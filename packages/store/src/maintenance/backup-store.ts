@@ -3,10 +3,10 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import { AgentLightningError } from '@agentlightning/core';
-import { isDamage, storeErrorFrom } from '../drivers/sqlite-error.ts';
+import { isDamage, toStoreError } from '../drivers/sqlite-error.ts';
 import { bytesOnDisk, checkStoreFile, existingStoreFile, withFile } from './store-file.ts';
 
-/** A backup that was written. */
+/** A completed backup. */
 export interface StoreBackup {
   /** The file's full path. */
   readonly file: string;
@@ -14,14 +14,14 @@ export interface StoreBackup {
   readonly schemaVersion: number;
 }
 
-/** All pages in one step: the backup is the store at one moment, and does not begin anew with every write. */
+/** All pages in one step: the backup is a consistent snapshot and does not restart on concurrent writes. */
 const allPages = 2 ** 31 - 1;
 
 /**
- * Copies a store into a file while it is in use: the copy is the store as it is at one moment, is checked,
- * and takes its name only when it is whole.
+ * Backs up a store to a file while it is in use. The backup is a consistent snapshot; it is verified, and renamed to
+ * its\n final name when it is complete.
  *
- * @throws AgentLightningError CONFLICT when the file is there already, CONFIG for a store that is no file
+ * @throws AgentLightningError CONFLICT when the file already exists, CONFIG for a store that is not a file
  * @throws NotFoundError when there is no such store
  * @example
  * ```ts
@@ -33,12 +33,12 @@ export async function backupStore(
   file: string,
   options: { readonly force?: boolean } = {},
 ): Promise<StoreBackup> {
-  const source = existingStoreFile(location, 'Back it up with pg_dump, or carry single runs with `agl store export`.');
+  const source = existingStoreFile(location, 'Back it up with pg_dump, or export single runs with `agl store export`.');
   const target = resolve(file);
   if (target === source) throw refused(`${target} is the store itself`, 'Name another file.');
   if (existsSync(target) && options.force !== true) {
     throw refused(
-      `There is a file ${target} already`,
+      `The file ${target} already exists`,
       'Name another file, or overwrite it with --force (force: true).',
     );
   }
@@ -47,7 +47,7 @@ export async function backupStore(
   return { file: target, bytes: await bytesOnDisk(target), schemaVersion };
 }
 
-/** Copies a store's file at one moment, checks the copy, and puts it in its place; gives back its schema version. */
+/** Copies a snapshot of a store's file, verifies and renames the copy, and returns its schema version. */
 export async function copyStore(source: string, target: string): Promise<number> {
   const partial = `${target}.partial`;
   await rm(partial, { force: true });
@@ -56,11 +56,11 @@ export async function copyStore(source: string, target: string): Promise<number>
       try {
         await backup(database, partial, { rate: allPages });
       } catch (error) {
-        // Only damage is in what is read; no room, or no right to write, is where the copy goes.
-        throw isDamage(error) ? error : storeErrorFrom(error, target);
+        // Damage concerns the source; a full disk or missing permissions concern the target.
+        throw isDamage(error) ? error : toStoreError(error, target);
       }
     });
-    // The copy is one file: nothing of it is in a log beside it.
+    // The copy is a single file without a write-ahead log.
     await withFile(partial, { readOnly: false }, (database) => database.exec('PRAGMA journal_mode = DELETE'));
     const { schemaVersion } = await checkStoreFile(partial);
     await rename(partial, target);

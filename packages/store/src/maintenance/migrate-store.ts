@@ -9,20 +9,20 @@ import { ChangeFeed } from '../store-change.ts';
 import { isPostgres } from '../store-location.ts';
 import { existingStoreFile } from './store-file.ts';
 
-/** What bringing a store's schema up to date does, or would do. */
+/** The result of a migration or dry run. */
 export interface StoreMigration {
   readonly fromVersion: number;
   readonly toVersion: number;
-  /** The migrations that were due, in order. */
+  /** The pending migrations, in order. */
   readonly migrations: readonly { readonly version: number; readonly name: string }[];
 }
 
 /**
- * Brings a store's schema and its full-text indexes up to date, or reports what that would do. An open store updates the
- * indexes in the background.
+ * Brings a store's schema and its full-text indexes up to date, or reports what that would do. An open store updates
+ * the indexes in the background.
  *
  * @throws NotFoundError when there is no such store
- * @throws AgentLightningError STORE_SCHEMA when a newer version wrote it, or when it is no store
+ * @throws AgentLightningError STORE_SCHEMA when a newer version wrote it, or when it is not a store
  */
 export async function migrateStore(
   location: string,

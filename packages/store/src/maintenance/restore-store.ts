@@ -8,33 +8,33 @@ import { copyStore, type StoreBackup } from './backup-store.ts';
 import { bytesOnDisk, checkStoreFile, existingStoreFile, storeFile } from './store-file.ts';
 
 /**
- * Puts a backup in the place of a store. The backup is checked first, and a store that is there is overwritten
- * only by force, and never while somebody has it open.
+ * Restores a store from a backup. The backup is verified first. An existing store is overwritten only with `force`,
+ * and\n never while another process has it open.
  *
  * @throws NotFoundError when there is no such backup
- * @throws AgentLightningError CONFLICT when a store is there already or somebody has it open, STORE_SCHEMA when the
- * backup is damaged, is no store, or a newer version wrote it
+ * @throws AgentLightningError CONFLICT when the store already exists or is open in another process, STORE_SCHEMA
+ * when\n the backup is damaged, is not a store, or was written by a newer version
  */
 export async function restoreStore(
   file: string,
   location: string,
   options: { readonly force?: boolean } = {},
 ): Promise<StoreBackup> {
-  const source = existingStoreFile(resolve(file), 'Name the file that `agl store backup` wrote.');
+  const source = existingStoreFile(resolve(file), 'Specify a file written by `agl store backup`.');
   const target = storeFile(location, 'Restore a PostgreSQL database with pg_restore or psql.');
   await checkStoreFile(source);
   if (existsSync(target)) {
-    if (options.force !== true) throw isThere(target);
+    if (options.force !== true) throw alreadyExists(target);
     assertNotInUse(target);
   }
   await mkdir(dirname(target), { recursive: true });
-  // What the old store had beside its file must not be taken for a part of the new one.
+  // The write-ahead log of the old store must not be applied to the new one.
   for (const rest of ['-wal', '-shm']) await rm(`${target}${rest}`, { force: true });
   const schemaVersion = await copyStore(source, target);
   return { file: target, bytes: await bytesOnDisk(target), schemaVersion };
 }
 
-/** Leaving the WAL mode needs the file for oneself, which shows whether it is; a damaged file is nobody's. */
+/** Leaving WAL mode requires an exclusive lock, which fails while the file is open elsewhere. A damaged file passes. */
 function assertNotInUse(path: string): void {
   let database: DatabaseSync | null = null;
   try {
@@ -53,10 +53,10 @@ function assertNotInUse(path: string): void {
   }
 }
 
-function isThere(path: string): AgentLightningError {
+function alreadyExists(path: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFLICT',
-    message: `There is a store ${path} already`,
-    remedy: 'Restore to another place, or overwrite it with --force (force: true).',
+    message: `The store ${path} already exists`,
+    remedy: 'Restore to another path, or overwrite it with --force (force: true).',
   });
 }

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
-import { storeErrorFrom } from '../drivers/sqlite-error.ts';
+import { toStoreError } from '../drivers/sqlite-error.ts';
 import { migrations } from '../migrate.ts';
 import { isPostgres, sqlitePath } from '../store-location.ts';
 
 /**
- * The file that a location names, which must be there.
+ * The existing file of a location.
  *
- * @param remedy - what to do instead where the store is no file
+ * @param remedy - alternative for stores that are not files
  * @throws NotFoundError when there is no such file
- * @throws AgentLightningError CONFIG for a store that is no file
+ * @throws AgentLightningError CONFIG for a store that is not a file
  */
 export function existingStoreFile(location: string, remedy: string): string {
   const path = storeFile(location, remedy);
@@ -20,9 +20,9 @@ export function existingStoreFile(location: string, remedy: string): string {
 }
 
 /**
- * The file that a location names, whether it is there or not.
+ * The file of a location, which may not exist.
  *
- * @throws AgentLightningError CONFIG for a store that is no file
+ * @throws AgentLightningError CONFIG for a store that is not a file
  */
 export function storeFile(location: string, remedy: string): string {
   const path = isPostgres(location) ? ':memory:' : sqlitePath(location);
@@ -36,7 +36,7 @@ export function storeFile(location: string, remedy: string): string {
   });
 }
 
-/** Does something with a store's file and closes it, with errors that mean something to users of stores. */
+/** Opens a store's file, runs the work and closes it; SQLite errors become store errors. */
 export async function withFile<TResult>(
   path: string,
   options: { readonly readOnly: boolean },
@@ -50,19 +50,19 @@ export async function withFile<TResult>(
       database.close();
     }
   } catch (error) {
-    throw storeErrorFrom(error, path);
+    throw toStoreError(error, path);
   }
 }
 
 /**
- * Reads the schema version of a store's file and checks every page of it.
+ * Reads the schema version of a store's file and verifies all of its pages.
  *
- * @throws AgentLightningError STORE_SCHEMA when it is damaged, is no store, or a newer version wrote it
+ * @throws AgentLightningError STORE_SCHEMA when it is damaged, is not a store, or was written by a newer version
  */
 export function checkStoreFile(path: string): Promise<{ readonly schemaVersion: number }> {
   return withFile(path, { readOnly: true }, (database) => {
     const isStore = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'schema_migrations'").get();
-    if (isStore === undefined) throw wrongFile(`${path} is a database, but no store`);
+    if (isStore === undefined) throw wrongFile(`${path} is a database but not a store`);
     const check = database.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
     if (check !== 'ok') throw wrongFile(`${path} is damaged: ${String(check)}`);
     const row = database.prepare('SELECT max(version) AS version FROM schema_migrations').get();
@@ -75,7 +75,7 @@ export function checkStoreFile(path: string): Promise<{ readonly schemaVersion: 
   });
 }
 
-/** How many bytes a store takes on disk, with what was not yet moved into its main file. */
+/** Size of a store on disk in bytes, with its write-ahead log. */
 export async function bytesOnDisk(path: string): Promise<number> {
   const sizes = [path, `${path}-wal`].map(async (file) => (existsSync(file) ? (await stat(file)).size : 0));
   return (await Promise.all(sizes)).reduce((total, size) => total + size, 0);

@@ -1,6 +1,6 @@
 import { bytesOnDisk, existingStoreFile, withFile } from './store-file.ts';
 
-/** What a store takes on disk, before and after. */
+/** The size of a store on disk before and after. */
 export interface VacuumedStore {
   readonly file: string;
   readonly bytesBefore: number;
@@ -8,13 +8,13 @@ export interface VacuumedStore {
 }
 
 /**
- * Gives the room that deleted rollouts took back to the disk. Others can go on reading meanwhile, and wait to write.
+ * Returns the disk space of deleted rollouts to the file system. Readers continue; writers wait.
  *
  * @throws NotFoundError when there is no such store
- * @throws AgentLightningError CONFIG for a store that is no file, TIMEOUT while somebody else writes all the time
+ * @throws AgentLightningError CONFIG for a store that is not a file, TIMEOUT when the write lock cannot be acquired
  */
 export async function vacuumStore(location: string): Promise<VacuumedStore> {
-  const file = existingStoreFile(location, 'PostgreSQL does that by itself; `VACUUM FULL` in psql does it at once.');
+  const file = existingStoreFile(location, 'PostgreSQL vacuums automatically; run `VACUUM FULL` in psql to do it now.');
   const bytesBefore = await bytesOnDisk(file);
   await withFile(file, { readOnly: false }, (database) => {
     database.exec('VACUUM');

@@ -1,6 +1,8 @@
 import type { SqlDialect } from '../sql-dialect.ts';
 
-/** The tables of the store and the indexes that belong to one of them alone. Times are Unix milliseconds; JSON is text. */
+/**
+ * The tables of the store and the indexes that belong to one of them alone. Times are Unix milliseconds; JSON is text.
+ */
 export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
   const { position, integer, real, text } = columnTypes;
   return [
@@ -126,7 +128,8 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       expire_time_ms ${real},
       revoke_time_ms ${real}
     )`,
-    // The rollouts (by position) that have a span of a name, or a failed span: a search for rare spans skips all others.
+    // The rollouts (by position) that have a span of a name, or a failed span: a search for rare spans skips all
+    // others.
     `CREATE TABLE span_marks (
       mark ${text} NOT NULL,
       position ${integer} NOT NULL,

@@ -13,12 +13,12 @@ import type { OperationContext } from '../operation.ts';
 import { readNumber, readNumberOrNull, readText } from '../row-value.ts';
 import type { SqlRow } from '../sql-driver.ts';
 
-const longestName = 200;
+const maxNameLength = 200;
 
 /**
- * Makes a key and keeps its digest.
+ * Creates an access key and stores its digest.
  *
- * @throws ValidationError when there is no such scope, no name, or no time to live
+ * @throws ValidationError when the scope is unknown, the name is empty, or the lifetime is not positive
  */
 export async function createAccessKey(context: OperationContext, request: AccessKeyRequest): Promise<NewAccessKey> {
   const { name, scope, lifetimeMs = null } = request;
@@ -32,14 +32,14 @@ export async function createAccessKey(context: OperationContext, request: Access
   return { key, record: { keyId, name, scope, createTimeMs: context.nowMs, expireTimeMs, revokeTimeMs: null } };
 }
 
-/** Every key there has been, the oldest first. */
+/** The records of all keys, oldest first, including revoked ones. */
 export async function listAccessKeys(context: OperationContext): Promise<readonly AccessKey[]> {
   const rows = await context.db.all('SELECT * FROM access_keys ORDER BY create_time_ms, key_id');
   return rows.map(accessKeyFromRow);
 }
 
 /**
- * Makes a key worth nothing from now on. It stays in the list; revoking it again changes nothing.
+ * Revokes an access key. It stays in the list; revoking it again has no effect.
  *
  * @throws NotFoundError when there is no such key
  */
@@ -59,14 +59,14 @@ export async function findAccessKey(context: OperationContext, keyId: string): P
   return row === undefined ? null : { record: accessKeyFromRow(row), digest: readText(row, 'key_digest') };
 }
 
-/** Whether a key was ever made. One that was revoked counts: taking the last key away opens nothing. */
+/** Whether a key was ever created. Revoked keys count: revoking the last key does not disable authentication. */
 export async function hasAccessKeys(context: OperationContext): Promise<boolean> {
   return (await context.db.all('SELECT 1 FROM access_keys LIMIT 1')).length > 0;
 }
 
 function assertRequest({ name, scope, lifetimeMs = null }: AccessKeyRequest): void {
-  if (name === '' || name.length > longestName) {
-    throw invalid('name', `must have 1 to ${longestName} characters, got ${name.length}`);
+  if (name === '' || name.length > maxNameLength) {
+    throw invalid('name', `must have 1 to ${maxNameLength} characters, got ${name.length}`);
   }
   if (!accessScopes.includes(scope)) throw invalid('scope', `must be one of ${accessScopes.join(', ')}, got ${scope}`);
   if (lifetimeMs !== null && !(lifetimeMs > 0 && Number.isFinite(lifetimeMs))) {

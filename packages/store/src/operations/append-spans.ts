@@ -4,14 +4,14 @@ import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../span-row.ts';
 import { loadAttempt } from './attempt-record.ts';
+import { recordSpanHeartbeat } from './record-span-heartbeat.ts';
 import { loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
-import { noteSignOfLife } from './sign-of-life.ts';
 import { lastSequenceId, writeSequenceId } from './span-counter.ts';
 import { markRollouts, onlyMarkOf, positionsOf } from './span-marks.ts';
 
 /**
- * Records spans; null stands for one that was there already. Each is a sign of life of its attempt.
+ * Records spans; returns null for spans that already exist. Each span is a heartbeat of its attempt.
  *
  * @throws NotFoundError when a span's rollout or attempt does not exist; then none is recorded
  * @throws AgentLightningError QUOTA_EXCEEDED when a span or its attempt exceeds a quota; then none is recorded
@@ -37,11 +37,11 @@ export async function appendSpans(
   for (const batch of different) {
     const { rolloutId, attemptId, spanIds, first } = batch;
     const single = spanIds.length === 1 ? { spanId: first[2], mark: onlyMarkOf(first) } : null;
-    const recipient = await noteSignOfLife(context, { rolloutId, attemptId, single });
+    const recipient = await recordSpanHeartbeat(context, { rolloutId, attemptId, single });
     if (!counters.has(rolloutId)) counters.set(rolloutId, recipient.lastSequenceId);
     if (!recipient.isMarked) unmarked.set(rolloutId, recipient.position);
     if (recipient.isRecorded === true) batch.known.add(first[2]);
-    // The first spans of a rollout cannot be there already.
+    // The first spans of a rollout cannot exist yet.
     if (recipient.isRecorded === null && recipient.lastSequenceId > 0) await findRecorded(context, batch);
   }
   const newSpans = numberNewSpans(rows, batches, counters);
@@ -52,7 +52,7 @@ export async function appendSpans(
     newSpans.filter((row) => row !== null),
     unmarked,
   );
-  noteSpans(context, different);
+  recordSpanChanges(context, different);
   return spans.map((span, index) => {
     const sequenceId = newSpans[index]?.[3] ?? null;
     return sequenceId === null ? null : { ...span, sequenceId };
@@ -65,18 +65,18 @@ const spanTable = {
   unlessKnown: ['rollout_id', 'attempt_id', 'span_id'],
 } as const;
 
-/** The spans of one attempt, of those that are recorded together. */
+/** The spans of one attempt in a request. */
 interface SpanBatch {
   readonly rolloutId: string;
   readonly attemptId: string;
   readonly spanIds: string[];
   /** The first of them. */
   readonly first: SpanRow;
-  /** Ids of spans that are recorded already, or stand further ahead. */
+  /** Ids of spans that are already recorded or occur earlier in the request. */
   readonly known: Set<string>;
-  /** How many are new. */
+  /** Number of new spans. */
   count: number;
-  /** Bytes of those that are new. */
+  /** Bytes of new spans. */
   bytes: number;
   lastSequenceId: number;
 }
@@ -85,11 +85,11 @@ interface SpanBatch {
 function batchesOf(rows: readonly SpanRow[]): readonly SpanBatch[] {
   const byRollout = new Map<string, Map<string, SpanBatch>>();
   let last: SpanBatch | null = null;
-  // By index here and below: taking lists apart costs as much as all the rest of it, hundreds of times a request.
+  // By index here and below: destructuring arrays would double the cost of this hot path.
   return rows.map((row) => {
     const rolloutId = row[0];
     const attemptId = row[1];
-    // Spans that come together are mostly of one attempt.
+    // The spans of a request mostly belong to one attempt.
     if (last === null || last.attemptId !== attemptId || last.rolloutId !== rolloutId) {
       const byAttempt = byRollout.get(rolloutId) ?? new Map<string, SpanBatch>();
       byRollout.set(rolloutId, byAttempt);
@@ -114,10 +114,10 @@ function newBatch(first: SpanRow): SpanBatch {
   };
 }
 
-/** A span that was not there, with its number; null stands for one that was, or comes twice. */
+/** New spans with their sequence ids; null for existing and duplicate spans. */
 type NewSpans = readonly (SpanRow | null)[];
 
-/** Gives those spans that are not known their numbers, in order, and counts on from the last one of each rollout. */
+/** Assigns sequence ids to new spans in order, continuing from the last one of each rollout. */
 function numberNewSpans(
   rows: readonly SpanRow[],
   batches: readonly SpanBatch[],
@@ -157,7 +157,7 @@ async function countSpans({ db, quotas }: OperationContext, batch: SpanBatch): P
   assertWithin(quotas, 'maxAttemptBytes', { subject, actual: readInteger(row, 'span_bytes') });
 }
 
-/** Notes which spans of a batch are recorded already. */
+/** Finds the spans of a batch that are already recorded. */
 async function findRecorded(
   context: OperationContext,
   { rolloutId, attemptId, spanIds, known }: SpanBatch,
@@ -171,9 +171,9 @@ async function findRecorded(
 }
 
 /**
- * Gives out the next sequence id of each attempt's rollout, in order.
+ * Reserves the next sequence id of each attempt's rollout, in order.
  *
- * @throws NotFoundError when a rollout or attempt does not exist; then none is given out
+ * @throws NotFoundError when a rollout or attempt does not exist; then none is reserved
  */
 export async function reserveSpanSequenceIds(
   context: OperationContext,
@@ -195,19 +195,19 @@ export async function reserveSpanSequenceIds(
   return reserved;
 }
 
-function noteSpans(context: OperationContext, batches: Iterable<SpanBatch>): void {
+function recordSpanChanges(context: OperationContext, batches: Iterable<SpanBatch>): void {
   for (const { rolloutId, attemptId, count, lastSequenceId } of batches) {
     if (count > 0) context.changes.record({ kind: 'spans', rolloutId, attemptId, count, lastSequenceId });
   }
 }
 
-/** Writes those spans that are not there yet, and nothing else. */
+/** Inserts the spans that do not exist yet, without heartbeats or notifications. */
 export async function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
   const rolloutIds = [...new Set(spans.map(({ rolloutId }) => rolloutId))];
   await insertSpanRows(context, spans.map(spanRow), await positionsOf(context, rolloutIds));
 }
 
-/** Writes spans, and marks those rollouts whose positions are given. */
+/** Inserts spans and marks the rollouts in `positions`. */
 async function insertSpanRows(
   context: OperationContext,
   rows: readonly SpanRow[],

@@ -5,28 +5,28 @@ import { allOf } from '../page.ts';
 import { readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './delete-rollouts.ts';
-import { type DeletionPart, removeEmptyRun, rolloutsPerDeletion } from './delete-run.ts';
+import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './delete-run.ts';
 
 /**
- * Refuses a policy that says nothing, or what makes no sense.
+ * Checks a policy, which must have at least one rule.
  *
  * @throws ValidationError
  */
 export function assertRetentionPolicy({ olderThanMs, keepRuns }: RetentionPolicy): void {
   if (olderThanMs === undefined && keepRuns === undefined) {
-    throw invalid('', 'must say how old things may get (olderThanMs) or how many runs to keep (keepRuns)');
+    throw invalid('', 'must set olderThanMs (maximum age) or keepRuns (number of runs to keep)');
   }
   if (olderThanMs !== undefined && !(olderThanMs >= 0 && Number.isFinite(olderThanMs))) {
     throw invalid('olderThanMs', `must be a number of milliseconds of at least 0, got ${olderThanMs}`);
   }
   if (keepRuns !== undefined && !(Number.isSafeInteger(keepRuns) && keepRuns >= 0)) {
-    throw invalid('keepRuns', `must be a whole number of at least 0, got ${keepRuns}`);
+    throw invalid('keepRuns', `must be an integer of at least 0, got ${keepRuns}`);
   }
 }
 
-/** Whether a policy gives up anything of what is there now. */
+/** Whether a policy deletes any current data. */
 export async function hasAnythingToDelete(context: OperationContext, policy: RetentionPolicy): Promise<boolean> {
-  const cutoffMs = cutoffOf(context, policy);
+  const cutoffMs = retentionCutoff(context, policy);
   const where = runsToDelete(policy, cutoffMs);
   const runs = await context.db.all(
     `SELECT r.run_id FROM runs AS r WHERE ${where.sql} AND (
@@ -34,12 +34,12 @@ export async function hasAnythingToDelete(context: OperationContext, policy: Ret
        OR EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NOT NULL)) LIMIT 1`,
     where.parameters,
   );
-  return runs.length > 0 || (await looseRollouts(context, cutoffMs, '')).length > 0;
+  return runs.length > 0 || (await rolloutsWithoutRun(context, cutoffMs, '')).length > 0;
 }
 
-/** Deletes some of what a policy gives up: rollouts of old runs, those runs, and old rollouts of no run. */
-export async function applyPartOfRetention(context: OperationContext, policy: RetentionPolicy): Promise<DeletionPart> {
-  const cutoffMs = cutoffOf(context, policy);
+/** Deletes a batch of expired data: rollouts of expired runs, those runs, and expired rollouts without a run. */
+export async function applyRetentionBatch(context: OperationContext, policy: RetentionPolicy): Promise<DeletionBatch> {
+  const cutoffMs = retentionCutoff(context, policy);
   const where = runsToDelete(policy, cutoffMs);
   const runs = await context.db.all(
     `SELECT run_id FROM runs AS r WHERE ${where.sql} ORDER BY position`,
@@ -53,12 +53,12 @@ export async function applyPartOfRetention(context: OperationContext, policy: Re
     if (deleted.rollouts >= rolloutsPerDeletion) return { deleted, isOver: false };
     if (!(await hasRollouts(context, runId))) deleted = addDeletions(deleted, await removeEmptyRun(context, runId));
   }
-  const loose = await looseRollouts(context, cutoffMs, context.dialect.forUpdate);
-  deleted = addDeletions(deleted, await removeRollouts(context, loose));
-  return { deleted, isOver: loose.length < rolloutsPerDeletion };
+  const withoutRun = await rolloutsWithoutRun(context, cutoffMs, context.dialect.forUpdate);
+  deleted = addDeletions(deleted, await removeRollouts(context, withoutRun));
+  return { deleted, isOver: withoutRun.length < rolloutsPerDeletion };
 }
 
-/** Runs that are over, changed last before the cutoff, and are not among the newest. */
+/** The condition of ended runs that were last updated before the cutoff and are not among the newest. */
 export function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCondition {
   const conditions: SqlCondition[] = [{ sql: "r.status <> 'running'", parameters: [] }];
   if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
@@ -71,7 +71,7 @@ export function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): 
 
 async function finishedRollouts(context: OperationContext, runId: string): Promise<readonly string[]> {
   const rows = await context.db.all(
-    // Held, so that nobody reopens one of them meanwhile.
+    // Locked: a concurrent transaction must not reopen one of them.
     `SELECT rollout_id FROM rollouts WHERE run_id = ? AND end_time_ms IS NOT NULL ORDER BY end_time_ms
      LIMIT ? ${context.dialect.forUpdate}`,
     [runId, rolloutsPerDeletion],
@@ -79,7 +79,7 @@ async function finishedRollouts(context: OperationContext, runId: string): Promi
   return rows.map((row) => readText(row, 'rollout_id'));
 }
 
-async function looseRollouts(
+async function rolloutsWithoutRun(
   context: OperationContext,
   cutoffMs: number | null,
   forUpdate: string,
@@ -98,8 +98,8 @@ async function hasRollouts(context: OperationContext, runId: string): Promise<bo
   return (await context.db.all('SELECT 1 FROM rollouts WHERE run_id = ? LIMIT 1', [runId])).length > 0;
 }
 
-/** What ended before this time, in Unix milliseconds, may go by its age; null when age does not matter. */
-export function cutoffOf(context: OperationContext, { olderThanMs }: RetentionPolicy): number | null {
+/** The age cutoff of a policy in Unix milliseconds; null when it has none. */
+export function retentionCutoff(context: OperationContext, { olderThanMs }: RetentionPolicy): number | null {
   return olderThanMs === undefined ? null : context.nowMs - olderThanMs;
 }
 

@@ -19,14 +19,14 @@ import { readInteger } from '../row-value.ts';
 import { moveRollout } from './rollout-record.ts';
 import { markWorkerBusy, releaseWorker } from './worker-record.ts';
 
-/** What an attempt is opened with. */
+/** Options of a new attempt. */
 export interface OpenAttemptOptions {
   readonly workerId: string | null;
-  /** How long it may stay unheard of before its rollout returns to the queue; null when it was not claimed from it. */
+  /** Lease in milliseconds; null when the attempt was not claimed from the queue. */
   readonly claimLeaseMs: number | null;
 }
 
-/** Opens the rollout's next attempt; the rollout's status is the caller's business. */
+/** Opens the rollout's next attempt. The caller sets the rollout's status. */
 export async function openAttempt(
   context: OperationContext,
   rolloutId: string,
@@ -67,20 +67,20 @@ export async function openAttempt(
     rolloutId,
   ]);
   if (attempt.workerId !== null) await markWorkerBusy(context, attempt.workerId, attempt);
-  noteAttempt(context, attempt);
+  recordAttemptChange(context, attempt);
   return attempt;
 }
 
-/** Notes that an attempt is new or was changed, for those who follow. */
-export function noteAttempt(context: OperationContext, attempt: Attempt): void {
+/** Records a change notification of an attempt. */
+export function recordAttemptChange(context: OperationContext, attempt: Attempt): void {
   const { rolloutId, attemptId, status } = attempt;
   context.changes.record({ kind: 'attempt', rolloutId, attemptId, status });
 }
 
 /**
- * Reads an attempt to work with; `latest` stands for the id of the rollout's latest one.
+ * Loads an attempt; the id `latest` refers to the rollout's latest one.
  *
- * @throws NotFoundError when there is none
+ * @throws NotFoundError when it does not exist
  */
 export async function loadAttempt(
   context: OperationContext,
@@ -100,20 +100,20 @@ export async function loadAttempt(
   };
 }
 
-/** A change of an attempt's status. */
+/** A status transition of an attempt. */
 export interface AttemptMove {
   readonly to: AttemptStatus;
-  /** Whether it uses up one of the rollout's attempts. @default true */
+  /** Whether it counts towards the rollout's `maxAttempts`. @default true */
   readonly isCounted?: boolean;
-  /** Whether its rollout goes back to the queue because nobody works on it. @default false */
+  /** Whether its rollout returns to the queue because no worker runs it. @default false */
   readonly isGivenBack?: boolean;
-  /** The status the rollout takes. @default what its retry policy says; null: its status stays */
+  /** The new status of the rollout; null leaves it unchanged. @default determined by its retry policy */
   readonly rolloutStatus?: RolloutStatus | null;
 }
 
 /**
- * Moves an attempt to another status. If it is the latest and was not over, its rollout follows,
- * unless that is finished: finished rollouts stay as they are.
+ * Moves an attempt to another status. If it is the latest and was open, it also moves its rollout, unless the rollout
+ * is\n finished.
  */
 export async function moveAttempt(
   context: OperationContext,
@@ -141,7 +141,7 @@ export async function moveAttempt(
       attempt.attemptId,
     ],
   );
-  noteAttempt(context, moved);
+  recordAttemptChange(context, moved);
   if (attempt.workerId !== null) {
     if (isOpen(move.to)) await markWorkerBusy(context, attempt.workerId, moved);
     else await releaseWorker(context, attempt.workerId, moved);
@@ -151,11 +151,11 @@ export async function moveAttempt(
     !isTerminalAttemptStatus(attempt.status) &&
     !isTerminalRolloutStatus(record.rollout.status);
   if (!decides || move.rolloutStatus === null) return { rollout: record.rollout, attempt: moved };
-  const to = move.rolloutStatus ?? (await followingStatus(context, record.rollout, moved));
+  const to = move.rolloutStatus ?? (await nextStatus(context, record.rollout, moved));
   return { rollout: await moveRollout(context, record.rollout, to), attempt: moved };
 }
 
-/** Closes whatever attempts of a rollout are still open, without moving the rollout. */
+/** Closes the open attempts of a rollout without moving the rollout. */
 export async function closeOpenAttempts(
   context: OperationContext,
   record: RolloutRecord,
@@ -172,17 +172,17 @@ export async function closeOpenAttempts(
 
 function endTimeAfter(context: OperationContext, attempt: Attempt, to: AttemptStatus): number | null {
   if (isOpen(to)) return null;
-  // A late result corrects the record of a finished attempt, not when it ended.
+  // A late result corrects the status of a finished attempt but not its end time.
   return isTerminalAttemptStatus(attempt.status) ? attempt.endTimeMs : context.nowMs;
 }
 
-/** Whether work on an attempt with this status may be going on. */
+/** Whether an attempt with this status may be running. */
 export function isOpen(status: AttemptStatus): boolean {
   return status === 'preparing' || status === 'running';
 }
 
-/** What the rollout becomes now that its latest attempt has this status. Attempts that do not count are left out. */
-async function followingStatus(context: OperationContext, rollout: Rollout, attempt: Attempt): Promise<RolloutStatus> {
+/** The rollout's status after a transition of its latest attempt. Uncounted attempts are ignored. */
+async function nextStatus(context: OperationContext, rollout: Rollout, attempt: Attempt): Promise<RolloutStatus> {
   const [row] = await context.db.all(
     'SELECT count(*) AS counted FROM attempts WHERE rollout_id = ? AND sequence_id <= ? AND is_counted = 1',
     [rollout.rolloutId, attempt.sequenceId],

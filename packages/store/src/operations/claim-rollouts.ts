@@ -7,28 +7,28 @@ import { loadAttempt, openAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout, moveRollout, withAttempt } from './rollout-record.ts';
 import { markWorkerDequeued } from './worker-record.ts';
 
-/** What to take from the queue, and for whom. */
+/** Options of a claim. */
 export interface ClaimRequest {
   readonly workerId: string | null;
   readonly limit: number;
-  /** Only rollouts of this run; null for any. */
+  /** Claims rollouts of this run only; null for any run. */
   readonly runId: string | null;
   readonly claimLeaseMs: number;
 }
 
-/** Takes the first rollouts of the queue and opens an attempt for each. */
+/** Dequeues the first rollouts and opens an attempt for each. */
 export async function claimRollouts(
   context: OperationContext,
   request: ClaimRequest,
 ): Promise<readonly AttemptedRollout[]> {
   assertId('workerId', request.workerId);
   const claimed: AttemptedRollout[] = [];
-  let places = await takeFromQueue(context, request);
-  for (let rolloutId = places.shift(); rolloutId !== undefined; rolloutId = places.shift()) {
+  let queued = await takeFromQueue(context, request);
+  for (let rolloutId = queued.shift(); rolloutId !== undefined; rolloutId = queued.shift()) {
     const { rollout } = await loadRollout(context, rolloutId);
-    // Somebody cancelled it while we waited for it, and left its place in the queue to us.
+    // Cancelled by a concurrent transaction, which left the removal of the queue entry to this one.
     if (!isQueued(rollout.status)) {
-      if (places.length === 0 && claimed.length === 0) places = await takeFromQueue(context, request);
+      if (queued.length === 0 && claimed.length === 0) queued = await takeFromQueue(context, request);
       continue;
     }
     const moved = await moveRollout(context, rollout, 'preparing');
@@ -38,20 +38,20 @@ export async function claimRollouts(
   return claimed;
 }
 
-/** Whether anything stands in the queue. */
+/** Whether the queue is not empty. */
 export async function isAnythingQueued(context: OperationContext): Promise<boolean> {
   const rows = await context.db.all('SELECT 1 AS one FROM queue LIMIT 1');
   return rows.length > 0;
 }
 
-/** What is remembered of a claim, to answer it again. */
+/** The stored response of a claim: the claimed ids. */
 export function claimedIds(claimed: readonly AttemptedRollout[]): string {
   return JSON.stringify(claimed.map(({ rolloutId, attempt }) => [rolloutId, attempt.attemptId]));
 }
 
-/** Reads what was claimed, from what is remembered of it. */
-export async function readClaimed(context: OperationContext, remembered: string): Promise<readonly AttemptedRollout[]> {
-  const ids = JSON.parse(remembered) as readonly (readonly [rolloutId: string, attemptId: string])[];
+/** Loads the rollouts of a stored claim. */
+export async function readClaimed(context: OperationContext, stored: string): Promise<readonly AttemptedRollout[]> {
+  const ids = JSON.parse(stored) as readonly (readonly [rolloutId: string, attemptId: string])[];
   const claimed: AttemptedRollout[] = [];
   for (const [rolloutId, attemptId] of ids) {
     const record = await loadRollout(context, rolloutId);
@@ -61,23 +61,21 @@ export async function readClaimed(context: OperationContext, remembered: string)
 }
 
 /**
- * Refuses a number of rollouts that cannot be claimed.
+ * Checks the limit of a claim.
  *
- * @throws ValidationError unless it is a whole number of at least 1
+ * @throws ValidationError unless it is an integer of at least 1
  */
 export function assertClaimLimit(limit: number): void {
   if (Number.isSafeInteger(limit) && limit >= 1) return;
-  throw new ValidationError('Claim', [
-    { path: 'limit', message: `must be a whole number of at least 1, got ${limit}` },
-  ]);
+  throw new ValidationError('Claim', [{ path: 'limit', message: `must be an integer of at least 1, got ${limit}` }]);
 }
 
 async function takeFromQueue(context: OperationContext, request: ClaimRequest): Promise<string[]> {
   const { skipLocked } = context.dialect;
   const ofRun = request.runId === null ? '' : 'WHERE q.run_id = ?';
   const parameters: SqlValue[] = request.runId === null ? [request.limit] : [request.runId, request.limit];
-  // Where others write meanwhile, the rollouts are locked with their places in the queue: somebody may be cancelling
-  // one. Materialized, because a selection that locks must run once.
+  // With concurrent writers, rollouts are locked with their queue entries because one may be cancelled concurrently.\n
+  // // MATERIALIZED: a locking subquery must run exactly once.
   const queue = skipLocked === '' ? 'queue AS q' : 'queue AS q JOIN rollouts AS r ON r.rollout_id = q.rollout_id';
   const next = `SELECT q.position FROM ${queue} ${ofRun} ORDER BY q.position LIMIT ? ${skipLocked}`;
   const rows = await context.db.all(

@@ -2,9 +2,9 @@ import { type RolloutConfig, ValidationError, type ValidationIssue } from '@agen
 import { defaultRolloutConfig } from '@agentlightning/core/store';
 
 /**
- * A rollout's configuration with the defaults filled in.
+ * Adds defaults to a rollout's configuration.
  *
- * @throws ValidationError for a limit that is not positive or fewer than one attempt
+ * @throws ValidationError when a limit is not positive or `maxAttempts` is less than 1
  */
 export function completeConfig(config: Partial<RolloutConfig> = {}): RolloutConfig {
   const complete: RolloutConfig = {
@@ -21,7 +21,7 @@ export function completeConfig(config: Partial<RolloutConfig> = {}): RolloutConf
     }
   }
   if (!Number.isSafeInteger(complete.maxAttempts) || complete.maxAttempts < 1) {
-    issues.push({ path: 'maxAttempts', message: `must be a whole number of at least 1, got ${complete.maxAttempts}` });
+    issues.push({ path: 'maxAttempts', message: `must be an integer of at least 1, got ${complete.maxAttempts}` });
   }
   if (issues.length > 0) throw new ValidationError('Rollout config', issues);
   return complete;

@@ -4,8 +4,8 @@ import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 
 /**
- * Counts the rollouts that are not finished, by status; a status without any is there with 0. What it costs does not
- * grow with those that are finished.
+ * Counts unfinished rollouts by status, with 0 for statuses without rollouts. Its cost is independent of the number
+ * of\n finished rollouts.
  */
 export async function countUnfinished(context: OperationContext): Promise<ReadonlyMap<RolloutStatus, number>> {
   const statuses = (Object.keys(rolloutTransitions) as RolloutStatus[]).filter(

@@ -4,7 +4,7 @@ import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadRun } from './read-runs.ts';
 
-/** What a run starts with. */
+/** A request to create a run. */
 export interface CreateRunRequest {
   readonly runId: string;
   readonly name: string;
@@ -12,9 +12,9 @@ export interface CreateRunRequest {
 }
 
 /**
- * Adds a run.
+ * Creates a run.
  *
- * @throws AgentLightningError CONFLICT when the id is taken
+ * @throws AgentLightningError CONFLICT when the id already exists
  */
 export async function createRun(context: OperationContext, run: CreateRunRequest): Promise<Run> {
   assertId('runId', run.runId);
@@ -26,8 +26,8 @@ export async function createRun(context: OperationContext, run: CreateRunRequest
   if (inserted === 0) {
     throw new AgentLightningError({
       code: 'CONFLICT',
-      message: `There is a run ${run.runId} already`,
-      remedy: 'Use another run id, or resume the run that is there.',
+      message: `Run ${run.runId} already exists`,
+      remedy: 'Use another run id, or resume the existing run.',
       details: { runId: run.runId },
     });
   }

@@ -6,10 +6,10 @@ import type { SqlCondition } from '../sql-dialect.ts';
 import { lockRows } from './row-lock.ts';
 import { unmarkRollouts } from './span-marks.ts';
 
-/** Nothing deleted. */
+/** The counts of an empty deletion. */
 export const nothingDeleted: DeletionCounts = { runs: 0, rollouts: 0, attempts: 0, spans: 0 };
 
-/** What two deletions come to together. */
+/** Adds the counts of two deletions. */
 export function addDeletions(one: DeletionCounts, other: DeletionCounts): DeletionCounts {
   return {
     runs: one.runs + other.runs,
@@ -20,7 +20,7 @@ export function addDeletions(one: DeletionCounts, other: DeletionCounts): Deleti
 }
 
 /**
- * Deletes finished rollouts with their attempts and spans, all or none.
+ * Deletes finished rollouts with their attempts and spans, atomically.
  *
  * @throws NotFoundError when one of them does not exist
  * @throws AgentLightningError CONFLICT when one of them is not finished
@@ -31,8 +31,8 @@ export async function deleteRollouts(
 ): Promise<DeletionCounts> {
   const unique = [...new Set(rolloutIds)];
   await lockRows(context, 'rollouts', unique);
-  const those = context.dialect.isOneOf('rollout_id', unique);
-  const rows = await context.db.all(`SELECT rollout_id, status FROM rollouts WHERE ${those.sql}`, those.parameters);
+  const where = context.dialect.isOneOf('rollout_id', unique);
+  const rows = await context.db.all(`SELECT rollout_id, status FROM rollouts WHERE ${where.sql}`, where.parameters);
   const statuses = new Map(rows.map((row) => [readText(row, 'rollout_id'), readText(row, 'status') as RolloutStatus]));
   for (const rolloutId of unique) {
     const status = statuses.get(rolloutId);
@@ -42,28 +42,28 @@ export async function deleteRollouts(
   return removeRollouts(context, unique);
 }
 
-/** Removes rollouts, finished or not, with everything that hangs on them. */
+/** Removes rollouts, finished or not, with all dependent rows. */
 export async function removeRollouts(
   context: OperationContext,
   rolloutIds: readonly string[],
 ): Promise<DeletionCounts> {
   if (rolloutIds.length === 0) return nothingDeleted;
-  const those = context.dialect.isOneOf('rollout_id', rolloutIds);
+  const where = context.dialect.isOneOf('rollout_id', rolloutIds);
   await unmarkRollouts(context, rolloutIds);
-  const spans = await deleteFrom(context, 'spans', those);
-  await deleteFrom(context, 'span_counters', those);
-  await deleteFrom(context, 'queue', those);
+  const spans = await deleteFrom(context, 'spans', where);
+  await deleteFrom(context, 'span_counters', where);
+  await deleteFrom(context, 'queue', where);
   const busy = context.dialect.isOneOf('current_rollout_id', rolloutIds);
   await context.db.run(
     `UPDATE workers SET status = 'unknown', current_rollout_id = NULL, current_attempt_id = NULL WHERE ${busy.sql}`,
     busy.parameters,
   );
-  const attempts = await deleteFrom(context, 'attempts', those);
+  const attempts = await deleteFrom(context, 'attempts', where);
   const removed = await context.db.all(
-    `DELETE FROM rollouts WHERE ${those.sql} RETURNING rollout_id, run_id`,
-    those.parameters,
+    `DELETE FROM rollouts WHERE ${where.sql} RETURNING rollout_id, run_id`,
+    where.parameters,
   );
-  // Whoever waits for one of them looks again, and finds that it is gone.
+  // Wakes pending waits, which then fail because the rollout does not exist.
   for (const row of removed) {
     const rolloutId = readText(row, 'rollout_id');
     context.changes.record({ kind: 'rollout-deleted', rolloutId, runId: readTextOrNull(row, 'run_id') });
@@ -71,15 +71,15 @@ export async function removeRollouts(
   return { runs: 0, rollouts: removed.length, attempts, spans };
 }
 
-function deleteFrom(context: OperationContext, table: string, those: SqlCondition): Promise<number> {
-  return context.db.run(`DELETE FROM ${table} WHERE ${those.sql}`, those.parameters);
+function deleteFrom(context: OperationContext, table: string, where: SqlCondition): Promise<number> {
+  return context.db.run(`DELETE FROM ${table} WHERE ${where.sql}`, where.parameters);
 }
 
 function unfinished(rolloutId: string, status: RolloutStatus): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFLICT',
     message: `Rollout ${rolloutId} is ${status}, and only finished rollouts can be deleted`,
-    remedy: 'Cancel it first: write the status cancelled.',
+    remedy: 'Set its status to cancelled first.',
     details: { rolloutId, status },
   });
 }

@@ -5,40 +5,40 @@ import { readInteger, readText } from '../row-value.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './delete-rollouts.ts';
 import { loadRun } from './read-runs.ts';
 
-/** How many rollouts one transaction deletes: few enough for others not to wait long. */
+/** Rollouts per transaction: small enough not to delay other transactions. */
 export const rolloutsPerDeletion = 50;
 
-/** A part of a deletion that goes in several transactions. */
-export interface DeletionPart {
+/** One batch of a deletion in several transactions. */
+export interface DeletionBatch {
   readonly deleted: DeletionCounts;
-  /** Whether nothing is left to delete. */
+  /** Whether the deletion is complete. */
   readonly isOver: boolean;
 }
 
 /**
- * Refuses to delete a run that is under way or has unfinished rollouts, unless by force.
+ * Checks that a run has ended and has no unfinished rollouts, unless the deletion is forced.
  *
  * @throws NotFoundError when there is no such run
  * @throws AgentLightningError CONFLICT
  */
-export async function assertMayBeDeleted(context: OperationContext, runId: string, isForced: boolean): Promise<void> {
+export async function assertDeletable(context: OperationContext, runId: string, isForced: boolean): Promise<void> {
   const run = await loadRun(context, runId);
   if (isForced) return;
-  if (run.status === 'running') throw notOver(run, 'is under way');
+  if (run.status === 'running') throw notFinished(run, 'is running');
   const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
   const [row] = await context.db.all(
     `SELECT count(*) AS unfinished FROM rollouts WHERE run_id = ? AND NOT (${isOver.sql})`,
     [runId, ...isOver.parameters],
   );
   const unfinished = row === undefined ? 0 : readInteger(row, 'unfinished');
-  if (unfinished > 0) throw notOver(run, `has ${unfinished} unfinished rollouts`);
+  if (unfinished > 0) throw notFinished(run, `has ${unfinished} unfinished rollouts`);
 }
 
 /**
- * Deletes some of a run's rollouts, and the run with its metrics when none is left. A rollout that was not
- * finished before somebody forced the deletion goes with the others.
+ * Deletes a batch of a run's rollouts, and the run with its metrics after the last one. Unfinished rollouts are
+ * included:\n the deletion was forced.
  */
-export async function deletePartOfRun(context: OperationContext, runId: string): Promise<DeletionPart> {
+export async function deleteBatchOfRun(context: OperationContext, runId: string): Promise<DeletionBatch> {
   const rows = await context.db.all(
     `SELECT rollout_id FROM rollouts WHERE run_id = ? ORDER BY position LIMIT ? ${context.dialect.forUpdate}`,
     [runId, rolloutsPerDeletion],
@@ -62,11 +62,11 @@ export async function removeEmptyRun(context: OperationContext, runId: string): 
   return { ...nothingDeleted, runs };
 }
 
-function notOver(run: Run, why: string): AgentLightningError {
+function notFinished(run: Run, why: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFLICT',
     message: `Run ${run.runId} ${why}, and only finished runs are deleted without force`,
-    remedy: 'Stop it first, or force the deletion if nobody works on it any more.',
+    remedy: 'Stop it first, or force the deletion if it is abandoned.',
     details: { runId: run.runId, status: run.status },
   });
 }

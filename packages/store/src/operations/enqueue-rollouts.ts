@@ -6,16 +6,16 @@ import { toJson } from '../row-value.ts';
 import { completeConfig } from './complete-config.ts';
 import { assertResourcesExist, findLatestResources } from './read-resources.ts';
 import { loadRun } from './read-runs.ts';
-import { enterQueue, findRollouts, noteRollout } from './rollout-record.ts';
+import { enterQueue, findRollouts, recordRolloutChange } from './rollout-record.ts';
 
-/** Puts rollouts into the queue; those whose id is known already are left alone. */
+/** Enqueues rollouts; existing ids are left unchanged. */
 export async function enqueueRollouts(
   context: OperationContext,
   requests: readonly EnqueueRolloutRequest[],
 ): Promise<readonly Rollout[]> {
   const ids = requests.flatMap(({ rolloutId }) => rolloutId ?? []);
   const known = new Map<string, Rollout>(ids.length === 0 ? [] : await findRollouts(context, ids));
-  const defaults = await loadWhatIsNamed(context, requests);
+  const defaults = await loadReferences(context, requests);
   const created: Rollout[] = [];
   const rollouts = requests.map((request) => {
     const existing = request.rolloutId === undefined ? undefined : known.get(request.rolloutId);
@@ -31,7 +31,7 @@ export async function enqueueRollouts(
 }
 
 /**
- * Writes a new rollout that does not go through the queue.
+ * Inserts a rollout without enqueuing it.
  *
  * @throws NotFoundError when its resources or its run do not exist
  */
@@ -40,18 +40,18 @@ export async function insertRollout(
   request: EnqueueRolloutRequest,
   status: RolloutStatus,
 ): Promise<Rollout> {
-  const rollout = newRollout(context, request, { status, ...(await loadWhatIsNamed(context, [request])) });
+  const rollout = newRollout(context, request, { status, ...(await loadReferences(context, [request])) });
   await insertRollouts(context, [rollout]);
   return rollout;
 }
 
 interface RolloutDefaults {
-  /** The resources of a rollout that asks for none: the latest. */
+  /** Default resources of rollouts: the latest. */
   readonly latestResourcesId: string | null;
 }
 
-/** Makes sure that what the requests name exists, and finds what those get that name nothing. */
-async function loadWhatIsNamed(
+/** Checks the resources and runs that the requests reference, and finds the defaults. */
+async function loadReferences(
   context: OperationContext,
   requests: readonly EnqueueRolloutRequest[],
 ): Promise<RolloutDefaults> {
@@ -104,7 +104,7 @@ async function insertRollouts(context: OperationContext, rollouts: readonly Roll
       toJson(rollout.input, 'Rollout input'),
     ]),
   );
-  for (const rollout of rollouts) noteRollout(context, rollout);
+  for (const rollout of rollouts) recordRolloutChange(context, rollout);
 }
 
 const rolloutTable = {

@@ -7,27 +7,27 @@ import type { SqlCondition } from '../sql-dialect.ts';
 import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { loadRollout } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
-import { isStoreTimeOld, largestClockDifferenceMs, type StoreTime } from './store-time.ts';
+import { isStoreTimeStale, maxClockSkewMs, type StoreTime } from './store-time.ts';
 import { updateAttempt } from './update-attempt.ts';
 import { updateRollout } from './update-rollout.ts';
 
-/** When attempts are given up on. */
+/** Rules of the expiry of attempts. */
 export interface ExpiryRules {
-  /** How many of a rollout's claims may be lost before it fails. */
+  /** Number of expired claims after which a rollout fails. */
   readonly maxLostClaims: number;
-  /** What was known of time when the attempts were looked for. */
+  /** The store time at the search for expired attempts. */
   readonly seen: StoreTime;
 }
 
-/** An attempt whose time is up. */
+/** An expired attempt. */
 export interface ExpiredAttempt {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** `lease`: claimed, and never heard of since. */
+  /** `lease`: claimed without a heartbeat since. */
   readonly reason: 'timeout' | 'unresponsive' | 'lease';
 }
 
-/** Finds the open attempts that took too long, fell silent, or were claimed by somebody who never came back. */
+/** Finds open attempts that exceeded their timeout, missed heartbeats, or whose lease expired. */
 export async function findExpiredAttempts(
   context: OperationContext,
   resumedMs: number | null,
@@ -36,7 +36,7 @@ export async function findExpiredAttempts(
   const begun = noEarlierThan('a.start_time_ms', { resumedMs, nowMs });
   const heard = noEarlierThan('coalesce(a.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs });
   const workerHeard = noEarlierThan('coalesce(w.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs });
-  // A worker that still sends heartbeats for the attempt keeps its lease: it prepares something slow.
+  // Heartbeats of the worker for the attempt extend its lease during a slow preparation.
   const rows = await context.db.all(
     `SELECT * FROM (
        SELECT a.rollout_id, a.attempt_id, a.sequence_id, a.start_time_ms, r.position, CASE
@@ -60,12 +60,12 @@ export async function findExpiredAttempts(
   }));
 }
 
-/** Ends the attempts whose time is up, and gives back how many there were. */
+/** Ends expired attempts and returns their number. */
 export async function expireAttempts(context: OperationContext, rules: ExpiryRules): Promise<number> {
   const { resumedMs } = rules.seen;
-  // A clock that has jumped since says nothing of anybody's silence: the next round notes it first.
-  if (isStoreTimeOld(context, rules.seen)) return 0;
-  // Found, held, and looked at again: somebody may have ended one, or said that it is alive, in between.
+  // After a clock jump, missed heartbeats cannot be determined: the next round records the jump first.
+  if (isStoreTimeStale(context, rules.seen)) return 0;
+  // Found, locked and rechecked: an attempt may have ended or sent a heartbeat meanwhile.
   const found = await findExpiredAttempts(context, resumedMs);
   const suspects = new Set(found.map((attempt) => attempt.rolloutId));
   await lockRows(context, 'rollouts', [...suspects]);
@@ -73,7 +73,7 @@ export async function expireAttempts(context: OperationContext, rules: ExpiryRul
   for (const { rolloutId, attemptId, reason } of expired) {
     const record = await loadRollout(context, rolloutId);
     if (reason === 'lease') {
-      await giveBack(context, { record, attemptId, maxLostClaims: rules.maxLostClaims });
+      await returnToQueue(context, { record, attemptId, maxLostClaims: rules.maxLostClaims });
       continue;
     }
     const { attempt } = await loadAttempt(context, record, attemptId);
@@ -84,10 +84,10 @@ export async function expireAttempts(context: OperationContext, rules: ExpiryRul
 }
 
 /**
- * Sends a rollout whose runner never came back to the queue, which costs it no attempt. One that loses every
- * runner that touches it would go round for ever, so that it fails in the end, with the reason.
+ * Returns a rollout with an expired lease to the queue, which does not count as an attempt. A rollout that crashes
+ * every\n runner would be requeued forever, so it fails after `maxLostClaims`.
  */
-async function giveBack(
+async function returnToQueue(
   context: OperationContext,
   lost: { readonly record: RolloutRecord; readonly attemptId: string; readonly maxLostClaims: number },
 ): Promise<void> {
@@ -110,7 +110,7 @@ async function giveBack(
   await updateRollout(context, rolloutId, { metadata: { ...rollout.metadata, [lostClaimsReasonKey]: reason } });
 }
 
-/** How many claims of a rollout were lost, since it was last sent back by hand. */
+/** Number of expired claims of a rollout since it was last requeued manually. */
 async function countLostClaims(context: OperationContext, rollout: Rollout): Promise<number> {
   const [row] = await context.db.all(
     'SELECT count(*) AS lost FROM attempts WHERE rollout_id = ? AND is_counted = 0 AND is_given_back = 0',
@@ -120,8 +120,8 @@ async function countLostClaims(context: OperationContext, rollout: Rollout): Pro
 }
 
 /**
- * The time in a column, as far as it can be held against somebody: not from before the store could watch again,
- * and not from a clock that was ahead and has been set back.
+ * The time in a column, but not before the store resumed watching and not after the current time, which excludes a
+ * clock\n that was ahead and was set back.
  */
 function noEarlierThan(
   column: string,
@@ -130,6 +130,6 @@ function noEarlierThan(
   if (at.resumedMs === null) return { sql: column, parameters: [] };
   return {
     sql: `(CASE WHEN ${column} < ? OR ${column} > ? THEN ? ELSE ${column} END)`,
-    parameters: [at.resumedMs, at.nowMs + largestClockDifferenceMs, at.resumedMs],
+    parameters: [at.resumedMs, at.nowMs + maxClockSkewMs, at.resumedMs],
   };
 }

@@ -2,11 +2,11 @@ import { type RetentionPolicy, type RetentionPreview, terminalRolloutStatuses } 
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
-import { cutoffOf, runsToDelete } from './apply-retention.ts';
+import { retentionCutoff, runsToDelete } from './apply-retention.ts';
 
-/** Counts what a policy would delete now, and names the runs. */
+/** Returns the counts and run ids that a policy would delete now. */
 export async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<RetentionPreview> {
-  const cutoffMs = cutoffOf(context, policy);
+  const cutoffMs = retentionCutoff(context, policy);
   const oldRuns = runsToDelete(policy, cutoffMs);
   const runs = await context.db.all(
     `SELECT r.run_id FROM runs AS r WHERE ${oldRuns.sql}
@@ -31,7 +31,7 @@ export async function previewRetention(context: OperationContext, policy: Retent
   };
 }
 
-/** The ids of finished rollouts of such runs, and of old ones of no run. */
+/** Selects finished rollouts of such runs and expired rollouts without a run. */
 function rolloutsToDelete(context: OperationContext, runs: SqlCondition, cutoffMs: number | null): SqlCondition {
   const ofRuns = `SELECT rollout_id FROM rollouts WHERE end_time_ms IS NOT NULL
     AND run_id IN (SELECT r.run_id FROM runs AS r WHERE ${runs.sql})`;

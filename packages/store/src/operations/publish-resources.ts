@@ -5,7 +5,7 @@ import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadResources } from './read-resources.ts';
 
-/** Writes the first or next version of a snapshot, which is the latest from then on; a new one without an id. */
+/** Writes the first or next version of a snapshot and makes it the latest; without an id, creates a snapshot. */
 export async function publishResources(
   context: OperationContext,
   resources: NamedResources,

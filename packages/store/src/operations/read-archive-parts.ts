@@ -6,14 +6,14 @@ import { readInteger, readText } from '../row-value.ts';
 const rolloutsPerPart = 200;
 const spansPerPart = 500;
 
-/** A rollout with everything of it but its spans. */
+/** A rollout with its attempts, without its spans. */
 export interface ExportedRollout {
   readonly rollout: Rollout;
   readonly attempts: readonly Pick<AttemptRecord, 'attempt' | 'isCounted'>[];
   readonly lastSequenceId: number;
 }
 
-/** Reads the ids of a run's next rollouts, beyond a position. */
+/** Reads the next rollout ids of a run, after a position. */
 export async function readRolloutIds(
   context: OperationContext,
   runId: string,
@@ -26,7 +26,7 @@ export async function readRolloutIds(
   return rows.map((row) => ({ position: readInteger(row, 'position'), rolloutId: readText(row, 'rollout_id') }));
 }
 
-/** Reads a rollout with its attempts, as they are at one moment; null when it is gone. */
+/** Reads a consistent snapshot of a rollout with its attempts; null when it is deleted. */
 export async function readExportedRollout(
   context: OperationContext,
   rolloutId: string,
@@ -50,18 +50,18 @@ export async function readExportedRollout(
   };
 }
 
-/** Where a span stands among those of its rollout. */
-export interface SpanPlace {
+/** The position of a span within its rollout. */
+export interface SpanPosition {
   readonly sequenceId: number;
   readonly attemptId: string;
   readonly spanId: string;
 }
 
-/** Reads a rollout's next spans, after one of them. */
+/** Reads the next spans of a rollout, after a position. */
 export async function readSpansAfter(
   context: OperationContext,
   rolloutId: string,
-  after: SpanPlace | null,
+  after: SpanPosition | null,
 ): Promise<readonly Span[]> {
   const { sequenceId, attemptId, spanId } = after ?? { sequenceId: -1, attemptId: '', spanId: '' };
   const rows = await context.db.all(

@@ -4,7 +4,7 @@ import type { OperationContext } from '../operation.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { attemptFromRow } from '../row.ts';
 
-/** Lists a rollout's attempts, the first one first by default. */
+/** Lists a rollout's attempts, oldest first by default. */
 export function queryAttempts(
   context: OperationContext,
   { rolloutId, query }: { readonly rolloutId: string; readonly query: AttemptQuery },
@@ -44,8 +44,8 @@ export const latestAttemptColumns = [
 ] as const;
 
 /**
- * Reads the latest attempt of the rollout with an id, which is the one with the highest number. Found by that, it takes
- * half of the pages that it takes by way of the rollout.
+ * Selects the latest attempt of a rollout by the highest sequence id, which reads half as many database pages as a
+ * join\n with the rollout.
  */
 export const selectLatestAttempt: string = `SELECT ${latestAttemptColumns.join(', ')} FROM attempts
    WHERE rollout_id = ? ORDER BY sequence_id DESC LIMIT 1`;

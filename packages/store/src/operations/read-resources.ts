@@ -6,9 +6,9 @@ import { resourcesFromRow } from '../row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
 /**
- * Reads a snapshot of resources.
+ * Loads a resources snapshot.
  *
- * @throws NotFoundError when there is none
+ * @throws NotFoundError when it does not exist
  */
 export async function loadResources(context: OperationContext, resourcesId: string): Promise<ResourcesSnapshot> {
   const found = await findResources(context, resourcesId);
@@ -16,14 +16,14 @@ export async function loadResources(context: OperationContext, resourcesId: stri
   return found;
 }
 
-/** Reads a snapshot of resources; null when there is none. */
+/** Finds a resources snapshot; null when it does not exist. */
 export async function findResources(context: OperationContext, resourcesId: string): Promise<ResourcesSnapshot | null> {
   const [row] = await context.db.all('SELECT * FROM resources WHERE resources_id = ?', [resourcesId]);
   return row === undefined ? null : resourcesFromRow(row);
 }
 
 /**
- * Refuses an id of resources that do not exist, which a client of the 0.3 protocol may use.
+ * Checks that resources exist, except for clients of the 0.3 protocol, which accepts unknown ids.
  *
  * @throws NotFoundError
  */
@@ -31,13 +31,13 @@ export async function assertResourcesExist(context: OperationContext, resourcesI
   if (context.isLenient !== true) await loadResources(context, resourcesId);
 }
 
-/** Reads the snapshot that was written last; null when there is none yet. */
+/** Finds the most recently written snapshot; null when there is none yet. */
 export async function findLatestResources(context: OperationContext): Promise<ResourcesSnapshot | null> {
   const [row] = await context.db.all('SELECT * FROM resources ORDER BY revision DESC LIMIT 1');
   return row === undefined ? null : resourcesFromRow(row);
 }
 
-/** Lists snapshots, the one written last at the end by default. */
+/** Lists snapshots, most recently written last by default. */
 export function queryResources(
   context: OperationContext,
   query: ResourcesQuery,

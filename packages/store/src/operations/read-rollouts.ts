@@ -5,14 +5,14 @@ import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } 
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../row.ts';
 import { readText } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
-import { divideRollouts } from './divide-rollouts.ts';
-import { narrowRollouts } from './narrow-rollouts.ts';
+import { partitionRolloutQuery } from './partition-rollout-query.ts';
 import { findRollout } from './rollout-record.ts';
+import { selectRolloutIndex } from './select-rollout-index.ts';
 
 /**
  * Reads a rollout, with its latest attempt if it has one.
  *
- * @throws NotFoundError when there is none
+ * @throws NotFoundError when it does not exist
  */
 export async function getRollout(context: OperationContext, rolloutId: string): Promise<Rollout | AttemptedRollout> {
   const rollout = await findRollout(context, rolloutId);
@@ -20,17 +20,17 @@ export async function getRollout(context: OperationContext, rolloutId: string): 
   return rollout;
 }
 
-/** Lists rollouts, each with its latest attempt if it has one; in the order they came in by default. */
+/** Lists rollouts, each with its latest attempt if it has one; in the order of creation by default. */
 export async function queryRollouts(
   context: OperationContext,
   query: RolloutQuery,
   window: PageWindow,
 ): Promise<ListPage<Rollout | AttemptedRollout>> {
   const { rows, after } = window;
-  // How a page is read best depends on its own size.
+  // The best plan of a page depends on its size.
   const ofPage = { ...query, limit: rows, offset: after === null ? (query.offset ?? 0) : 0 };
-  const narrowed = await narrowRollouts(context, ofPage, { isFirstPage: after === null });
-  const { parts, total, rest } = narrowed ?? (await divideRollouts(context, ofPage));
+  const narrowed = await selectRolloutIndex(context, ofPage, { isFirstPage: after === null });
+  const { parts, total, rest } = narrowed ?? (await partitionRolloutQuery(context, ofPage));
   return readPage(context, {
     columns: rolloutWithAttempt.columns,
     from: rolloutWithAttempt.from,
@@ -53,9 +53,9 @@ export async function queryRollouts(
   });
 }
 
-/** A column as it is. */
+/** A column that may use an index. */
 const indexed = (column: string): string => column;
-/** The same, for which no index is used: a better one is there. */
+/** A column that must not use an index: a better one exists. */
 const notIndexed = (column: string): string => `coalesce(${column}, NULL)`;
 
 function conditionsOf(
@@ -77,7 +77,7 @@ function conditionsOf(
   return conditions;
 }
 
-/** Times from a moment on, and before another: ranges that are next to each other share nothing. */
+/** Half-open time ranges: adjacent ranges are disjoint. */
 function timeConditionsOf(query: RolloutQuery): readonly SqlCondition[] {
   const bounds = [
     ['r.start_time_ms >= ?', query.startTimeFromMs],
@@ -89,7 +89,7 @@ function timeConditionsOf(query: RolloutQuery): readonly SqlCondition[] {
 }
 
 /**
- * Reads those of the rollouts that are finished, in the order of the ids.
+ * Reads the finished ones of the rollouts, in the order of the ids.
  *
  * @throws NotFoundError when one of the rollouts does not exist
  */

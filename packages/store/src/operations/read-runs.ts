@@ -5,9 +5,9 @@ import { type ListPage, type PageWindow, readPage } from '../page.ts';
 import { metricPointFromRow, runFromRow } from '../row.ts';
 
 /**
- * Reads a run.
+ * Loads a run.
  *
- * @throws NotFoundError when there is none
+ * @throws NotFoundError when it does not exist
  */
 export async function loadRun(context: OperationContext, runId: string): Promise<Run> {
   const [row] = await context.db.all('SELECT * FROM runs WHERE run_id = ?', [runId]);
@@ -34,9 +34,9 @@ export function queryRuns(
 }
 
 /**
- * Reads the metrics of a run, in order of step.
+ * Reads the metrics of a run, ordered by step.
  *
- * @throws NotFoundError when there is no such run
+ * @throws NotFoundError when the run does not exist
  */
 export async function queryMetrics(context: OperationContext, runId: string): Promise<readonly MetricPoint[]> {
   await loadRun(context, runId);

@@ -22,7 +22,7 @@ export function querySpans(context: OperationContext, query: SpanQuery, window: 
       parentId: 'parent_id',
     },
     defaultSort: 'sequenceId',
-    // Two spans may have the same explicit sequence id, and spans of two attempts the same span id.
+    // Explicit sequence ids are not unique, and span ids are unique within an attempt only.
     tieBreaker: "(span_id || ' ' || attempt_id)",
     query,
     window,

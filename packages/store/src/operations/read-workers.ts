@@ -5,16 +5,16 @@ import { joinFilters, type ListPage, type PageWindow, readPage } from '../page.t
 import { workerFromRow } from '../row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
-/** Reads a worker; null when there is none. */
+/** Finds a worker; null when it does not exist. */
 export async function findWorker(context: OperationContext, workerId: string): Promise<Worker | null> {
   const [row] = await context.db.all('SELECT * FROM workers WHERE worker_id = ?', [workerId]);
   return row === undefined ? null : workerFromRow(row);
 }
 
 /**
- * Reads a worker.
+ * Loads a worker.
  *
- * @throws NotFoundError when there is none
+ * @throws NotFoundError when it does not exist
  */
 export async function loadWorker(context: OperationContext, workerId: string): Promise<Worker> {
   const worker = await findWorker(context, workerId);
@@ -22,7 +22,7 @@ export async function loadWorker(context: OperationContext, workerId: string): P
   return worker;
 }
 
-/** Lists workers, by id by default. */
+/** Lists workers, ordered by id by default. */
 export function queryWorkers(
   context: OperationContext,
   query: WorkerQuery,

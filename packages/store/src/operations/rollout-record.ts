@@ -13,9 +13,9 @@ import { readInteger, readTextOrNull } from '../row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
 /**
- * Reads a rollout to work with, and holds it until the transaction ends.
+ * Loads a rollout and locks it until the transaction ends.
  *
- * @throws NotFoundError when there is none
+ * @throws NotFoundError when it does not exist
  */
 export async function loadRollout(context: OperationContext, rolloutId: string): Promise<RolloutRecord> {
   const [row] = await context.db.all(`SELECT * FROM rollouts WHERE rollout_id = ? ${context.dialect.forUpdate}`, [
@@ -29,7 +29,7 @@ export async function loadRollout(context: OperationContext, rolloutId: string):
   };
 }
 
-/** Reads a rollout with its latest attempt; null when there is none. */
+/** Finds a rollout with its latest attempt; null when it does not exist. */
 export async function findRollout(
   context: OperationContext,
   rolloutId: string,
@@ -38,7 +38,7 @@ export async function findRollout(
   return rollout ?? null;
 }
 
-/** Reads rollouts with their latest attempts, by id; those that do not exist are missing. */
+/** Finds rollouts with their latest attempts, by id; omits those that do not exist. */
 export async function findRollouts(
   context: OperationContext,
   rolloutIds: readonly string[],
@@ -59,7 +59,7 @@ async function selectRollouts(
 }
 
 /**
- * Moves a rollout to another status, and into or out of the queue with it.
+ * Moves a rollout to another status and enqueues or dequeues it accordingly.
  *
  * @throws IllegalTransitionError when the state machine does not allow it
  */
@@ -68,7 +68,7 @@ export async function moveRollout(context: OperationContext, rollout: Rollout, t
   return rollout.status === to ? rollout : await writeStatus(context, rollout, to);
 }
 
-/** Reopens a rollout that has succeeded, which the state machine does not allow and the 0.3 protocol does. */
+/** Reopens a succeeded rollout, which the 0.3 protocol allows and the state machine does not. */
 export function reopenRollout(context: OperationContext, rollout: Rollout): Promise<Rollout> {
   return writeStatus(context, rollout, 'preparing');
 }
@@ -81,25 +81,25 @@ async function writeStatus(context: OperationContext, rollout: Rollout, to: Roll
     endTimeMs,
     rollout.rolloutId,
   ]);
-  if (isTerminalRolloutStatus(rollout.status)) await forgiveLostClaims(context, rollout.rolloutId);
+  if (isTerminalRolloutStatus(rollout.status)) await resetLostClaims(context, rollout.rolloutId);
   if (isQueued(to)) await enterQueue(context, [rollout]);
   else if (isQueued(rollout.status)) await leaveQueue(context, rollout.rolloutId);
-  noteRollout(context, { ...rollout, status: to });
+  recordRolloutChange(context, { ...rollout, status: to });
   return { ...rollout, status: to, endTimeMs };
 }
 
-/** Whoever reopens a rollout gives it as many claims to lose as a new one has. */
-async function forgiveLostClaims(context: OperationContext, rolloutId: string): Promise<void> {
+/** Resets the count of expired claims of a reopened rollout. */
+async function resetLostClaims(context: OperationContext, rolloutId: string): Promise<void> {
   await context.db.run('UPDATE attempts SET is_given_back = 1 WHERE rollout_id = ? AND is_counted = 0', [rolloutId]);
 }
 
-/** Notes that a rollout is new or was changed, for those who wait and those who follow. */
-export function noteRollout(context: OperationContext, rollout: Rollout): void {
+/** Records a change notification of a rollout. */
+export function recordRolloutChange(context: OperationContext, rollout: Rollout): void {
   const { rolloutId, runId, status } = rollout;
   context.changes.record({ kind: 'rollout', rolloutId, runId, status });
 }
 
-/** Puts rollouts at the end of the queue, in order, unless they stand in it already. */
+/** Appends rollouts to the queue in order; queued ones are skipped. */
 export function enterQueue(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
   return context.db.insert(
     queueTable,
@@ -113,7 +113,7 @@ const queueTable = {
   unlessKnown: ['rollout_id'],
 } as const;
 
-/** Takes a rollout from the queue. A place that somebody is taking right now is left to whoever takes it. */
+/** Removes a rollout from the queue. An entry locked by a concurrent claim is left to that claim. */
 async function leaveQueue(context: OperationContext, rolloutId: string): Promise<void> {
   await context.db.run(
     `WITH place AS MATERIALIZED (SELECT position FROM queue WHERE rollout_id = ? ${context.dialect.skipLocked})
@@ -122,12 +122,12 @@ async function leaveQueue(context: OperationContext, rolloutId: string): Promise
   );
 }
 
-/** Whether a rollout with this status stands in the queue. */
+/** Whether a rollout with this status is in the queue. */
 export function isQueued(status: RolloutStatus): boolean {
   return status === 'queuing' || status === 'requeuing';
 }
 
-/** A rollout together with an attempt of it. */
+/** Combines a rollout with one of its attempts. */
 export function withAttempt(rollout: Rollout, attempt: Attempt): AttemptedRollout {
   return { ...rollout, attempt };
 }

@@ -3,9 +3,8 @@ import type { OperationContext } from '../operation.ts';
 const lockKeys = { rollouts: 'rollout_id', runs: 'run_id', workers: 'worker_id' } as const;
 
 /**
- * Holds rows until the transaction ends, so that what is read of them then stays true. Whoever locks a rollout holds
- * its attempts, spans, span counter and place in the queue with it. Rollouts are locked before workers, and several
- * of a kind in one order, so that two transactions do not wait for each other.
+ * Locks rows until the transaction ends. The lock of a rollout covers its attempts, spans, span counter and queue
+ * entry.\n To avoid deadlocks, rollouts are locked before workers, and rows of a table in key order.
  */
 export async function lockRows(
   context: OperationContext,

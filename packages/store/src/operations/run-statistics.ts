@@ -7,7 +7,7 @@ import { loadRun } from './read-runs.ts';
 /**
  * Counts a run's rollouts by status, and its attempts.
  *
- * @throws NotFoundError when there is no such run
+ * @throws NotFoundError when the run does not exist
  */
 export async function runStatistics(context: OperationContext, runId: string): Promise<RunStatistics> {
   await loadRun(context, runId);
@@ -25,7 +25,7 @@ export async function runStatistics(context: OperationContext, runId: string): P
     runId,
     totalRollouts: [...counts.values()].reduce((total, count) => total + count, 0),
     totalAttempts: attempts === undefined ? 0 : readInteger(attempts, 'attempts'),
-    // Every status is a key: they come from the state machine itself.
+    // Every status is a key: the list comes from the state machine.
     rolloutsByStatus: Object.fromEntries(
       statuses.map((status) => [status, counts.get(status) ?? 0]),
     ) as RunStatistics['rolloutsByStatus'],

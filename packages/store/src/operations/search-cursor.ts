@@ -1,26 +1,26 @@
 import { ValidationError } from '@agentlightning/core';
 import { z } from 'zod';
 
-/** Where a search goes on. */
+/** The position at which a search resumes. */
 export interface SearchCursor {
-  /** The position of the rollout that was looked at last. */
+  /** Position of the last scanned rollout. */
   readonly position: number;
-  /** The span of it that was found last; null when the whole rollout was looked at. */
+  /** Its last returned span; null when the rollout was scanned completely. */
   readonly span: { readonly sequenceId: number; readonly spanId: string } | null;
 }
 
 const cursorSchema = z.union([z.tuple([z.int()]), z.tuple([z.int(), z.int(), z.string()])]);
 
-/** A cursor as clients get it: text without a meaning to them. */
+/** Encodes a cursor as opaque text. */
 export function searchCursorText({ position, span }: SearchCursor): string {
   const fields = span === null ? [position] : [position, span.sequenceId, span.spanId];
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
 }
 
 /**
- * Reads a cursor that a client sends back.
+ * Parses a cursor from a client.
  *
- * @throws ValidationError when it is none of ours
+ * @throws ValidationError when it is invalid
  */
 export function parseSearchCursor(text: string): SearchCursor {
   const parsed = cursorSchema.safeParse(fieldsOf(text));

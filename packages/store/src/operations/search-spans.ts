@@ -11,18 +11,18 @@ import { parseSearchCursor, type SearchCursor, searchCursorText } from './search
 import { markOf } from './span-marks.ts';
 
 const defaultLimit = 100;
-const largestLimit = 1000;
-/** How many spans one call looks at, about; never less than the rest of one rollout. */
+const maxLimit = 1000;
+/** Approximate number of spans scanned per call; at least the rest of one rollout. */
 const spansPerCall = 20_000;
-/** How many rollouts one call looks at. */
+/** Number of rollouts scanned per call. */
 const rolloutsPerCall = 1000;
 
 /**
- * Finds spans over any number of rollouts, in the order of the rollouts and of the spans within them. It goes
- * along two indexes from where the cursor says, so that a late page costs what the first one does.
+ * Searches spans across rollouts, ordered by rollout and by span within a rollout. It scans two indexes from the
+ * cursor, so\n the cost of a page is independent of its offset.
  *
- * @throws NotFoundError when there is no such run
- * @throws ValidationError for a bad limit or cursor
+ * @throws NotFoundError when the run does not exist
+ * @throws ValidationError for an invalid limit or cursor
  */
 export async function searchSpans(context: OperationContext, search: SpanSearch): Promise<SpanSearchPage> {
   const { limit = defaultLimit, sortOrder = 'asc', runId } = search;
@@ -61,19 +61,19 @@ interface Scan {
   readonly search: SpanSearch;
   readonly direction: Direction;
   readonly filters: readonly SqlCondition[];
-  /** The mark that rollouts must have; null when they need none. */
+  /** The mark that rollouts must have; null for any rollout. */
   readonly mark: string | null;
 }
 
-/** The rollouts that one call looks at: those beyond one position, up to another. */
+/** The position range of rollouts that one call scans. */
 interface RolloutWindow {
   readonly beyond: number | null;
   readonly to: number;
-  /** Whether there are none after it. */
+  /** Whether it is the last range. */
   readonly isLast: boolean;
 }
 
-/** What is left of the rollout in the middle of which the page before ended. */
+/** The remaining spans of the rollout within which the previous page ended. */
 function restOfRollout(scan: Scan, start: SearchCursor, limit: number): Promise<readonly SqlRow[]> {
   const { beyond, word } = scan.direction;
   const { sequenceId, spanId } = start.span ?? { sequenceId: 0, spanId: '' };
@@ -90,7 +90,7 @@ function restOfRollout(scan: Scan, start: SearchCursor, limit: number): Promise<
   );
 }
 
-/** The next rollouts, as many as have about as many spans as one call looks at; null when there are none. */
+/** The next rollouts, limited by the approximate number of spans per call; null when there are none. */
 async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<RolloutWindow | null> {
   const beyond = start?.position ?? null;
   const next = scan.mark === null ? unmarkedCandidates(scan, beyond) : markedCandidates(scan, { beyond, to: null });
@@ -109,7 +109,7 @@ async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<Rol
   return null;
 }
 
-/** `CROSS JOIN` says in SQLite: rollouts first, few as they are here, and then the spans of each. */
+/** `CROSS JOIN` fixes the join order in SQLite: first the few rollouts, then the spans of each. */
 function spansOf(scan: Scan, window: RolloutWindow, limit: number): Promise<readonly SqlRow[]> {
   const { upTo, word } = scan.direction;
   const where = allOf([
@@ -133,7 +133,7 @@ function unmarkedCandidates(scan: Scan, beyond: number | null): SqlCondition {
   return { sql: `SELECT r.position FROM rollouts AS r WHERE ${where.sql} ${order}`, parameters: where.parameters };
 }
 
-/** The positions of the next rollouts that have the mark: as many as one call looks at, or up to a position. */
+/** The positions of the next rollouts with the mark: a call's number, or up to a position. */
 function markedCandidates(
   { mark, direction }: Scan,
   { beyond, to }: { readonly beyond: number | null; readonly to: number | null },
@@ -208,8 +208,8 @@ function cursorAfter(row: SqlRow | undefined): SearchCursor | null {
 }
 
 function assertSearch(limit: number, sortOrder: unknown): void {
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > largestLimit) {
-    const message = `must be a whole number from 1 to ${largestLimit}, got ${limit}`;
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxLimit) {
+    const message = `must be an integer from 1 to ${maxLimit}, got ${limit}`;
     throw new ValidationError('Search', [{ path: 'limit', message }]);
   }
   if (sortOrder !== 'asc' && sortOrder !== 'desc') {

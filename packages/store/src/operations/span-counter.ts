@@ -1,13 +1,13 @@
 import type { OperationContext } from '../operation.ts';
 import { readInteger } from '../row-value.ts';
 
-/** The last number that was given to a span of a rollout; 0 when it has none. */
+/** The last assigned sequence id of a rollout's spans; 0 when it has none. */
 export async function lastSequenceId({ db }: OperationContext, rolloutId: string): Promise<number> {
   const [row] = await db.all('SELECT last_sequence_id FROM span_counters WHERE rollout_id = ?', [rolloutId]);
   return row === undefined ? 0 : readInteger(row, 'last_sequence_id');
 }
 
-/** Writes the last number that was given to a span of a rollout. */
+/** Writes the last assigned sequence id of a rollout's spans. */
 export async function writeSequenceId({ db }: OperationContext, rolloutId: string, last: number): Promise<void> {
   await db.run(
     `INSERT INTO span_counters (rollout_id, last_sequence_id) VALUES (?, ?)

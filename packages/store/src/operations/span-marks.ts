@@ -4,9 +4,9 @@ import { readInteger, readText } from '../row-value.ts';
 import type { SpanRow } from '../span-row.ts';
 import type { SqlValue } from '../sql-value.ts';
 
-/** How much of a name is in its mark. */
+/** Maximum characters of a name in its mark. */
 const nameLength = 100;
-/** What a rollout is marked with that has a span which failed, or one that looks like it. */
+/** The mark of rollouts with a failed span; may include false positives. */
 const failedMark = 'e';
 const failedText = '"code":"ERROR"';
 const statusStart = '{"status":{"code":';
@@ -17,20 +17,20 @@ const markTable = {
   unlessKnown: ['mark', 'position'],
 } as const;
 
-/** The mark of those rollouts that a search may find something in; null when it may be any. */
+/** The mark that rollouts with matches of a search must have; null when there is none. */
 export function markOf({ name, statusIn, runId, rolloutIdIn }: SpanSearch): string | null {
-  // Within a run, or among named rollouts, there are fewer to look at.
+  // A run or a list of rollouts already limits the scan.
   if (runId !== undefined || rolloutIdIn !== undefined) return null;
   if (name !== undefined) return nameMark(name);
   return statusIn?.length === 1 && statusIn[0] === 'ERROR' ? failedMark : null;
 }
 
-/** The mark that a span leaves, unless it leaves more than one: then null. */
+/** The only mark that a span adds; null when it adds several. */
 export function onlyMarkOf(row: SpanRow): string | null {
   return mayHaveFailed(row[9]) ? null : nameMark(row[6]);
 }
 
-/** Marks rollouts, whose positions are given, by the spans that they get. */
+/** Marks the rollouts in `positions` by their new spans. */
 export function markRollouts(
   { db }: OperationContext,
   rows: readonly SpanRow[],
@@ -43,7 +43,7 @@ function insertMarks(db: OperationContext['db'], rows: readonly SqlValue[][]): P
   return db.insert(markTable, rows);
 }
 
-/** What the rows of a rollout say of it. */
+/** The mark rows of new spans. */
 interface SeenSpans {
   readonly rolloutId: string;
   readonly names: Set<string>;
@@ -61,7 +61,7 @@ function marksOf(rows: readonly SpanRow[], positions: ReadonlyMap<string, number
 
 function seenIn(rows: readonly SpanRow[]): ReadonlyMap<string, SeenSpans> {
   const seen = new Map<string, SeenSpans>();
-  // Spans that come together are mostly of one rollout, and many have one name.
+  // The spans of a request mostly belong to one rollout, and many have the same name.
   let last: SeenSpans = { rolloutId: '', names: new Set(), hasFailed: false };
   let lastName: string | null = null;
   for (const row of rows) {
@@ -80,7 +80,7 @@ function seenIn(rows: readonly SpanRow[]): ReadonlyMap<string, SeenSpans> {
   return seen;
 }
 
-/** Whether a span's body says so. Ours begin with the status, and only those of others are read to their ends. */
+/** Whether a span may have failed. Bodies start with the status; others are searched completely. */
 function mayHaveFailed(body: string): boolean {
   return body.startsWith(statusStart) ? body.startsWith(errorStart) : body.includes(failedText);
 }
@@ -89,7 +89,7 @@ function nameMark(name: string): string {
   return `n${name.length <= nameLength ? name : [...name].slice(0, nameLength).join('')}`;
 }
 
-/** The positions of rollouts by their ids. */
+/** The positions of rollouts by id. */
 export async function positionsOf(
   { db, dialect }: OperationContext,
   rolloutIds: readonly string[],
@@ -99,7 +99,7 @@ export async function positionsOf(
   return new Map(rows.map((row) => [readText(row, 'rollout_id'), readInteger(row, 'position')]));
 }
 
-/** Takes the marks of rollouts away, while their spans are still there. */
+/** Deletes the marks of rollouts; call it before their spans are deleted. */
 export async function unmarkRollouts({ db, dialect }: OperationContext, rolloutIds: readonly string[]): Promise<void> {
   const those = dialect.isOneOf('r.rollout_id', rolloutIds);
   const marked = `SELECT DISTINCT 'n' || substr(s.name, 1, ${nameLength}), r.position

@@ -4,9 +4,9 @@ import { closeOpenAttempts, openAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout, moveRollout, reopenRollout, withAttempt } from './rollout-record.ts';
 
 /**
- * Opens another attempt by hand. An attempt that was open before becomes unresponsive.
+ * Opens another attempt explicitly. A previously open attempt becomes unresponsive.
  *
- * @throws IllegalTransitionError when the rollout has succeeded, unless the client speaks the 0.3 protocol
+ * @throws IllegalTransitionError when the rollout has succeeded, unless the client uses the 0.3 protocol
  */
 export async function startAttempt(
   context: OperationContext,
@@ -19,7 +19,7 @@ export async function startAttempt(
   return withAttempt(rollout, await openAttempt(context, rolloutId, { workerId, claimLeaseMs: null }));
 }
 
-/** A retry goes through the queue, even if only within this transaction. */
+/** A retry is requeued within this transaction, as the state machine requires. */
 async function moveToPreparing(context: OperationContext, rollout: Rollout): Promise<Rollout> {
   if (context.isLenient === true && rollout.status === 'succeeded') return await reopenRollout(context, rollout);
   const queued = isQueued(rollout.status) ? rollout : await moveRollout(context, rollout, 'requeuing');

@@ -7,7 +7,7 @@ import { findRollout, withAttempt } from './rollout-record.ts';
 import { lockRows } from './row-lock.ts';
 import { startAttempt } from './start-attempt.ts';
 
-/** Starts a rollout past the queue; one that has an attempt already is left alone. */
+/** Starts a rollout without the queue; a rollout that already has an attempt is left unchanged. */
 export async function startRollout(context: OperationContext, request: StartRolloutRequest): Promise<AttemptedRollout> {
   const workerId = request.workerId ?? null;
   if (request.rolloutId !== undefined) await lockRows(context, 'rollouts', [request.rolloutId]);

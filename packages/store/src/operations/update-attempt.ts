@@ -4,10 +4,10 @@ import type { AttemptPatch } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import type { SqlValue } from '../sql-value.ts';
-import { type AttemptMove, loadAttempt, moveAttempt, noteAttempt } from './attempt-record.ts';
+import { type AttemptMove, loadAttempt, moveAttempt, recordAttemptChange } from './attempt-record.ts';
 import { isQueued, loadRollout } from './rollout-record.ts';
 
-/** Which attempt to change, and how. */
+/** A request to update an attempt. */
 export interface UpdateAttemptRequest {
   readonly rolloutId: string;
   /** The attempt's id, or `latest`. */
@@ -15,23 +15,23 @@ export interface UpdateAttemptRequest {
   readonly patch: AttemptPatch;
 }
 
-/** Changes an attempt; its status moves the rollout if it is the latest. */
+/** Updates an attempt; the status of the latest attempt moves the rollout. */
 export async function updateAttempt(context: OperationContext, request: UpdateAttemptRequest): Promise<Attempt> {
   const { rolloutId, patch } = request;
   assertId('workerId', patch.workerId);
   const record = await loadRollout(context, rolloutId);
   const { attempt, isGivenBack } = await loadAttempt(context, record, request.attemptId);
   const written = await writeFields(context, attempt, patch);
-  noteAttempt(context, written);
+  recordAttemptChange(context, written);
   if (patch.status === undefined) return written;
   const isGivenUp = isGivenBack && isFailure(patch.status);
-  const move = { to: patch.status, ...(isGivenUp ? givenUp(record.rollout) : {}) };
+  const move = { to: patch.status, ...(isGivenUp ? requeuedMove(record.rollout) : {}) };
   const moved = await moveAttempt(context, { record, attempt: written }, move);
   return moved.attempt;
 }
 
-/** Its rollout was sent back to the queue for another try, where it stays: that nothing came of this one costs it nothing. */
-function givenUp({ status }: Rollout): Omit<AttemptMove, 'to'> {
+/** The attempt of a rollout that was already requeued: a failure does not count and the rollout stays queued. */
+function requeuedMove({ status }: Rollout): Omit<AttemptMove, 'to'> {
   return { isCounted: false, isGivenBack: true, ...(isQueued(status) ? { rolloutStatus: null } : {}) };
 }
 

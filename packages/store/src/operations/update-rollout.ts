@@ -8,9 +8,9 @@ import type { SqlValue } from '../sql-value.ts';
 import { closeOpenAttempts } from './attempt-record.ts';
 import { completeConfig } from './complete-config.ts';
 import { assertResourcesExist } from './read-resources.ts';
-import { isQueued, loadRollout, moveRollout, noteRollout } from './rollout-record.ts';
+import { isQueued, loadRollout, moveRollout, recordRolloutChange } from './rollout-record.ts';
 
-/** Changes a rollout. Writing a status by hand also closes what was open. */
+/** Updates a rollout. An explicit status also closes its open attempts. */
 export async function updateRollout(
   context: OperationContext,
   rolloutId: string,
@@ -19,20 +19,20 @@ export async function updateRollout(
   assertId('resourcesId', patch.resourcesId);
   await writeFields(context, rolloutId, patch);
   const record = await loadRollout(context, rolloutId);
-  noteRollout(context, record.rollout);
+  recordRolloutChange(context, record.rollout);
   if (patch.status === undefined || patch.status === record.rollout.status) return record.rollout;
   const moved = await moveRollout(context, record.rollout, patch.status);
-  await closeWhatIsOver(context, record, patch.status);
+  await closeEndedAttempts(context, record, patch.status);
   return moved;
 }
 
-/** An attempt does not go on once its rollout was ended, or sent back to the queue, by somebody else. */
-async function closeWhatIsOver(
+/** Closes the open attempts of a rollout that a client ended or requeued. */
+async function closeEndedAttempts(
   context: OperationContext,
   record: RolloutRecord,
   status: Rollout['status'],
 ): Promise<void> {
-  // Sent back because its runner is gone: that costs the rollout none of its attempts.
+  // Requeued because its runner stopped: does not count towards `maxAttempts`.
   if (isQueued(status)) {
     await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
   }

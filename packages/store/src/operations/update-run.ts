@@ -5,14 +5,14 @@ import { toJson } from '../row-value.ts';
 import { loadRun } from './read-runs.ts';
 import { lockRows } from './row-lock.ts';
 
-/** Which run to change, how, and what to record with it. */
+/** A request to update a run and record metrics. */
 export interface UpdateRunRequest {
   readonly runId: string;
   readonly patch: RunPatch;
   readonly metrics: readonly MetricPoint[];
 }
 
-/** Changes a run and records metrics, together or not at all. */
+/** Updates a run and records metrics, atomically. */
 export async function updateRun(context: OperationContext, request: UpdateRunRequest): Promise<Run> {
   const { runId, patch, metrics } = request;
   await lockRows(context, 'runs', [runId]);
@@ -32,7 +32,7 @@ export async function updateRun(context: OperationContext, request: UpdateRunReq
   return loadRun(context, runId);
 }
 
-/** Writes the metrics of a step, in place of those it had. */
+/** Writes the metrics of a step and replaces existing ones. */
 export async function writeMetrics(context: OperationContext, point: MetricPoint): Promise<void> {
   await context.db.run(
     `INSERT INTO metrics (run_id, step, time_ms, metric_values) VALUES (?, ?, ?, ?)

@@ -5,7 +5,7 @@ import type { OperationContext } from '../operation.ts';
 import { toJson } from '../row-value.ts';
 import { loadWorker } from './read-workers.ts';
 
-/** Records a worker's sign of life, and the worker if it was not known; null leaves what it said before. */
+/** Records a worker's heartbeat and creates unknown workers; null statistics keep the previous ones. */
 export async function updateWorker(
   context: OperationContext,
   workerId: string,

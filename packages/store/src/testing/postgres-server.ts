@@ -11,39 +11,41 @@ import pg from 'pg';
 import { findPostgresBinaries } from './postgres-binaries.ts';
 import { killTree } from './process-tree.ts';
 
-/** How to start a server. */
+/** Options of `startPostgres`. */
 export interface StartPostgresOptions {
-  /** Whether commits survive a power failure, as in production: at a disk sync each. @default false */
+  /** Whether each commit is synced to disk, as in production. @default false */
   readonly isDurable?: boolean;
   /** Settings of the server, such as `max_connections`. @default PostgreSQL's own */
   readonly settings?: Readonly<Record<string, string | number>>;
-  /** Where to look for PostgreSQL when its npm package is not installed, as in `PATH`. @default Debian's folder */
+  /**
+   * Search path for PostgreSQL when its npm package is not installed, in the format of `PATH`. @default Debian's folder
+   */
   readonly path?: string;
 }
 
-/** A real PostgreSQL server in a temporary folder, on a free port of this machine. */
+/** A PostgreSQL server in a temporary folder, on a free local port. */
 export interface PostgresServer extends AsyncDisposable {
-  /** Where its first database is. */
+  /** URL of its default database. */
   readonly url: string;
-  /** Makes an empty database and gives back where it is. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Ends the server in good order; its data stays. */
+  /** Shuts the server down and keeps its data. */
   stop(): Promise<void>;
-  /** Kills every process of the server at once, as a crash would; its data stays. */
+  /** Kills all processes of the server and keeps its data. */
   kill(): Promise<void>;
-  /** Starts it again where it was, with its data. */
+  /** Restarts the server with its data, on the same port. */
   start(): Promise<void>;
-  /** Ends the server and removes its data. */
+  /** Shuts the server down and removes its data. */
   close(): Promise<void>;
 }
 
-// The user who owns nothing: PostgreSQL refuses to run as root.
-const nobody = 65_534;
+// Unprivileged user and group: PostgreSQL refuses to run as root.
+const unprivilegedId = 65_534;
 
 /**
- * Starts a PostgreSQL server for tests and benchmarks. It ends when this process ends, however it ends.
+ * Starts a PostgreSQL server for tests and benchmarks. It shuts down when this process exits or crashes.
  *
- * @throws AgentLightningError CONFIG when there is no PostgreSQL on this machine, or it does not start
+ * @throws AgentLightningError CONFIG when PostgreSQL is not installed or does not start
  * @example
  * ```ts
  * await using postgres = await startPostgres();
@@ -54,8 +56,8 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   const binaries = await findPostgresBinaries(options.path ?? '');
   const folder = await mkdtemp(join(tmpdir(), 'agl-postgres-'));
   const isRoot = process.getuid?.() === 0;
-  const user = isRoot ? { uid: nobody, gid: nobody } : {};
-  if (isRoot) await chown(folder, nobody, nobody);
+  const user = isRoot ? { uid: unprivilegedId, gid: unprivilegedId } : {};
+  if (isRoot) await chown(folder, unprivilegedId, unprivilegedId);
   const data = join(folder, 'data');
   const initialize = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'];
   try {
@@ -73,7 +75,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   } catch (cause) {
     await rm(folder, { recursive: true, force: true });
     if (cause instanceof AgentLightningError) throw cause;
-    throw doesNotStart(cause instanceof Error ? cause.message : String(cause), cause);
+    throw startFailure(cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 
@@ -89,7 +91,7 @@ interface TestServerSetup {
 class TestServer implements PostgresServer {
   readonly url: string;
   readonly #setup: TestServerSetup;
-  #keeper: ChildProcess | null = null;
+  #supervisor: ChildProcess | null = null;
   #databases = 0;
 
   constructor(setup: TestServerSetup) {
@@ -109,26 +111,26 @@ class TestServer implements PostgresServer {
 
   async start(): Promise<void> {
     const { program, folder, user } = this.#setup;
-    // The shell ends the server when its own input ends, which it does when this process is gone.
+    // The shell shuts the server down at the end of its stdin, which closes when this process exits.
     const keep = '"$@" & server=$!; cat >/dev/null; kill -INT $server 2>/dev/null; wait $server';
-    const keeper = spawn('sh', ['-c', keep, 'sh', program, ...this.#arguments()], {
+    const supervisor = spawn('sh', ['-c', keep, 'sh', program, ...this.#arguments()], {
       ...user,
       cwd: folder,
       stdio: ['pipe', 'ignore', 'pipe'],
     });
-    this.#keeper = keeper;
+    this.#supervisor = supervisor;
     const log: string[] = [];
-    for await (const line of createInterface({ input: keeper.stderr })) {
+    for await (const line of createInterface({ input: supervisor.stderr })) {
       log.push(line);
       if (line.includes('ready to accept connections')) {
-        keeper.stderr.resume();
+        supervisor.stderr.resume();
         return;
       }
-      // Those who connect too early are told so, which does not mean that the server fails.
+      // Early connections are rejected with FATAL as well, which is not a failure of the server.
       if (line.includes('FATAL') && !line.includes('the database system is')) break;
     }
     await this.stop();
-    throw doesNotStart(log.slice(-5).join('; '));
+    throw startFailure(log.slice(-5).join('; '));
   }
 
   stop(): Promise<void> {
@@ -151,11 +153,11 @@ class TestServer implements PostgresServer {
   }
 
   async #end(): Promise<void> {
-    const keeper = this.#keeper;
-    this.#keeper = null;
-    if (keeper === null) return;
-    const exited = keeper.exitCode === null && keeper.signalCode === null ? once(keeper, 'exit') : null;
-    keeper.stdin?.end();
+    const supervisor = this.#supervisor;
+    this.#supervisor = null;
+    if (supervisor === null) return;
+    const exited = supervisor.exitCode === null && supervisor.signalCode === null ? once(supervisor, 'exit') : null;
+    supervisor.stdin?.end();
     await exited;
   }
 
@@ -183,15 +185,15 @@ async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   await once(server, 'close');
-  if (address === null || typeof address === 'string') throw doesNotStart('there is no free port');
+  if (address === null || typeof address === 'string') throw startFailure('no free port');
   return address.port;
 }
 
-function doesNotStart(reason: string, cause?: unknown): AgentLightningError {
+function startFailure(reason: string, cause?: unknown): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
     message: `PostgreSQL does not start: ${reason}`,
-    remedy: 'Read the reason; the server needs a readable temporary folder and a free port.',
+    remedy: 'Make sure that the temporary folder is readable and a port is free.',
     cause,
   });
 }

@@ -1,20 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 
-/** How often to look whether a process is gone, in milliseconds. */
-const lookAgainMs = 2;
+/** Polling interval for the exit of a process, in milliseconds. */
+const pollIntervalMs = 2;
 
-/** Kills a process and all those that it started, as Linux lists them under `/proc`, and waits until they are gone. */
+/** Kills a process and its descendants (from Linux's `/proc`) and waits for their exit. */
 export async function killTree(root: number): Promise<void> {
-  // Stopped first, so that it starts no others while they are counted.
+  // Stopped first: it must not start processes during the enumeration.
   process.kill(root, 'SIGSTOP');
   const tree = await processTree(root);
   for (const pid of tree) {
-    // One that has ended by itself meanwhile is as good as killed.
+    // A process may have exited meanwhile.
     if (await isAlive(pid)) process.kill(pid, 'SIGKILL');
   }
   for (const pid of tree) {
-    while (await isAlive(pid)) await setTimeout(lookAgainMs);
+    while (await isAlive(pid)) await setTimeout(pollIntervalMs);
   }
 }
 
@@ -30,7 +30,7 @@ async function processTree(root: number): Promise<readonly number[]> {
   return tree;
 }
 
-/** Whether a process is there, and not only waiting for somebody to take note of its end. */
+/** Whether a process is running and not a zombie. */
 async function isAlive(pid: number): Promise<boolean> {
   const status = await statusOf(pid);
   return status !== null && status.state !== 'Z' && status.state !== 'X';
@@ -39,7 +39,7 @@ async function isAlive(pid: number): Promise<boolean> {
 async function statusOf(pid: number): Promise<{ readonly state: string; readonly parent: number } | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;
-  // After the name, which is in parentheses and may hold anything: the state, and the parent.
+  // After the name, which is in parentheses and may contain anything: state and parent.
   const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state, parent: Number(parent) };
 }

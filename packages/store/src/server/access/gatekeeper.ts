@@ -85,7 +85,7 @@ export class Gatekeeper {
     const known = this.#known.get(keyId);
     if (known !== undefined && nowMs - known.readAtMs < freshMs) return known.stored;
     const stored = await this.#options.keys.findAccessKey(keyId);
-    // Only keys that exist are remembered, so that made-up ones fill no memory.
+    // Only keys that exist are stored, so that made-up ones fill no memory.
     if (stored !== null) this.#known.set(keyId, { stored, readAtMs: nowMs });
     return stored;
   }

@@ -19,10 +19,10 @@ export interface OtlpSpans {
 const { rolloutId: rolloutIdName, attemptId: attemptIdName, spanSequenceId: sequenceIdName } = agentLightningAttributes;
 
 /** An attempt that spans belong to which do not say where they belong. */
-export type SpanPlace = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
+export type SpanPosition = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
 
 /** The spans of an OTLP request. A span without a rollout, attempt or id, or with an invalid reward, is left out. */
-export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: SpanPlace | null): OtlpSpans {
+export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: SpanPosition | null): OtlpSpans {
   const spans: SpanInput[] = [];
   const leftOut: string[] = [];
   for (const { resource: producer, schemaUrl, scopeSpans } of request.resourceSpans) {
@@ -50,7 +50,7 @@ function rewardProblem(span: SpanInput): string | null {
 /** What a span has from outside of it. */
 interface SpanSurroundings {
   readonly resource: SpanInput['resource'];
-  readonly otherwise: SpanPlace | null;
+  readonly otherwise: SpanPosition | null;
 }
 
 function spanFromOtlp(span: OtlpSpan, { resource, otherwise }: SpanSurroundings): SpanInput | string {

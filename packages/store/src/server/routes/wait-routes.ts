@@ -36,11 +36,11 @@ export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClose
     return answerEvents(context, finishing(rolloutIds, wait), { heartbeatMs, onEnd });
   });
 
-  async function within<TAnswer>(
+  async function within<TResponse>(
     context: Context,
     { timeoutMs }: { readonly timeoutMs: number },
-    work: () => Promise<TAnswer>,
-  ): Promise<TAnswer> {
+    work: () => Promise<TResponse>,
+  ): Promise<TResponse> {
     if (timeoutMs <= 0) return work();
     note(context, { isWait: true });
     const end = waits.begin('rollouts');

@@ -1,5 +1,5 @@
-/** Lets so many in at once, the others in the order in which they came. */
-export class ConnectionGate {
+/** A counting semaphore with a FIFO queue. */
+export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
@@ -7,10 +7,10 @@ export class ConnectionGate {
     this.#free = size;
   }
 
-  /** Runs the work when there is room for it. */
+  /** Runs the work when a slot is free. */
   async run<TResult>(work: () => Promise<TResult>): Promise<TResult> {
     if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((enter) => this.#waiting.push(enter));
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await work();
     } finally {

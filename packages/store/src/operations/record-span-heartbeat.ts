@@ -6,50 +6,49 @@ import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { isQueued, loadRollout } from './rollout-record.ts';
 import { lastSequenceId } from './span-counter.ts';
 
-/** An attempt that gets spans. */
+/** An attempt that receives spans. */
 export interface SpanReceiver {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** The span, when it is a single one: whether it is there is found out along the way. */
+  /** The span when it is the only one; the same query then checks whether it exists. */
   readonly single: SingleSpan | null;
 }
 
-/** A span to look for, and the mark that its rollout has when it has had one like it. */
+/** A span to look up, and the mark that it adds to its rollout. */
 export interface SingleSpan {
   readonly spanId: string;
-  /** Null when it leaves more than one mark. */
+  /** Null when it adds more than one mark. */
   readonly mark: string | null;
 }
 
-/** What is known of a rollout that gets spans. */
+/** The state of a rollout that receives spans. */
 export interface Recipient {
-  /** Where it stands among all. */
+  /** Its position among all rollouts. */
   readonly position: number;
-  /** The last number that was given to a span of it. */
+  /** The last assigned sequence id of its spans. */
   readonly lastSequenceId: number;
-  /** Whether the single span is recorded already; null when that is not known yet. */
+  /** Whether the single span is already recorded; null when unknown. */
   readonly isRecorded: boolean | null;
   /** Whether the rollout is known to have the mark. */
   readonly isMarked: boolean;
 }
 
 /**
- * The first span of an attempt makes it running, and brings an unresponsive one back; every span is a heartbeat. An
- * attempt that was given back to the queue stays as it is: nobody may be at work on it, and the queue must keep its
- * rollout.
+ * Records the heartbeat of a span. The first span of an attempt moves it to running and reopens an unresponsive one.
+ * An\n attempt that was returned to the queue is left unchanged: its rollout must stay in the queue.
  *
- * @throws NotFoundError when there is no such rollout or attempt
+ * @throws NotFoundError when the rollout or attempt does not exist
  */
-export async function noteSignOfLife(context: OperationContext, receiver: SpanReceiver): Promise<Recipient> {
+export async function recordSpanHeartbeat(context: OperationContext, receiver: SpanReceiver): Promise<Recipient> {
   const { rolloutId, attemptId } = receiver;
   const underWay = await findUnderWay(context, receiver);
   if (underWay !== null) {
-    await noteHeartbeat(context, rolloutId, attemptId);
+    await recordHeartbeat(context, rolloutId, attemptId);
     return underWay;
   }
   const record = await loadRollout(context, rolloutId);
   const { attempt, isGivenBack } = await loadAttempt(context, record, attemptId);
-  await noteHeartbeat(context, rolloutId, attempt.attemptId);
+  await recordHeartbeat(context, rolloutId, attempt.attemptId);
   const { latestAttemptId, position } = record;
   const isLatest = attempt.attemptId === latestAttemptId;
   if (!isGivenBack && startsRunning(attempt.status, record.rollout.status, isLatest))
@@ -57,12 +56,12 @@ export async function noteSignOfLife(context: OperationContext, receiver: SpanRe
   return { position, lastSequenceId: await lastSequenceId(context, rolloutId), isRecorded: null, isMarked: false };
 }
 
-/** Looks by one statement for an attempt that stays as it is, as nearly all do; null for every other. */
+/** Finds a running attempt, the common case, with one statement; null for every other attempt. */
 async function findUnderWay(context: OperationContext, receiver: SpanReceiver): Promise<Recipient | null> {
   const row = await findReceiver(context, receiver);
   if (row === undefined) return null;
   const isLatest = row.latest_attempt_id === receiver.attemptId;
-  // Trusted: only we write them.
+  // Trusted: only this package writes them.
   const statuses = [readText(row, 'a_status') as AttemptStatus, readText(row, 'status') as RolloutStatus] as const;
   if (readInteger(row, 'is_given_back') === 0 && startsRunning(...statuses, isLatest)) return null;
   return {
@@ -78,7 +77,7 @@ const receiverColumns =
 const receiverTables = `rollouts AS r JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = ?
   JOIN span_counters AS c ON c.rollout_id = r.rollout_id`;
 const selectReceiver = `SELECT ${receiverColumns} FROM ${receiverTables} WHERE r.rollout_id = ?`;
-/** With the span and the mark, which costs less than a statement for each. */
+/** Includes the span and the mark, which is cheaper than separate statements. */
 const selectReceiverOfSingle = `SELECT ${receiverColumns}, s.span_id, m.position AS mark_position FROM ${receiverTables}
   LEFT JOIN spans AS s ON s.rollout_id = a.rollout_id AND s.attempt_id = a.attempt_id AND s.span_id = ?
   LEFT JOIN span_marks AS m ON m.mark = ? AND m.position = r.position WHERE r.rollout_id = ?`;
@@ -92,7 +91,7 @@ async function findReceiver({ db }: OperationContext, receiver: SpanReceiver): P
   return row;
 }
 
-async function noteHeartbeat({ db, nowMs }: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
+async function recordHeartbeat({ db, nowMs }: OperationContext, rolloutId: string, attemptId: string): Promise<void> {
   await db.run('UPDATE attempts SET last_heartbeat_time_ms = ? WHERE rollout_id = ? AND attempt_id = ?', [
     nowMs,
     rolloutId,

@@ -1,10 +1,10 @@
 import { ChangeRecorder, type StoreChange } from '../store-change.ts';
 
 /**
- * Tells other processes what nobody sleeps for, such as spans that came in: after the commit, and together with
- * whatever else happened while the message before was on its way.
+ * Sends changes that no process blocks on, such as new spans, to other processes: after the commit, batched while
+ * the\n previous message is in flight.
  */
-export class PostgresAnnouncer {
+export class PostgresNotifier {
   readonly #send: (changes: readonly StoreChange[]) => Promise<unknown>;
   #pending = new ChangeRecorder();
   #sending: Promise<void> | null = null;
@@ -13,14 +13,14 @@ export class PostgresAnnouncer {
     this.#send = send;
   }
 
-  /** Sends the changes soon. */
-  tell(changes: readonly StoreChange[]): void {
+  /** Queues changes for sending. */
+  enqueue(changes: readonly StoreChange[]): void {
     for (const change of changes) this.#pending.record(change);
     if (changes.length > 0) this.#sending ??= this.#sendAll();
   }
 
-  /** Resolves when everything was sent, or could not be. */
-  async settle(): Promise<void> {
+  /** Resolves when all queued changes were sent or dropped. */
+  async flush(): Promise<void> {
     await this.#sending;
   }
 
@@ -28,15 +28,15 @@ export class PostgresAnnouncer {
     while (this.#pending.changes.length > 0) {
       const { changes } = this.#pending;
       this.#pending = new ChangeRecorder();
-      // The database went away: others hear that something changed as soon as they find it again.
+      // Dropped on a lost connection: other processes report an unknown change after they reconnect.
       await this.#send(changes).catch(() => undefined);
     }
     this.#sending = null;
   }
 }
 
-/** Whether somebody may be asleep until this happens: a rollout is there to be claimed, or is over, or gone. */
-export function wakesSomebody(change: StoreChange): boolean {
+/** Whether a pending wait may depend on the change: a rollout was queued, finished or deleted. */
+export function wakesWaiters(change: StoreChange): boolean {
   if (change.kind !== 'rollout') return change.kind === 'rollout-deleted';
   return change.status !== 'preparing' && change.status !== 'running';
 }

@@ -3,16 +3,16 @@ import type { OperationContext } from '../operation.ts';
 import type { ListPart } from '../page.ts';
 import { readInteger } from '../row-value.ts';
 import type { IndexedFilter, IndexedPositions, SqlCondition } from '../sql-dialect.ts';
-import { type DividedRollouts, divideRollouts, readCounts } from './divide-rollouts.ts';
+import { type PartitionedRollouts, partitionRolloutQuery, readCounts } from './partition-rollout-query.ts';
 
-/** A filter with how many rollouts its index has for it. */
+/** A filter with the number of rollouts in its index. */
 interface CountedFilter {
   readonly filter: IndexedFilter;
   readonly positions: IndexedPositions;
   readonly count: number;
 }
 
-/** The fields of a query that do not say which rollouts it is for. */
+/** Query fields that do not filter rollouts. */
 const orderFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
   'filterLogic',
   'sortBy',
@@ -22,29 +22,29 @@ const orderFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
 ]);
 
 /**
- * Reads a list by a piece of the id or by metadata from the few rollouts that an index has for the rarest of these
- * filters. Null where no index helps: rollouts then come by in the list's order until enough of them are found.
+ * Reads a list that is filtered by id substring or metadata from the index of its most selective filter. Null when no
+ * index\n helps: rollouts are then scanned in the list's order until enough match.
  */
-export async function narrowRollouts(
+export async function selectRolloutIndex(
   context: OperationContext,
   query: RolloutQuery,
   { isFirstPage }: { readonly isFirstPage: boolean },
-): Promise<DividedRollouts | null> {
+): Promise<PartitionedRollouts | null> {
   const filters = indexedFilters(context, query);
-  const rarest = await rarestOf(context, filters);
-  if (rarest === null) return null;
-  const { filter, positions, count } = rarest;
+  const best = await mostSelective(context, filters);
+  if (best === null) return null;
+  const { filter, positions, count } = best;
   const isOnly = filters.length === 1 && filter.isExact && hasNoOtherFilter(query);
   const total = isOnly ? count : null;
-  // The first entries of the index are only those of the first page.
+  // The first index entries are the rollouts of the first page only.
   if (isOnly && isFirstPage && query.sortBy === undefined)
     return { parts: [firstOf(positions, query)], total, rest: query };
-  if (await isWorthIt(context, query, count)) return { parts: [among(positions.all)], total, rest: query };
-  const divided = await divideRollouts(context, query);
-  return total === null ? null : { ...divided, total };
+  if (await isIndexCheaper(context, query, count)) return { parts: [among(positions.all)], total, rest: query };
+  const partitioned = await partitionRolloutQuery(context, query);
+  return total === null ? null : { ...partitioned, total };
 }
 
-/** The filters that there is an index for, as far as every rollout of the list has to meet them. */
+/** The indexed filters that every rollout of the list must meet. */
 function indexedFilters({ dialect }: OperationContext, query: RolloutQuery): readonly IndexedFilter[] {
   const { metadata = {}, rolloutIdContains, statusIn, rolloutIdIn, filterLogic } = query;
   const isOptional = filterLogic === 'or' && (statusIn !== undefined || rolloutIdIn !== undefined);
@@ -59,20 +59,23 @@ function hasNoOtherFilter(query: RolloutQuery): boolean {
   return given.length === 1;
 }
 
-async function rarestOf({ db }: OperationContext, filters: readonly IndexedFilter[]): Promise<CountedFilter | null> {
-  let rarest: CountedFilter | null = null;
+async function mostSelective(
+  { db }: OperationContext,
+  filters: readonly IndexedFilter[],
+): Promise<CountedFilter | null> {
+  let best: CountedFilter | null = null;
   for (const filter of filters) {
     const { positions } = filter;
     if (positions === null) continue;
     const [row] = await db.all(positions.count.sql, positions.count.parameters);
     const count = row === undefined ? 0 : readInteger(row, 'total');
-    if (rarest === null || count < rarest.count) rarest = { filter, positions, count };
+    if (best === null || count < best.count) best = { filter, positions, count };
   }
-  return rarest;
+  return best;
 }
 
-/** Whether looking at all rollouts that an index has costs less than looking at all until enough are found. */
-async function isWorthIt(context: OperationContext, query: RolloutQuery, count: number): Promise<boolean> {
+/** Whether reading all index entries costs less than scanning rollouts until enough match. */
+async function isIndexCheaper(context: OperationContext, query: RolloutQuery, count: number): Promise<boolean> {
   const { limit = -1, offset = 0 } = query;
   if (limit === -1) return true;
   const all = (await readCounts(context, undefined)).reduce((sum, { rollouts }) => sum + rollouts, 0);
@@ -83,7 +86,7 @@ function among({ sql, parameters }: SqlCondition): ListPart {
   return { condition: { sql: `r.position IN (${sql})`, parameters }, isSmall: true };
 }
 
-/** The first ones in the order in which rollouts came in, which is the order of the index. */
+/** The first positions in the order of creation, which is the order of the index. */
 function firstOf(positions: IndexedPositions, { limit = -1, offset = 0, sortOrder }: RolloutQuery): ListPart {
   if (limit === -1) return among(positions.all);
   return among(positions.first(sortOrder === 'desc' ? 'DESC' : 'ASC', limit + offset));

@@ -3,32 +3,32 @@ import type { OperationContext } from '../operation.ts';
 import { allOf, equals, equalsWithoutIndex, type ListPart } from '../page.ts';
 import { readInteger, readText } from '../row-value.ts';
 
-/** How a list of rollouts is read: part by part where it asks for statuses or modes. */
-export interface DividedRollouts {
-  /** Null when the list is one whole. */
+/** A rollout query, partitioned by status and mode. */
+export interface PartitionedRollouts {
+  /** Null when the query is not partitioned. */
   readonly parts: readonly ListPart[] | null;
-  /** How many rollouts there are; null when they have to be counted. */
+  /** Number of rollouts; null when they must be counted. */
   readonly total: number | null;
-  /** What of the query the parts do not say. */
+  /** The conditions of the query that the parts do not cover. */
   readonly rest: RolloutQuery;
 }
 
-/** Every value that one column is asked to have; null where it is not asked for. */
-interface Wanted {
+/** The column values of one partition; null for unconstrained columns. */
+interface PartitionKey {
   readonly runId: string | null;
   readonly mode: string | null;
   readonly status: string | null;
 }
 
-/** Rollouts that there are of a run (of any, when the list is for all runs), a mode and a status. */
+/** Number of rollouts with a mode and status, of one run or of all runs. */
 interface RolloutCount {
   readonly mode: string;
   readonly status: string;
   readonly rollouts: number;
 }
 
-/** The orders that there is an index of for each way of choosing rollouts; the default order is ''. */
-const indices: Readonly<Record<string, readonly string[]>> = {
+/** Indexed sort fields by filter columns; '' is the default order. */
+const indexedSortFields: Readonly<Record<string, readonly string[]>> = {
   '': ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
   status: ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
   mode: ['', 'mode'],
@@ -37,7 +37,7 @@ const indices: Readonly<Record<string, readonly string[]>> = {
   'runId status': ['', 'status'],
 };
 
-/** The fields of a query that tell nothing but runs, modes and statuses, or nothing about which rollouts it is for. */
+/** Query fields that keep the maintained counts valid: run, mode, status, order and page. */
 const countedFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
   'statusIn',
   'runId',
@@ -49,34 +49,37 @@ const countedFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
   'offset',
 ]);
 
-/** Divides a list of rollouts by status and mode, for every part to be read along the index that suits it. */
-export async function divideRollouts(context: OperationContext, query: RolloutQuery): Promise<DividedRollouts> {
+/** Partitions a rollout query by status and mode, so that each part is read along its best index. */
+export async function partitionRolloutQuery(
+  context: OperationContext,
+  query: RolloutQuery,
+): Promise<PartitionedRollouts> {
   const { statusIn, modeIn, runId, ...others } = query;
   const isJoinedByOr = query.filterLogic === 'or' && (query.rolloutIdIn ?? query.rolloutIdContains) !== undefined;
   if (isJoinedByOr) return { parts: null, total: null, rest: query };
-  const wanted = wantedOf(query);
+  const keys = partitionKeys(query);
   const counts = isCounted(context, query) ? await readCounts(context, runId) : null;
-  const parts = wanted.map((part) => ({ part, rollouts: counts === null ? null : sumOf(counts, part) }));
+  const parts = keys.map((part) => ({ part, rollouts: counts === null ? null : sumOf(counts, part) }));
   return {
     parts: parts.map(({ part, rollouts }) =>
       rollouts === null || counts === null
         ? listPart(part, 'index')
-        : listPart(part, cheapestWay(query, part, { rollouts, all: sumOf(counts, everything) })),
+        : listPart(part, cheapestScan(query, part, { rollouts, all: sumOf(counts, everything) })),
     ),
     total: counts === null ? null : parts.reduce((sum, { rollouts }) => sum + (rollouts ?? 0), 0),
     rest: others,
   };
 }
 
-const everything: Wanted = { runId: null, mode: null, status: null };
+const everything: PartitionKey = { runId: null, mode: null, status: null };
 
-function wantedOf({ statusIn, modeIn, runId }: RolloutQuery): readonly Wanted[] {
+function partitionKeys({ statusIn, modeIn, runId }: RolloutQuery): readonly PartitionKey[] {
   const statuses = statusIn === undefined ? [null] : [...new Set(statusIn)];
   const modes = modeIn === undefined ? [null] : [...new Set(modeIn)];
   return statuses.flatMap((status) => modes.map((mode) => ({ runId: runId ?? null, mode, status })));
 }
 
-/** Whether the rollouts of a query need not be counted one by one. */
+/** Whether the maintained counts cover a query. */
 function isCounted({ dialect }: OperationContext, query: RolloutQuery): boolean {
   return (
     dialect.keepsCounts &&
@@ -84,7 +87,7 @@ function isCounted({ dialect }: OperationContext, query: RolloutQuery): boolean 
   );
 }
 
-/** How many rollouts there are of a run, or of any, by mode and status. Only where the dialect keeps counts. */
+/** Reads the maintained counts of a run, or of all runs, by mode and status. Requires `dialect.keepsCounts`. */
 export async function readCounts(
   { db }: OperationContext,
   runId: string | undefined,
@@ -101,37 +104,37 @@ export async function readCounts(
   }));
 }
 
-function sumOf(counts: readonly RolloutCount[], { mode, status }: Wanted): number {
+function sumOf(counts: readonly RolloutCount[], { mode, status }: PartitionKey): number {
   return counts
     .filter((count) => (mode === null || count.mode === mode) && (status === null || count.status === status))
     .reduce((sum, { rollouts }) => sum + rollouts, 0);
 }
 
 /**
- * How to find the first rollouts of a part: along an index that is made for it, along the index of all rollouts in the
- * list's order until enough have come by, or by sorting the whole part.
+ * How to find the first rollouts of a part: by its own index (`index`), by scanning the index of all rollouts in the
+ * list's\n order until enough match (`scan`), or by sorting the whole part (`sort`).
  */
-type Way = 'index' | 'walk' | 'sort';
+type ScanStrategy = 'index' | 'scan' | 'sort';
 
-function cheapestWay(
+function cheapestScan(
   query: RolloutQuery,
-  part: Wanted,
+  part: PartitionKey,
   { rollouts, all }: { readonly rollouts: number; readonly all: number },
-): Way {
+): ScanStrategy {
   const { sortBy = '', limit = -1, offset = 0 } = query;
   const columns = (['runId', 'mode', 'status'] as const).filter((column) => part[column] !== null).join(' ');
-  if (indices[columns]?.includes(sortBy)) return 'index';
-  // How many rollouts come by before there are enough, if those of the part are anywhere among the others.
-  const walked = ((limit + offset) * all) / Math.max(1, rollouts);
-  return rollouts <= walked ? 'sort' : 'walk';
+  if (indexedSortFields[columns]?.includes(sortBy)) return 'index';
+  // Expected number of scanned rollouts until enough match, for uniformly distributed rollouts.
+  const scanned = ((limit + offset) * all) / Math.max(1, rollouts);
+  return rollouts <= scanned ? 'sort' : 'scan';
 }
 
-function listPart({ runId, mode, status }: Wanted, way: Way): ListPart {
-  const isEqual = way === 'walk' ? equalsWithoutIndex : equals;
+function listPart({ runId, mode, status }: PartitionKey, strategy: ScanStrategy): ListPart {
+  const isEqual = strategy === 'scan' ? equalsWithoutIndex : equals;
   const conditions = [
     ...(runId === null ? [] : [isEqual('r.run_id', runId)]),
     ...(mode === null ? [] : [isEqual('r.mode', mode)]),
     ...(status === null ? [] : [isEqual('r.status', status)]),
   ];
-  return { condition: allOf(conditions), isSmall: way === 'sort' };
+  return { condition: allOf(conditions), isSmall: strategy === 'sort' };
 }

@@ -4,73 +4,72 @@ import type { ChangeFeed, StoreChange } from './store-change.ts';
 
 type Claimed = readonly AttemptedRollout[];
 
-/** Somebody who waits for a rollout. */
+/** A pending claim. */
 interface Waiter {
   readonly runId: string | null;
   readonly claim: () => Promise<Claimed>;
   readonly settle: (result: Claimed) => void;
   readonly fail: (error: unknown) => void;
   /** Stops the waiter's timer. */
-  readonly over: AbortController;
+  readonly timer: AbortController;
   isClaiming: boolean;
-  isTired: boolean;
+  hasTimedOut: boolean;
 }
 
-/** How somebody waits. */
+/** Options of a pending claim. */
 export interface ClaimWait {
-  /** The run whose rollouts are wanted; null for any. */
+  /** Claims rollouts of this run only; null for any run. */
   readonly runId: string | null;
-  /** At most this long, in milliseconds. */
+  /** Timeout in milliseconds. */
   readonly waitMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Those who wait for rollouts, first come first served. A new rollout wakes as many as it can serve,
- * instead of everybody at once.
+ * A FIFO queue of pending claims. A new rollout wakes only as many claims as it can serve.
  */
-export class ClaimLine {
+export class ClaimQueue {
   readonly #clock: Clock;
   readonly #feed: ChangeFeed;
-  readonly #watchOutside: () => () => void;
+  readonly #watchExternal: () => () => void;
   readonly #waiting = new Set<Waiter>();
   #stopWatching: (() => void) | null = null;
   #isServing = false;
   #isServedAgain = false;
 
-  constructor(clock: Clock, feed: ChangeFeed, watchOutside: () => () => void) {
+  constructor(clock: Clock, feed: ChangeFeed, watchExternal: () => () => void) {
     this.#clock = clock;
     this.#feed = feed;
-    this.#watchOutside = watchOutside;
+    this.#watchExternal = watchExternal;
   }
 
-  /** Claims until something is claimed or the wait is over; nothing is claimed then. */
+  /** Retries a claim until it returns rollouts; returns an empty list on timeout or abort. */
   wait(claim: () => Promise<Claimed>, wait: ClaimWait): Promise<Claimed> {
     return new Promise<Claimed>((settle, fail) => {
-      const over = new AbortController();
-      const signal = wait.signal === undefined ? over.signal : AbortSignal.any([over.signal, wait.signal]);
-      const waiter: Waiter = { runId: wait.runId, claim, isClaiming: false, isTired: false, settle, fail, over };
+      const timer = new AbortController();
+      const signal = wait.signal === undefined ? timer.signal : AbortSignal.any([timer.signal, wait.signal]);
+      const waiter: Waiter = { runId: wait.runId, claim, isClaiming: false, hasTimedOut: false, settle, fail, timer };
       this.#waiting.add(waiter);
       this.#stopWatching ??= this.#watch();
-      // Whichever comes first: the time is up, or the caller gives up. Both end the wait without an error.
-      const tire = (): void => this.#tire(waiter);
-      void this.#clock.sleep(longest(wait.waitMs), signal).then(tire, tire);
+      // A timeout and an abort both end the wait without an error.
+      const timeOut = (): void => this.#timeOut(waiter);
+      void this.#clock.sleep(clampTimeout(wait.waitMs), signal).then(timeOut, timeOut);
       void this.#serve();
     });
   }
 
   /**
-   * Serves those who wait if there is anything, although nobody said so: a claimant that dies in the middle of a
-   * claim leaves its rollout in the queue without a word.
+   * Serves pending claims if the queue is not empty. Needed because a process that dies during a claim returns its\n
+   * rollout to the queue without a change notification.
    */
-  async lookAgain(isAnythingQueued: () => Promise<boolean>): Promise<void> {
+  async poll(isAnythingQueued: () => Promise<boolean>): Promise<void> {
     if (this.#waiting.size > 0 && (await isAnythingQueued())) void this.#serve();
   }
 
-  /** Takes a waiter out of the line, at once: the same pass must not serve it twice. */
-  #leave(waiter: Waiter): void {
+  /** Removes a waiter synchronously: the same pass must not serve it twice. */
+  #remove(waiter: Waiter): void {
     this.#waiting.delete(waiter);
-    waiter.over.abort();
+    waiter.timer.abort();
     if (this.#waiting.size > 0) return;
     this.#stopWatching?.();
     this.#stopWatching = null;
@@ -80,18 +79,18 @@ export class ClaimLine {
     const unsubscribe = this.#feed.subscribe((changes) => {
       if (changes.some(mayFillQueue)) void this.#serve();
     });
-    const stopOutside = this.#watchOutside();
+    const stopExternal = this.#watchExternal();
     return () => {
       unsubscribe();
-      stopOutside();
+      stopExternal();
     };
   }
 
-  #tire(waiter: Waiter): void {
-    waiter.isTired = true;
-    // What a claim under way brings belongs to this waiter.
+  #timeOut(waiter: Waiter): void {
+    waiter.hasTimedOut = true;
+    // The result of a claim in progress belongs to this waiter.
     if (waiter.isClaiming || !this.#waiting.has(waiter)) return;
-    this.#leave(waiter);
+    this.#remove(waiter);
     waiter.settle([]);
   }
 
@@ -109,16 +108,16 @@ export class ClaimLine {
   async #serveOnce(): Promise<void> {
     const emptyFor = new Set<string | null>();
     for (const waiter of [...this.#waiting]) {
-      if (waiter.isTired || emptyFor.has(null) || emptyFor.has(waiter.runId)) continue;
+      if (waiter.hasTimedOut || emptyFor.has(null) || emptyFor.has(waiter.runId)) continue;
       waiter.isClaiming = true;
       try {
         const claimed = await waiter.claim();
         if (claimed.length === 0) emptyFor.add(waiter.runId);
-        if (claimed.length === 0 && !waiter.isTired) continue;
-        this.#leave(waiter);
+        if (claimed.length === 0 && !waiter.hasTimedOut) continue;
+        this.#remove(waiter);
         waiter.settle(claimed);
       } catch (error) {
-        this.#leave(waiter);
+        this.#remove(waiter);
         waiter.fail(error);
       } finally {
         waiter.isClaiming = false;
@@ -131,7 +130,7 @@ function mayFillQueue(change: StoreChange): boolean {
   return change.kind === 'unknown' || (change.kind === 'rollout' && isQueued(change.status));
 }
 
-/** The longest time that timers can take, where more is asked for. */
-export function longest(timeMs: number): number {
+/** Clamps a timeout to the maximum of timers. */
+export function clampTimeout(timeMs: number): number {
   return Math.min(timeMs, 2 ** 31 - 1);
 }

@@ -2,8 +2,8 @@ import type { StoreStatistics } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { readInteger } from '../row-value.ts';
 
-/** Counts what the store holds. */
-export async function countEverything(context: OperationContext): Promise<Omit<StoreStatistics, 'name' | 'uptimeMs'>> {
+/** Counts the rows of the store. */
+export async function countRows(context: OperationContext): Promise<Omit<StoreStatistics, 'name' | 'uptimeMs'>> {
   const [row] = await context.db.all(`SELECT
     (SELECT count(*) FROM rollouts) AS rollouts,
     (SELECT count(*) FROM attempts) AS attempts,
