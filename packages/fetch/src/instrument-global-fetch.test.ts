@@ -19,7 +19,7 @@ async function spansOf(model: ScriptedModel, client: OpenAI): Promise<number> {
   return sink.spans.length;
 }
 
-test('an unchanged client is traced while the patch is in place, and not after', async () => {
+test('a client created under the patch is traced until the patch is undone', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
   const undo = instrumentGlobalFetch();
   const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' });
@@ -30,7 +30,7 @@ test('an unchanged client is traced while the patch is in place, and not after',
   expect(await spansOf(model, client), 'the client kept the patched function').toBe(0);
 });
 
-test('patching twice, and a traced client on top, records a call once', async () => {
+test('a call is recorded once under two patches and with a traced client', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
   const undoFirst = instrumentGlobalFetch();
   const undoSecond = instrumentGlobalFetch();
@@ -44,7 +44,7 @@ test('patching twice, and a traced client on top, records a call once', async ()
   expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
 });
 
-test('a traced fetch put into the place of the global one by hand does not call itself', async () => {
+test('a traced fetch assigned to globalThis.fetch does not recurse', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
   globalThis.fetch = traceFetch();
   expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);

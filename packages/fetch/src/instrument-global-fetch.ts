@@ -1,15 +1,15 @@
 import { layGlobalFetch } from '@agentlightning/core/adapter';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
-/** What {@link instrumentGlobalFetch} can be given. */
+/** Options of {@link instrumentGlobalFetch}. */
 export type InstrumentGlobalFetchOptions = Omit<TraceFetchOptions, 'fetch'>;
 
 /**
- * Makes the global `fetch` a traced one, for agents whose client cannot be given a `fetch`.
+ * Replaces the global `fetch` with a traced one, for agents whose client does not accept a `fetch`.
  *
- * Call it before clients are made: many keep the `fetch` they found then. Patching twice does not trace twice.
+ * Call it before clients are created: many keep the `fetch` found at creation. A second call does not trace twice.
  *
- * @returns undoes it; safe in any order, and more than once
+ * @returns the undo; safe in any order, and more than once
  *
  * @example
  * ```ts

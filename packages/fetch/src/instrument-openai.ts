@@ -7,7 +7,7 @@ import {
 } from '@agentlightning/core/adapter';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
-/** What {@link instrumentOpenAI} can be given. */
+/** Options of {@link instrumentOpenAI}. */
 export type InstrumentOpenAIOptions = Omit<TraceFetchOptions, 'fetch'>;
 
 /** The class `OpenAI`, as any copy of the package exports it. */
@@ -43,24 +43,24 @@ function prototypeOf(OpenAI: OpenAIClass): OpenAIPrototype {
   const version = prototype === null ? null : versionOf(prototype);
   if (prototype !== null && (version === null || Number.parseInt(version, 10) >= oldestMajor)) return prototype;
   throw unsupportedFramework(
-    `instrumentOpenAI works with the class OpenAI of 'openai' 6 and 7, and was given ${described(OpenAI, version)}.`,
+    `instrumentOpenAI requires the class OpenAI of 'openai' 6 or 7; received ${describeValue(OpenAI, version)}.`,
     `Pass the class itself, as in \`import OpenAI from 'openai'\`, and update the package if it is older.`,
   );
 }
 
-function described(value: unknown, version: string | null): string {
-  if (version !== null) return `that of version ${version}`;
+function describeValue(value: unknown, version: string | null): string {
+  if (version !== null) return `the class of version ${version}`;
   return typeof value === 'function' ? `the function '${value.name}'` : String(value === null ? value : typeof value);
 }
 
-/** The version in the user agent of a client; null when it is not there. */
+/** The package version in a client's user agent; null if it has none. */
 function versionOf(prototype: OpenAIPrototype): string | null {
   const getUserAgent: unknown = Reflect.get(prototype, 'getUserAgent');
   if (typeof getUserAgent !== 'function') return null;
   try {
     return /(\d+\.\d+\.\S*)/.exec(String(getUserAgent.call(prototype)))?.[1] ?? null;
   } catch {
-    // The version is not needed: the class has the method that is patched.
+    // The version is optional: the class has the patched method.
     return null;
   }
 }

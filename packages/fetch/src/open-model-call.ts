@@ -25,9 +25,9 @@ import {
   spanNames,
 } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
-import { AnswerReader } from './answer-reader.ts';
+import { ResponseReader } from './response-reader.ts';
 
-/** How calls of each API are called in the trace: the span's name and OpenTelemetry's operation. */
+/** The span name and the OpenTelemetry operation of each API. */
 const names: Readonly<Record<ModelApi, { readonly span: string; readonly operation: string }>> = {
   'chat-completions': { span: spanNames.modelCall, operation: 'chat' },
   completions: { span: 'openai.completion', operation: 'text_completion' },
@@ -36,7 +36,7 @@ const names: Readonly<Record<ModelApi, { readonly span: string; readonly operati
   messages: { span: 'anthropic.message', operation: 'chat' },
 };
 
-/** What a call is recorded with. */
+/** Options of {@link OpenModelCall}. */
 export interface OpenModelCallOptions {
   readonly context: RolloutContext;
   readonly request: ModelRequest;
@@ -47,8 +47,8 @@ export interface OpenModelCallOptions {
 }
 
 /**
- * A model call that is under way and that this process records itself. It is a span like others, so that a call
- * whose answer is never read to its end is ended, as far as it came, when the attempt ends.
+ * A model call in progress that this process records. It is an active span: if the agent never reads the response to its
+ * end, the end of the attempt also ends the call, and the part received is recorded.
  */
 export class OpenModelCall implements ActiveSpan {
   readonly traceId: string;
@@ -56,7 +56,7 @@ export class OpenModelCall implements ActiveSpan {
   readonly #options: OpenModelCallOptions;
   readonly #startTimeMs: number;
   readonly #attributes: Record<string, AttributeValue> = {};
-  #reader: AnswerReader;
+  #reader: ResponseReader;
   #httpStatus: number | null = null;
   #firstByteTimeMs: number | null = null;
   #isEnded = false;
@@ -65,25 +65,25 @@ export class OpenModelCall implements ActiveSpan {
     this.#options = options;
     this.traceId = options.context.traceId;
     this.#startTimeMs = options.clock.now();
-    this.#reader = new AnswerReader(options.request.api, false);
+    this.#reader = new ResponseReader(options.request.api, false);
     const resends = Number(options.headers.get('x-stainless-retry-count') ?? 0);
     if (resends > 0) this.#attributes['http.request.resend_count'] = resends;
     try {
       options.context.sink.spanStarted?.(this);
     } catch {
-      // A sink must not throw. Where one does, the call is only not ended with its attempt.
+      // A sink must not throw. If one does, the end of the attempt does not end this call.
     }
   }
 
-  /** The answer has begun. */
-  answered(response: Response): void {
+  /** The response headers have arrived. */
+  responseStarted(response: Response): void {
     const isStreamed = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
     this.#httpStatus = response.status;
-    this.#reader = new AnswerReader(this.#options.request.api, isStreamed);
+    this.#reader = new ResponseReader(this.#options.request.api, isStreamed);
     this.#attributes[modelCallAttributes.isStreamed] = isStreamed;
   }
 
-  /** Bytes of the answer have come. */
+  /** Bytes of the response body have arrived. */
   take(bytes: Uint8Array): void {
     if (this.#isEnded) return;
     this.#firstByteTimeMs ??= this.#options.clock.now();
@@ -91,26 +91,26 @@ export class OpenModelCall implements ActiveSpan {
     if (this.#reader.hasEnded) this.finish(null);
   }
 
-  /** No more bytes come. */
+  /** The response body has ended. */
   ended(): void {
     this.#reader.ended();
     const isBroken = this.#attributes[modelCallAttributes.isStreamed] === true && !this.#reader.isWhole;
-    this.finish(isBroken ? 'the connection closed before the answer was whole' : null);
+    this.finish(isBroken ? 'the connection closed before the response was complete' : null);
   }
 
-  /** The agent does not want more of the answer. */
+  /** The agent has cancelled the response body. */
   cancelled(): void {
-    this.finish(this.#reader.isWhole ? null : 'the agent stopped reading before the answer was whole');
+    this.finish(this.#reader.isWhole ? null : 'the agent stopped reading before the response was complete');
   }
 
-  /** Records the call; later calls do nothing. */
+  /** Records the call; later calls have no effect. */
   finish(failure: string | null): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     try {
       this.#options.context.sink.append(this.#toSpan(failure));
     } catch {
-      // A sink must not throw. Where one does, the agent still gets its answer.
+      // A sink must not throw. If one does, the agent still receives its response.
     }
   }
 
@@ -129,15 +129,15 @@ export class OpenModelCall implements ActiveSpan {
   recordException(): void {}
 
   end(): void {
-    this.finish('the attempt ended before the answer was whole');
+    this.finish('the attempt ended before the response was complete');
   }
 
   #toSpan(failure: string | null): SpanInput {
     const { context, request, clock, secretFields } = this.#options;
-    // Reading the body also collects its tokens, so it comes first.
+    // Reading the body also collects its tokens, so it must come first.
     const response = this.#reader.toBody();
     const { captured } = this.#reader;
-    // What the server says went wrong is the cause; that the agent then stopped reading only follows from it.
+    // An error reported by the server is the cause; an agent that then stops reading is a consequence.
     const httpError = this.#httpError();
     const broken = httpError === null ? (this.#reader.failure ?? failure) : null;
     const error = httpError ?? broken;
@@ -191,7 +191,7 @@ export class OpenModelCall implements ActiveSpan {
     attributes[agentLightningAttributes.stepKind] = api === 'embeddings' ? 'embedding' : 'model-call';
     attributes[agentLightningAttributes.framework] = 'fetch';
     if (api === 'embeddings') {
-      // Nothing is sampled here: it is no call that could be trained on, or fail to be.
+      // This API does not sample tokens, so the trainable attributes do not apply.
       delete attributes[modelCallAttributes.isTrainable];
       delete attributes[modelCallAttributes.untrainableReason];
     }
@@ -206,10 +206,10 @@ export class OpenModelCall implements ActiveSpan {
 }
 
 function notChat(api: ModelApi): string | null {
-  return api === 'chat-completions' ? null : `calls of the ${api} API carry no tokens to train on`;
+  return api === 'chat-completions' ? null : `the ${api} API returns no training tokens`;
 }
 
-/** The answer without what has attributes of its own. */
+/** The response without the fields that are recorded as attributes. */
 function withoutTokens(response: JsonObject): JsonObject {
   const { prompt_token_ids: _, choices, ...rest } = response;
   if (!Array.isArray(choices)) return rest;

@@ -7,8 +7,8 @@ import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { traceFetch } from './trace-fetch.ts';
 
-/** A server that gives one answer to everything: a body, or the events of a stream. */
-async function serving(reply: object | readonly object[]): Promise<AsyncDisposable & { readonly url: string }> {
+/** A server with one fixed response: a body, or the events of a stream. */
+async function serveResponse(reply: object | readonly object[]): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer(async (request: IncomingMessage, response) => {
     for await (const _ of request);
     if (Array.isArray(reply)) {
@@ -38,10 +38,10 @@ function post(url: string, body: object): Promise<string> {
   return traceFetch()(url, { method: 'POST', body: JSON.stringify(body) }).then((response) => response.text());
 }
 
-test('the Responses API is recorded, streamed as well', async () => {
+test('a Responses API call is recorded, streamed or not', async () => {
   const body = { id: 'resp_1', model: 'gpt', output: [], usage: { input_tokens: 7, output_tokens: 3 } };
-  await using whole = await serving(body);
-  await using stream = await serving([
+  await using whole = await serveResponse(body);
+  await using stream = await serveResponse([
     { type: 'response.created', response: { ...body, usage: null } },
     { type: 'response.output_text.delta', delta: 'hi' },
     { type: 'response.completed', response: body },
@@ -59,13 +59,13 @@ test('the Responses API is recorded, streamed as well', async () => {
       'gen_ai.usage.output_tokens': 3,
       'agentlightning.response_body': JSON.stringify(body),
       'agentlightning.trainable': false,
-      'agentlightning.untrainable_reason': 'calls of the responses API carry no tokens to train on',
+      'agentlightning.untrainable_reason': 'the responses API returns no training tokens',
     });
   }
 });
 
-test('a stream of Anthropic messages is put together, tool input included', async () => {
-  await using server = await serving([
+test('the events of an Anthropic stream are assembled, including tool input', async () => {
+  await using server = await serveResponse([
     { type: 'message_start', message: { id: 'msg_1', model: 'claude', role: 'assistant', usage: { input_tokens: 5 } } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
     { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Let me ' } },
@@ -93,21 +93,21 @@ test('a stream of Anthropic messages is put together, tool input included', asyn
   });
 });
 
-test('an Anthropic stream that breaks off within a tool input keeps what came', async () => {
-  await using server = await serving([
+test('an Anthropic stream interrupted within a tool input keeps the part received', async () => {
+  await using server = await serveResponse([
     { type: 'message_start', message: { id: 'msg_1', model: 'claude' } },
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't1', name: 'add', input: {} } },
     { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"a":' } },
   ]);
   const request = { model: 'claude', max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'hi' }] };
   const span = await recorded(() => post(`${server.url}/messages`, request));
-  expect(span.status.message).toBe('the connection closed before the answer was whole');
+  expect(span.status.message).toBe('the connection closed before the response was complete');
   expect(span.attributes['agentlightning.response_body']).toContain('"input":"{\\"a\\":"');
 });
 
-test('a stream of legacy completions is put together', async () => {
+test('the events of a legacy completion stream are assembled', async () => {
   const head = { id: 'cmpl-1', object: 'text_completion', model: 'tiny' };
-  await using server = await serving([
+  await using server = await serveResponse([
     { ...head, choices: [{ index: 0, text: 'one ', finish_reason: null }] },
     { ...head, choices: [{ index: 0, text: 'two', finish_reason: 'stop' }] },
   ]);
@@ -118,16 +118,16 @@ test('a stream of legacy completions is put together', async () => {
   ]);
 });
 
-test('embeddings are recorded, and are no model call that could be trained on', async () => {
-  await using server = await serving({ object: 'list', model: 'embed', data: [], usage: { prompt_tokens: 4 } });
+test('an embedding call is recorded without trainable attributes', async () => {
+  await using server = await serveResponse({ object: 'list', model: 'embed', data: [], usage: { prompt_tokens: 4 } });
   const span = await recorded(() => post(`${server.url}/embeddings`, { model: 'embed', input: 'hello' }));
   expect(span).toMatchObject({ name: 'openai.embedding', attributes: { 'gen_ai.operation.name': 'embeddings' } });
   expect(span.attributes).not.toHaveProperty('agentlightning.trainable');
 });
 
-test('a sink that throws does not keep the answer from the agent', async () => {
+test('the agent receives its response when the sink throws', async () => {
   const body = { object: 'list', model: 'embed', data: [1], usage: { prompt_tokens: 4 } };
-  await using server = await serving(body);
+  await using server = await serveResponse(body);
   const broken = (): never => {
     throw new TypeError('the sink is broken');
   };
@@ -136,8 +136,8 @@ test('a sink that throws does not keep the answer from the agent', async () => {
   expect(JSON.parse(text)).toEqual(body);
 });
 
-test('the trace names what was sampled, for each API that samples', async () => {
-  await using server = await serving({ id: 'chatcmpl-1', choices: [] });
+test('the span has the sampling parameters of each API that samples', async () => {
+  await using server = await serveResponse({ id: 'chatcmpl-1', choices: [] });
   const request = { model: 'tiny', messages: [{ role: 'user', content: 'x' }], top_p: 0.9, max_tokens: 5, seed: 3 };
   const span = await recorded(() => post(`${server.url}/chat/completions`, request));
   expect(span.attributes).toMatchObject({
@@ -152,14 +152,14 @@ const begun = { type: 'response.created', response: { id: 'resp_1', model: 'gpt'
 const failed = { id: 'resp_1', model: 'gpt', status: 'failed', output: [], error: { code: 'x', message: 'no memory' } };
 
 test.for([
-  { where: 'the last state of a response', reply: [begun, { type: 'response.failed', response: failed }] },
+  { where: 'the final state of a response', reply: [begun, { type: 'response.failed', response: failed }] },
   { where: 'an event of the Responses API', reply: [begun, { type: 'error', code: 'x', message: 'no memory' }] },
   { where: 'an event of Chat Completions', reply: [{ id: 'c', choices: [] }, { error: 'no memory' }] },
   { where: 'an event of an older vLLM', reply: [{ object: 'error', message: 'no memory', code: 400 }] },
-  { where: 'a response that failed', reply: failed },
-  { where: 'a body in the place of an answer', reply: { error: { message: 'no memory', code: 429 } } },
-])('what $where says went wrong is what is recorded', async ({ reply }) => {
-  await using server = await serving(reply);
+  { where: 'a failed response', reply: failed },
+  { where: 'an error body', reply: { error: { message: 'no memory', code: 429 } } },
+])('the error in $where is recorded', async ({ reply }) => {
+  await using server = await serveResponse(reply);
   const path = JSON.stringify(reply).includes('resp') ? 'responses' : 'chat/completions';
   const body = { model: 'gpt', input: 'hello', messages: [{ role: 'user', content: 'hello' }] };
   const span = await recorded(() => post(`${server.url}/${path}`, body));
@@ -167,8 +167,8 @@ test.for([
   expect(span.attributes['agentlightning.trainable']).toBe(false);
 });
 
-test('a response that failed keeps its id', async () => {
-  await using server = await serving([begun, { type: 'response.failed', response: failed }]);
+test('a failed response keeps its id', async () => {
+  await using server = await serveResponse([begun, { type: 'response.failed', response: failed }]);
   const span = await recorded(() => post(`${server.url}/responses`, { model: 'gpt', input: 'hello' }));
   expect(span.attributes).toMatchObject({ 'agentlightning.response_body': JSON.stringify(failed) });
 });

@@ -24,7 +24,7 @@ async function collect<TItem>(items: AsyncIterable<TItem>): Promise<TItem[]> {
   return all;
 }
 
-test('a stream is recorded like the whole answer', async () => {
+test('a stream is recorded like a non-streaming response', async () => {
   const toolCalls = [{ id: 'call_1', name: 'add', arguments: { a: 2, b: 3 } }];
   const step = answer('Let me add.', { toolCalls, reasoning: 'Two and three.' });
   await using model = await ScriptedModel.start([step, step]);
@@ -46,7 +46,7 @@ test('a stream is recorded like the whole answer', async () => {
   });
 });
 
-test('an agent that stops reading stops the model, and what came is kept as partial', async () => {
+test('cancelling a stream cancels generation and records the partial response', async () => {
   await using model = await ScriptedModel.start([
     answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
   ]);
@@ -59,13 +59,13 @@ test('an agent that stops reading stops the model, and what came is kept as part
   const call = sink.spans[0] && modelCallFromSpan(sink.spans[0]);
   expect(call).toMatchObject({
     isTrainable: false,
-    untrainableReason: 'the agent stopped reading before the answer was whole',
+    untrainableReason: 'the agent stopped reading before the response was complete',
     response: { choices: [{ message: { content: 'one two ' } }] },
   });
   expect(sink.spans[0]?.attributes['agentlightning.partial']).toBe(true);
 });
 
-test('cancelling the body of a plain response reaches the model, with no signal involved', async () => {
+test('cancelling a non-streaming body closes the connection without an abort signal', async () => {
   await using model = await ScriptedModel.start([
     answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
@@ -82,7 +82,7 @@ test('cancelling the body of a plain response reaches the model, with no signal 
   expect(sink.spans[0]?.attributes['agentlightning.partial']).toBe(true);
 });
 
-test('an agent that aborts ends the call, and what came is kept as partial', async () => {
+test('an abort ends the call and records the partial response', async () => {
   await using model = await ScriptedModel.start([
     answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
@@ -104,18 +104,18 @@ test('an agent that aborts ends the call, and what came is kept as partial', asy
   });
 });
 
-test('a stream that is cut is an error to the agent, and what came is kept as partial', async () => {
+test('a truncated stream fails in the agent and records the partial response', async () => {
   await using model = await ScriptedModel.start([answer('one two three', { cutAfterChunks: 3 })]);
   const { context, sink } = recordingContext();
   const run = withRollout(context, async () =>
     collect(await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true })),
   );
   await expect(run).rejects.toThrow();
-  expect(sink.spans[0]?.status).toMatchObject({ code: 'ERROR', message: expect.stringContaining('broke off') });
+  expect(sink.spans[0]?.status).toMatchObject({ code: 'ERROR', message: expect.stringContaining('interrupted') });
   expect(sink.spans[0]?.attributes['agentlightning.response_body']).toContain('one two ');
 });
 
-test('an error within a stream is recorded with its words', async () => {
+test('an error event within a stream is recorded with its message', async () => {
   await using model = await ScriptedModel.start([answer('one two', { errorAfterChunks: 2 })]);
   const { context, sink } = recordingContext();
   const run = withRollout(context, async () =>
@@ -125,7 +125,7 @@ test('an error within a stream is recorded with its words', async () => {
   expect(sink.spans[0]?.status).toEqual({ code: 'ERROR', message: 'scripted stream error' });
 });
 
-test('a stream that is still open when the attempt ends is recorded as far as it came', async () => {
+test('the end of the attempt records the received part of an open stream', async () => {
   await using model = await ScriptedModel.start([
     answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
@@ -138,11 +138,11 @@ test('a stream that is still open when the attempt ends is recorded as far as it
   expect(spans.close()).toBe(1);
   expect(sink.spans[0]?.attributes).toMatchObject({
     'agentlightning.abandoned': true,
-    'agentlightning.untrainable_reason': 'the attempt ended before the answer was whole',
+    'agentlightning.untrainable_reason': 'the attempt ended before the response was complete',
   });
 });
 
-test('32 rollouts at the same time, streamed and not, do not mix', async () => {
+test('32 concurrent rollouts, streaming and non-streaming, are recorded separately', async () => {
   await using model = await ScriptedModel.start((request) =>
     answer(`answer to ${String(request.messages.at(-1)?.content)}`),
   );
@@ -174,7 +174,7 @@ test('32 rollouts at the same time, streamed and not, do not mix', async () => {
   }
 });
 
-test('32 rollouts at the same time go to 32 different addresses', async () => {
+test('32 concurrent rollouts use 32 different gateway URLs', async () => {
   await using gateway = await ScriptedModel.start((request) => answer(request.path));
   const client = clientOf(gateway);
   const root = gateway.baseUrl.replace('/v1', '');
@@ -190,7 +190,7 @@ test('32 rollouts at the same time go to 32 different addresses', async () => {
   );
 });
 
-test('the last event counts, also where the server leaves out the empty line after it', async () => {
+test('the last event is read even without a trailing empty line', async () => {
   const events = [{ delta: { content: 'five' } }, { delta: {}, finish_reason: 'stop' }];
   const lines = events.map((choice) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, ...choice }] })}`);
   const reply = new Response(lines.join('\n\n'), { headers: { 'content-type': 'text/event-stream' } });

@@ -27,12 +27,12 @@ function recordingContext(fields: Partial<RolloutContext> = {}): { context: Roll
   return { sink, context: aRolloutContext({ sink, parentSpanId: 'feedfeedfeedfeed', ...fields }) };
 }
 
-function sentTo(gateway: ScriptedModel): RolloutContext['endpoint'] {
+function endpointOf(gateway: ScriptedModel): RolloutContext['endpoint'] {
   const baseUrl = gateway.baseUrl.replace('/v1', '/rollout/ro-1/attempt/at-1/v1');
   return { baseUrl, model: 'policy', apiKey: 'gateway-key' };
 }
 
-test('outside of a rollout the call goes where the agent sends it, untouched', async () => {
+test('outside a rollout the request is sent unchanged', async () => {
   await using model = await ScriptedModel.start([answer('5')]);
   const completion = await clientOf(model).chat.completions.create({ model: 'tiny', messages });
   expect(completion.choices[0]?.message.content).toBe('5');
@@ -40,10 +40,10 @@ test('outside of a rollout the call goes where the agent sends it, untouched', a
   expect(model.requests[0]?.headers).not.toHaveProperty('x-agl-trace-id');
 });
 
-test('within a rollout the call goes to the attempt, with its key and its place in the trace', async () => {
+test('within a rollout the request has the URL, key and trace headers of the attempt', async () => {
   await using own = await ScriptedModel.start([]);
   await using gateway = await ScriptedModel.start([answer('5')]);
-  const { context, sink } = recordingContext({ endpoint: sentTo(gateway), agentName: 'größer' });
+  const { context, sink } = recordingContext({ endpoint: endpointOf(gateway), agentName: 'größer' });
   const client = new OpenAI({
     baseURL: own.baseUrl,
     apiKey: 'agents-own-key',
@@ -62,17 +62,17 @@ test('within a rollout the call goes to the attempt, with its key and its place 
     'x-agl-agent-name': encodeURIComponent('größer'),
   });
   expect(JSON.stringify(request?.headers)).not.toMatch(/agents-own-key|org-secret/);
-  expect(sink.spans, 'the gateway records the call, and nobody else').toEqual([]);
+  expect(sink.spans, 'only the gateway records the call').toEqual([]);
 });
 
-test('an endpoint without a key does not get the key of the agent', async () => {
+test('the agent’s key is not sent to an endpoint without a key', async () => {
   await using gateway = await ScriptedModel.start([answer('5')]);
   const { context } = recordingContext({ endpoint: { baseUrl: gateway.baseUrl, model: 'policy', apiKey: null } });
   await withRollout(context, () => clientOf(gateway).chat.completions.create({ model: 'tiny', messages }));
   expect(gateway.requests[0]?.headers).not.toHaveProperty('authorization');
 });
 
-test('what was emitted before a call is stored before the call is made', async () => {
+test('spans emitted before a call are stored before the call is sent', async () => {
   const order: string[] = [];
   await using gateway = await ScriptedModel.start(() => {
     order.push('call');
@@ -85,7 +85,7 @@ test('what was emitted before a call is stored before the call is made', async (
       order.push('flushed');
     },
   };
-  const { context } = recordingContext({ sink, endpoint: sentTo(gateway) });
+  const { context } = recordingContext({ sink, endpoint: endpointOf(gateway) });
   await withRollout(context, async () => {
     emitReward(1);
     await clientOf(gateway).chat.completions.create({ model: 'tiny', messages });
@@ -93,10 +93,10 @@ test('what was emitted before a call is stored before the call is made', async (
   expect(order).toEqual(['flushed', 'call']);
 });
 
-test('a call ends when the rollout does', async () => {
+test('the end of the rollout aborts the call', async () => {
   await using gateway = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
   const controller = new AbortController();
-  const { context } = recordingContext({ endpoint: sentTo(gateway), signal: controller.signal });
+  const { context } = recordingContext({ endpoint: endpointOf(gateway), signal: controller.signal });
   const call = withRollout(context, () =>
     traceFetch()(`${gateway.baseUrl}/chat/completions`, {
       method: 'POST',
@@ -110,7 +110,7 @@ test('a call ends when the rollout does', async () => {
   await gateway.waitForDisconnects(1);
 });
 
-test('credentials in a body are sent and not recorded', async () => {
+test('credentials in a body are sent but not recorded', async () => {
   await using model = await ScriptedModel.start([answer('5')]);
   const { context, sink } = recordingContext();
   const body = { model: 'tiny', messages, api_key: 'sk-secret', extra: [{ tenant: 'sk-secret' }] };
@@ -124,7 +124,7 @@ test('credentials in a body are sent and not recorded', async () => {
   ]);
 });
 
-test('without an endpoint the call is recorded here, with the tokens the engine gives', async () => {
+test('without an endpoint the call is recorded locally, with the tokens of the engine', async () => {
   await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 })]);
   const { context, sink } = recordingContext({ agentName: 'adder' });
   await withRollout(context, () =>
@@ -152,7 +152,7 @@ test('without an endpoint the call is recorded here, with the tokens the engine 
   expect(span?.attributes['agentlightning.response_body']).not.toContain('token_ids');
 });
 
-test('without token ids the call is recorded, and not to be trained on', async () => {
+test('a call without token ids is recorded as not trainable', async () => {
   await using model = await ScriptedModel.start([answer('5')]);
   const { context, sink } = recordingContext();
   await withRollout(context, () => clientOf(model).chat.completions.create({ model: 'tiny', messages }));
@@ -163,27 +163,27 @@ test('without token ids the call is recorded, and not to be trained on', async (
   });
 });
 
-test('redirect: false records here although there is an endpoint', async () => {
+test('with redirect: false the call is recorded locally despite an endpoint', async () => {
   await using model = await ScriptedModel.start([answer('5')]);
   await using gateway = await ScriptedModel.start([]);
-  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   await withRollout(context, () =>
     clientOf(model, { redirect: false }).chat.completions.create({ model: 'tiny', messages }),
   );
   expect(sink.spans).toHaveLength(1);
 });
 
-test('a call of a model that is not to be traced is left alone', async () => {
+test('a model excluded by shouldTrace is neither redirected nor recorded', async () => {
   await using judge = await ScriptedModel.start([answer('good')]);
   await using gateway = await ScriptedModel.start([]);
-  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   const client = clientOf(judge, { shouldTrace: ({ model }) => model !== 'judge' });
   await withRollout(context, () => client.chat.completions.create({ model: 'judge', messages }));
   expect(judge.requests[0]?.headers.authorization).toBe('Bearer agents-own-key');
   expect(sink.spans).toEqual([]);
 });
 
-test('every try of a client that retries is recorded, the failed ones as errors', async () => {
+test('every retry of a client is recorded, failures as errors', async () => {
   await using model = await ScriptedModel.start([
     failWith(500, { headers: { 'retry-after-ms': '1' } }),
     failWith(429, { headers: { 'retry-after-ms': '1' } }),
@@ -199,7 +199,7 @@ test('every try of a client that retries is recorded, the failed ones as errors'
   expect(sink.spans.map((span) => span.attributes['agentlightning.trainable'])).toEqual([false, false, true]);
 });
 
-test('an error of the API reaches the agent as ever, and its words the span', async () => {
+test('an API error reaches the agent unchanged, and its message the span', async () => {
   await using model = await ScriptedModel.start([failWith(400, { message: 'no such tool' })]);
   const { context, sink } = recordingContext();
   const call = withRollout(context, () => clientOf(model).chat.completions.create({ model: 'tiny', messages }));
@@ -207,7 +207,7 @@ test('an error of the API reaches the agent as ever, and its words the span', as
   expect(sink.spans[0]?.status).toEqual({ code: 'ERROR', message: 'HTTP status 400: no such tool' });
 });
 
-test('a server that cannot be reached is an error to the agent and in the trace', async () => {
+test('an unreachable server is an error in the agent and in the trace', async () => {
   const model = await ScriptedModel.start([]);
   await model.close();
   const { context, sink } = recordingContext();
@@ -218,7 +218,7 @@ test('a server that cannot be reached is an error to the agent and in the trace'
   expect(sink.spans[0]?.status.message).toContain('the call failed: fetch failed');
 });
 
-test('requests that are not to a model pass through, also inside a rollout', async () => {
+test('requests other than model calls pass through within a rollout', async () => {
   const seen: string[] = [];
   await using server = await listening(
     createServer(async (request, response) => {
@@ -229,7 +229,7 @@ test('requests that are not to a model pass through, also inside a rollout', asy
     }),
   );
   await using gateway = await ScriptedModel.start([]);
-  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   const traced = traceFetch();
   await withRollout(context, async () => {
     await traced(`${server.url}/weather`);
@@ -250,9 +250,9 @@ test('requests that are not to a model pass through, also inside a rollout', asy
   expect(sink.spans).toEqual([]);
 });
 
-test('a request may come as a Request object, and keeps its query', async () => {
+test('a Request object is accepted and keeps its query', async () => {
   await using gateway = await ScriptedModel.start([answer('5')]);
-  const { context } = recordingContext({ endpoint: sentTo(gateway) });
+  const { context } = recordingContext({ endpoint: endpointOf(gateway) });
   const request = new Request('https://azure.example/openai/deployments/x/chat/completions?api-version=1', {
     method: 'POST',
     headers: { 'api-key': 'secret', 'content-type': 'application/json' },
@@ -275,7 +275,7 @@ async function listening(server: Server): Promise<AsyncDisposable & { readonly u
   };
 }
 
-/** An address that nobody listens at any more. */
+/** The URL of a server that has stopped. */
 async function stoppedServer(): Promise<{ readonly baseUrl: string }> {
   await using server = await listening(createServer());
   return { baseUrl: `${server.url}/v1` };
@@ -285,10 +285,10 @@ function streamOf(text: string): ReadableStream<Uint8Array> {
   return new Blob([text]).stream();
 }
 
-test('embeddings stay with whoever the agent asks for them: what is trained has none', async () => {
+test('embeddings are not redirected: the policy model has none', async () => {
   await using own = await ScriptedModel.start(() => answer('stands for embeddings'));
   await using gateway = await ScriptedModel.start([]);
-  const { context, sink } = recordingContext({ endpoint: sentTo(gateway) });
+  const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   const body = JSON.stringify({ model: 'embed', input: 'hello' });
   await withRollout(context, () =>
     traceFetch()(`${own.baseUrl}/embeddings`, { method: 'POST', body }).then((response) => response.text()),
@@ -297,7 +297,7 @@ test('embeddings stay with whoever the agent asks for them: what is trained has 
   expect(sink.spans).toMatchObject([{ name: 'openai.embedding' }]);
 });
 
-test('a call that is recorded here ends when the rollout does, too', async () => {
+test('the end of the rollout aborts a locally recorded call', async () => {
   await using model = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
   const controller = new AbortController();
   const { context } = recordingContext({ signal: controller.signal });
@@ -314,7 +314,7 @@ test('a call that is recorded here ends when the rollout does, too', async () =>
   await model.waitForDisconnects(1);
 });
 
-test('a body that can be read only once arrives whole, also when it is a stream of Node', async () => {
+test('a single-use body arrives complete, including a Node stream', async () => {
   await using model = await ScriptedModel.start([answer('5')]);
   const { context } = recordingContext();
   const body = Readable.from([JSON.stringify({ model: 'tiny', messages })]);

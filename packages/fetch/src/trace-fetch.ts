@@ -14,42 +14,42 @@ import {
 } from '@agentlightning/core/adapter';
 import { SecretFields, systemClock } from '@agentlightning/core/internal';
 import { OpenModelCall } from './open-model-call.ts';
-import { recordedResponse } from './recorded-response.ts';
+import { recordResponse } from './record-response.ts';
 
-/** What {@link traceFetch} can be given. */
+/** Options of {@link traceFetch}. */
 export interface TraceFetchOptions {
-  /** What requests are sent with. @default the global fetch at the time of the call */
+  /** The function that sends requests. @default the global fetch at the time of the call */
   readonly fetch?: typeof fetch;
   /**
-   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent
-   * sends them, and are recorded here, mostly without tokens.
+   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged and
+   * recorded locally, usually without tokens.
    *
    * @default true
    */
   readonly redirect?: boolean;
   /**
-   * Which model calls belong to the agent that is trained. The others are sent on untouched and unrecorded:
-   * say no to those of a judge, for example.
+   * Selects the model calls of the trained agent; return false for a judge, for example. Other calls are neither
+   * redirected nor recorded.
    *
    * @default all
    */
   readonly shouldTrace?: (call: { readonly url: URL; readonly model: string | null }) => boolean;
   /**
-   * Further names of fields whose values are redacted in the bodies that are recorded here, at any depth.
+   * Additional field names whose values are redacted in locally recorded bodies, at any depth.
    *
    * @default the usual names of credentials, such as `api_key` and `extra_headers`
    */
   readonly secretFields?: readonly string[];
-  /** Where the times of recorded calls come from. @default systemClock */
+  /** The clock for the times of recorded calls. @default systemClock */
   readonly clock?: Clock;
 }
 
 /**
- * A `fetch` that makes an agent trainable.
+ * Returns a `fetch` that makes an agent trainable.
  *
- * Within a rollout it sends model calls to the attempt's own address at the gateway, which records them; where
- * there is no gateway, it records them itself. Embeddings are recorded here too: the gateway has none. Everything
- * else, and everything outside of a rollout, passes through untouched. Many rollouts may run at the same time.
+ * Within a rollout, model calls are sent to the attempt's URL at the gateway, which records them. Without a gateway they
+ * are recorded locally, as are embeddings, which the gateway does not serve. All other requests, and all requests outside
+ * a rollout, pass through unchanged. Concurrent rollouts are kept separate.
  *
  * @example
  * ```ts
@@ -65,19 +65,19 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
     if (context === null || isRedirected(input, init)) return next(input, init);
     const read = readFetch(input, init);
     const { request, init: readInit } = read instanceof Promise ? await read : read;
-    if (request === null || isSentAlready(request, context, init)) return next(input, readInit);
+    if (request === null || isInProgress(request, context, init)) return next(input, readInit);
     if (!shouldTrace({ url: request.url, model: request.model })) return next(input, readInit);
-    // Whatever of ours lies beneath would send or record the call a second time.
+    // A traced fetch further down would redirect or record the call a second time.
     const call: ModelFetch = { send: bareFetch(next), request, context, input, init: readInit };
-    const isSentOn = redirect && isForGateway(request);
-    if (isSentOn && context.endpoint !== null)
+    const isRedirectedCall = redirect && isForGateway(request);
+    if (isRedirectedCall && context.endpoint !== null)
       return throughGateway({ ...call, place: placeOfLayers(next) }, context.endpoint);
-    return recordedHere(call, { clock, secretFields });
+    return recordCall(call, { clock, secretFields });
   };
   return markLayer(traced, { inner: options.fetch ?? globalThis.fetch });
 }
 
-/** A model call as the agent made it. */
+/** A model call with the agent's original arguments. */
 interface ModelFetch {
   readonly send: typeof fetch;
   readonly request: ModelRequest;
@@ -86,46 +86,46 @@ interface ModelFetch {
   readonly init: RequestInit | undefined;
 }
 
-/** A recorded call that is being sent. */
-interface SentCall {
+/** A recorded call in progress. */
+interface CallInProgress {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
 }
 
 /**
- * The recorded calls that are being sent, by what they are sent in. A fetch of the user's own may send what it was given on
- * with another signal, or as another request, through one of ours, and may make other calls there too.
+ * Recorded calls in progress, by the context of their request. A user's fetch may forward its request with another signal
+ * or as another request through a traced fetch, and may make further model calls there.
  */
-const sending: WeakMap<RolloutContext, SentCall> = new WeakMap();
+const callsInProgress: WeakMap<RolloutContext, CallInProgress> = new WeakMap();
 
-/** Whether a request is the one that is being sent here: by its signal, or by what is said in it. */
-function isSentAlready(request: ModelRequest, context: RolloutContext, init: RequestInit | undefined): boolean {
-  const sent = sending.get(context);
-  return sent !== undefined && (init?.signal === sent.signal || saidIn(request) === saidIn(sent.request));
+/** Whether a request is the recorded call in progress, by its signal or its prompt. */
+function isInProgress(request: ModelRequest, context: RolloutContext, init: RequestInit | undefined): boolean {
+  const sent = callsInProgress.get(context);
+  return sent !== undefined && (init?.signal === sent.signal || promptOf(request) === promptOf(sent.request));
 }
 
-/** What is said to the model, which stays the same where the user's own fetch adds parameters. */
-function saidIn({ body }: ModelRequest): string {
+/** The prompt, which stays the same when the user's fetch adds parameters. */
+function promptOf({ body }: ModelRequest): string {
   return JSON.stringify([body['messages'], body['input'], body['prompt']]);
 }
 
-async function recordedHere(
+async function recordCall(
   call: ModelFetch,
   recording: { readonly clock: Clock; readonly secretFields: SecretFields },
 ): Promise<Response> {
   const { send, request, context, input, init } = call;
   const inside = { ...context };
   const signal = signalOf(call);
-  sending.set(inside, { request, signal });
+  callsInProgress.set(inside, { request, signal });
   const open = new OpenModelCall({ context, request, headers: headersOf(input, init), ...recording });
   try {
     const response = await withRollout(inside, () => send(input, { ...init, signal }));
-    return recordedResponse(response, open);
+    return recordResponse(response, open);
   } catch (error) {
     open.finish(`the call failed: ${error instanceof Error ? error.message : String(error)}`);
     throw error;
   } finally {
-    // Connections that are kept may keep what they were made in.
-    sending.delete(inside);
+    // A pooled connection may retain the context in which it was opened.
+    callsInProgress.delete(inside);
   }
 }

@@ -4,15 +4,15 @@ import type OpenAI from 'openai';
 import { type OpenAIModel, openaiAgents } from './openai-adapter.ts';
 
 const cannot: AdapterUnderTest<OpenAIModel>['cannot'] = {
-  steps: 'a fetch sees requests, and knows nothing of the turns of whoever makes them',
-  'tool-calls': 'tools are functions of the agent, and no requests to a model',
-  'call-place': 'the gateway’s record is the only one of a call that goes there',
+  steps: 'fetch sees requests but not the turns of the agent',
+  'tool-calls': 'tools are functions of the agent, not model requests',
+  'call-place': 'only the gateway records a redirected call',
   'cached-answer': 'the openai client has no cache',
 };
-const madeBefore = { 'model-made-before': 'a client keeps the fetch it found when it was made' };
+const createdBefore = { 'model-made-before': 'a client keeps the fetch found at its creation' };
 
 /**
- * Plays the adapter contract in each way this package has, with the clients of one version of `openai`.
+ * Runs the adapter contract for each function of this package, with the clients of one version of `openai`.
  *
  * @param name - the version, in the test report
  */
@@ -22,7 +22,7 @@ export function describeFetchContract(name: string, OpenAIClass: typeof OpenAI):
     instrument: ({ redirect }) => instrumentGlobalFetch({ redirect }),
     ...openaiAgents(OpenAIClass),
     modelCallsBy: 'gateway',
-    cannot: { ...cannot, ...madeBefore },
+    cannot: { ...cannot, ...createdBefore },
   });
 
   describeAdapterContract({
@@ -34,11 +34,11 @@ export function describeFetchContract(name: string, OpenAIClass: typeof OpenAI):
     cannot,
   });
 
-  // A fetch that is given to a client: there is no line to take away again but the client's own.
+  // A fetch passed to a client cannot be undone.
   let given: typeof fetch | undefined;
 
   describeAdapterContract({
-    name: `a fetch that ${name} is given`,
+    name: `a fetch passed to ${name}`,
     instrument: ({ redirect }) => {
       given = traceFetch({ redirect });
       return () => {
@@ -47,6 +47,6 @@ export function describeFetchContract(name: string, OpenAIClass: typeof OpenAI):
     },
     ...openaiAgents(OpenAIClass, () => given),
     modelCallsBy: 'gateway',
-    cannot: { ...cannot, ...madeBefore },
+    cannot: { ...cannot, ...createdBefore },
   });
 }

@@ -16,7 +16,7 @@ async function spansOf(client: Pick<OpenAI, 'chat'>, fields: Partial<RolloutCont
 }
 
 describe('a patched class of openai', () => {
-  test('clients get back the fetch they had, and what they had goes on to be called', async () => {
+  test('clients get their original fetch back and keep calling it', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     let calls = 0;
     const own: typeof fetch = (input, init) => {
@@ -32,7 +32,7 @@ describe('a patched class of openai', () => {
     expect(calls).toBe(2);
   });
 
-  test('together with all other ways a call is recorded once', async () => {
+  test('a call is recorded once under all instrumentations together', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const undos = [instrumentGlobalFetch(), instrumentOpenAI(OpenAI), instrumentOpenAI(OpenAI)];
     const wrapper: typeof fetch = (input, init) => globalThis.fetch(input, init);
@@ -44,7 +44,7 @@ describe('a patched class of openai', () => {
     for (const undo of undos) undo();
   });
 
-  test.for(['openai', 'openai-v6'])('what require(%o) gives is as good as the class', async (name) => {
+  test.for(['openai', 'openai-v6'])('the result of require(%o) is accepted instead of the class', async (name) => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const required: typeof OpenAI = createRequire(import.meta.url)(name);
     const undo = instrumentOpenAI(required);
@@ -54,7 +54,7 @@ describe('a patched class of openai', () => {
     expect(await spansOf(client)).toBe(0);
   });
 
-  test('subclasses and the copy that is required are traced, each copy by its own line', async () => {
+  test('subclasses are traced, and the required copy after its own call', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const required: { readonly OpenAI: typeof OpenAI } = createRequire(import.meta.url)('openai');
     expect(required.OpenAI).not.toBe(OpenAI);
@@ -69,14 +69,14 @@ describe('a patched class of openai', () => {
     undoRequired();
   });
 
-  test('calls that are not to be traced are left alone', async () => {
+  test('calls excluded by shouldTrace are not recorded', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const undo = instrumentOpenAI(OpenAI, { shouldTrace: ({ model: name }) => name !== 'tiny' });
     expect(await spansOf(new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
     undo();
   });
 
-  test('what somebody put over the method after us stays, and works on', async () => {
+  test('a later patch of the same method survives the undo and keeps working', async () => {
     await using model = await ScriptedModel.start(() => answer('hi'));
     const prototype = OpenAI.prototype as unknown as Record<'fetchWithTimeout', (...args: unknown[]) => unknown>;
     const original = prototype.fetchWithTimeout;
@@ -93,8 +93,8 @@ describe('a patched class of openai', () => {
   });
 
   test.for([
-    ['a client instead of its class', new OpenAI({ apiKey: 'x' }), 'was given object'],
-    ['some other class', class Other {}, "was given the function 'Other'"],
+    ['a client instead of the class', new OpenAI({ apiKey: 'x' }), 'received object'],
+    ['another class', class Other {}, "received the function 'Other'"],
     [
       'an older major',
       class OpenAI {
@@ -103,10 +103,10 @@ describe('a patched class of openai', () => {
         }
         fetchWithTimeout(): void {}
       },
-      'that of version 5.23.2',
+      'the class of version 5.23.2',
     ],
-    ['nothing', null, 'was given null'],
-  ] as const)('%s is warned of with the remedy', async ([, value, message]) => {
+    ['nothing', null, 'received null'],
+  ] as const)('%s causes a warning with the remedy', async ([, value, message]) => {
     const warnings: string[] = [];
     const onWarning = (warning: Error): unknown => warnings.push(warning.message);
     process.on('warning', onWarning);

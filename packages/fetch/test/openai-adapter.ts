@@ -9,7 +9,7 @@ import {
 } from '@agentlightning/core/contracts';
 import type OpenAI from 'openai';
 
-/** What an agent on the openai client is made of: the client, and what every request says. */
+/** An agent's model: the client and the fields common to all requests. */
 export interface OpenAIModel {
   readonly client: OpenAI;
   readonly request: { readonly model: string; readonly n?: number };
@@ -18,19 +18,19 @@ export interface OpenAIModel {
 
 type ChatMessage = OpenAI.ChatCompletionMessageParam;
 
-type Drive = Pick<AdapterUnderTest<OpenAIModel>, 'createModel' | 'ask' | 'embed'>;
+type AdapterDriver = Pick<AdapterUnderTest<OpenAIModel>, 'createModel' | 'ask' | 'embed'>;
 
 /**
- * An agent written by hand on the openai client, as its documentation shows it.
+ * A hand-written agent on the openai client, as its documentation shows it.
  *
- * @param givenFetch - what clients are given as their fetch when they are made
+ * @param createFetch - returns the `fetch` option of new clients
  */
 export function openaiAgents(
   OpenAIClass: typeof OpenAI,
-  givenFetch: () => typeof fetch | undefined = () => undefined,
-): Drive {
+  createFetch: () => typeof fetch | undefined = () => undefined,
+): AdapterDriver {
   const clientOf = ({ baseUrl, apiKey, maxRetries }: SceneModelOptions): OpenAI => {
-    const own = givenFetch();
+    const own = createFetch();
     return new OpenAIClass({ baseURL: baseUrl, apiKey, maxRetries, ...(own === undefined ? {} : { fetch: own }) });
   };
   return {
@@ -49,13 +49,13 @@ export function openaiAgents(
   };
 }
 
-/** Asks the model, and runs the tools it calls, until it answers. */
+/** Calls the model, and the tools it requests, until it returns a final message. */
 async function chat(agent: SceneAgent<OpenAIModel>, ask: SceneAsk): Promise<string> {
   const tools = [...agent.tools, ...agent.subAgents.map((other) => askTool(other))];
   const messages: ChatMessage[] = [{ role: 'system', content: agent.instructions }, ...ask.history, userMessage(ask)];
   for (;;) {
-    const { message, isLeft } = await nextMessage(agent, { ask, messages, tools });
-    if (isLeft || !message.tool_calls?.length) return message.content ?? '';
+    const { message, isCancelled } = await nextMessage(agent, { ask, messages, tools });
+    if (isCancelled || !message.tool_calls?.length) return message.content ?? '';
     messages.push({ role: 'assistant', content: message.content, tool_calls: message.tool_calls });
     messages.push(...(await Promise.all(message.tool_calls.map((call) => toolMessage(tools, call)))));
   }
@@ -67,12 +67,12 @@ interface Turn {
   readonly tools: readonly SceneTool[];
 }
 
-type AnswerMessage = Pick<OpenAI.ChatCompletionMessage, 'content' | 'tool_calls'>;
+type AssistantMessage = Pick<OpenAI.ChatCompletionMessage, 'content' | 'tool_calls'>;
 
 async function nextMessage(
   { model, output }: SceneAgent<OpenAIModel>,
   { ask, messages, tools }: Turn,
-): Promise<{ readonly message: AnswerMessage; readonly isLeft: boolean }> {
+): Promise<{ readonly message: AssistantMessage; readonly isCancelled: boolean }> {
   const request: OpenAI.ChatCompletionCreateParamsNonStreaming = {
     ...model.request,
     messages: [...messages],
@@ -84,16 +84,16 @@ async function nextMessage(
   const options = ask.signal === null ? {} : { signal: ask.signal };
   if (!ask.isStreamed) {
     const { choices } = await model.client.chat.completions.create(request, options);
-    return { message: choices[0]?.message ?? { content: '' }, isLeft: false };
+    return { message: choices[0]?.message ?? { content: '' }, isCancelled: false };
   }
   let content = '';
   const stream = model.client.chat.completions.stream({ ...request, stream: true }, options);
   for await (const chunk of stream) {
     const text = chunk.choices[0]?.delta.content ?? '';
     content += text;
-    if (text !== '' && !ask.onText(text)) return { message: { content }, isLeft: true };
+    if (text !== '' && !ask.onText(text)) return { message: { content }, isCancelled: true };
   }
-  return { message: await stream.finalMessage(), isLeft: false };
+  return { message: await stream.finalMessage(), isCancelled: false };
 }
 
 async function respond({ model, instructions }: SceneAgent<OpenAIModel>, ask: SceneAsk): Promise<string> {
@@ -125,9 +125,11 @@ async function toolMessage(
   tools: readonly SceneTool[],
   call: OpenAI.ChatCompletionMessageToolCall,
 ): Promise<ChatMessage> {
-  const said = call.type === 'function' ? call.function : { name: '', arguments: '{}' };
-  const tool = tools.find(({ name }) => name === said.name);
-  const content = await tool?.run(JSON.parse(said.arguments)).catch((error: unknown) => `Failed: ${String(error)}`);
+  const functionCall = call.type === 'function' ? call.function : { name: '', arguments: '{}' };
+  const tool = tools.find(({ name }) => name === functionCall.name);
+  const content = await tool
+    ?.run(JSON.parse(functionCall.arguments))
+    .catch((error: unknown) => `Failed: ${String(error)}`);
   return { role: 'tool', tool_call_id: call.id, content: content ?? 'There is no such tool.' };
 }
 

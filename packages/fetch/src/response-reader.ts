@@ -2,32 +2,32 @@ import type { JsonObject } from '@agentlightning/core';
 import type { ModelApi } from '@agentlightning/core/adapter';
 import { CapturedAnswer, errorMessageOf, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { createParser } from 'eventsource-parser';
-import { type StreamedAnswer, streamedAnswer } from './streamed-answer.ts';
+import { assemblerFor, type StreamAssembler } from './stream-assembler.ts';
 
-/** More bytes than this are handed on to the agent, but not kept. */
+/** Bytes beyond this limit are forwarded to the agent but not recorded. */
 const maxCapturedBytes = 64 * 1024 * 1024;
 
-/** Reads an answer, streamed or not, from the bytes that pass by on their way to the agent. */
-export class AnswerReader {
-  /** What the answer says about its tokens. */
+/** Parses a response body, streamed or not, while it is forwarded to the agent. */
+export class ResponseReader {
+  /** Token data from the response. */
   readonly captured: CapturedAnswer = new CapturedAnswer();
   readonly #decoder = new TextDecoder();
-  readonly #streamed: StreamedAnswer | null;
-  readonly #parser = createParser({ onEvent: ({ data }) => this.#takeEvent(data) });
+  readonly #streamed: StreamAssembler | null;
+  readonly #parser = createParser({ onEvent: ({ data }) => this.#addEvent(data) });
   #text = '';
   #bytes = 0;
-  #hasEndMark = false;
+  #hasEndMarker = false;
   #failure: string | null = null;
 
   constructor(api: ModelApi, isStreamed: boolean) {
-    this.#streamed = isStreamed ? streamedAnswer(api) : null;
+    this.#streamed = isStreamed ? assemblerFor(api) : null;
   }
 
-  /** Takes the next bytes. Never throws. */
+  /** Consumes the next bytes. Never throws. */
   take(bytes: Uint8Array): void {
     this.#bytes += bytes.byteLength;
     if (this.#bytes > maxCapturedBytes) {
-      this.#failure ??= `the answer is longer than the ${maxCapturedBytes} bytes that are recorded`;
+      this.#failure ??= `the response exceeds the recording limit of ${maxCapturedBytes} bytes`;
       return;
     }
     const text = this.#decoder.decode(bytes, { stream: true });
@@ -35,29 +35,29 @@ export class AnswerReader {
     else this.#parser.feed(text);
   }
 
-  /** No more bytes come: some servers leave out the empty line after their last event. */
+  /** Called after the last byte. Flushes the parser: some servers omit the empty line after the last event. */
   ended(): void {
     this.#parser.feed('\n\n');
   }
 
-  /** Whether the answer is known to be whole before its bytes have ended. */
+  /** Whether the response is complete, which may be known before the last byte. */
   get isWhole(): boolean {
     return (
-      this.#hasEndMark || this.#streamed?.isWhole === true || (this.#streamed !== null && this.captured.isFinished)
+      this.#hasEndMarker || this.#streamed?.isWhole === true || (this.#streamed !== null && this.captured.isFinished)
     );
   }
 
-  /** Whether a stream said that it ends here. */
+  /** Whether the stream has sent its end marker. */
   get hasEnded(): boolean {
-    return this.#hasEndMark || this.#streamed?.isWhole === true;
+    return this.#hasEndMarker || this.#streamed?.isWhole === true;
   }
 
-  /** What the answer itself says went wrong; null when it says nothing. */
+  /** The error that the response reports; null without an error. */
   get failure(): string | null {
     return this.#failure;
   }
 
-  /** The body so far, as it would be without streaming; null when there is none. */
+  /** The body so far, in its non-streaming form; null without a body. */
   toBody(): JsonObject | null {
     if (this.#streamed !== null) return this.#streamed.toBody();
     const body = parseJsonObject(this.#text);
@@ -67,16 +67,16 @@ export class AnswerReader {
     return body;
   }
 
-  #takeEvent(data: string): void {
+  #addEvent(data: string): void {
     if (data === '[DONE]') {
-      this.#hasEndMark = true;
+      this.#hasEndMarker = true;
       return;
     }
     const event = parseJsonObject(data);
     if (event === null) return;
     const failure = errorMessageOf(event);
     this.#failure ??= failure;
-    // Some say what went wrong in the place of an answer, others in the last state of it.
+    // Some APIs report an error instead of a response, others in the final state of the response.
     if (failure !== null && !isJsonObject(event.response)) return;
     this.captured.add(event);
     this.#streamed?.add(event);

@@ -2,24 +2,24 @@ import type { JsonObject } from '@agentlightning/core';
 import { type ModelApi, StreamedAnthropicMessage, StreamedResponse } from '@agentlightning/core/adapter';
 import { isJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 
-/** Puts the events of a stream together into the body that would have come without streaming. */
-export interface StreamedAnswer {
+/** Assembles the events of a stream into the equivalent non-streaming body. */
+export interface StreamAssembler {
   add(event: JsonObject): void;
-  /** Whether an event said that the answer is whole. */
+  /** Whether an event has marked the response as complete. */
   readonly isWhole: boolean;
   /** The body so far. */
   toBody(): JsonObject;
 }
 
-/** What puts a stream of an API together. */
-export function streamedAnswer(api: ModelApi): StreamedAnswer {
+/** Returns the assembler for an API. */
+export function assemblerFor(api: ModelApi): StreamAssembler {
   if (api === 'responses') return new StreamedResponse();
   if (api === 'messages') return new StreamedAnthropicMessage();
-  return api === 'completions' ? new StreamedCompletion() : new StreamedChat();
+  return api === 'completions' ? new CompletionAssembler() : new ChatAssembler();
 }
 
-class StreamedChat implements StreamedAnswer {
-  // The end mark of a chat stream is no event: see `[DONE]`.
+class ChatAssembler implements StreamAssembler {
+  // A chat stream ends with the marker `[DONE]`, which is not an event.
   readonly isWhole: boolean = false;
   readonly #message: StreamedMessage = new StreamedMessage();
 
@@ -32,8 +32,8 @@ class StreamedChat implements StreamedAnswer {
   }
 }
 
-/** Legacy completions: every event goes on with the text of a choice. */
-class StreamedCompletion implements StreamedAnswer {
+/** Legacy completions: every event appends to the text of a choice. */
+class CompletionAssembler implements StreamAssembler {
   readonly isWhole: boolean = false;
   readonly #choices: Map<number, JsonObject> = new Map();
   #head: JsonObject = {};

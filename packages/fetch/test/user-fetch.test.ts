@@ -11,20 +11,20 @@ const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
 
 type Fetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** What users give their clients. */
+/** Typical fetch functions that users pass to their clients. */
 const fetches: readonly { readonly name: string; readonly own: Fetch }[] = [
-  { name: 'passes on what it is given', own: (url, init) => fetch(url, init) },
+  { name: 'forwards its arguments', own: (url, init) => fetch(url, init) },
   {
-    name: 'has a time limit of its own',
+    name: 'sets its own timeout',
     own: (url, init) => {
       const limit = AbortSignal.timeout(60_000);
       return fetch(url, { ...init, signal: init?.signal ? AbortSignal.any([init.signal, limit]) : limit });
     },
   },
-  { name: 'makes a request of it', own: (url, init) => fetch(new Request(url, init)) },
+  { name: 'creates a Request', own: (url, init) => fetch(new Request(url, init)) },
 ];
 
-describe.for(fetches)('a fetch of the user that $name', ({ own }) => {
+describe.for(fetches)('a user-supplied fetch that $name', ({ own }) => {
   test('sends calls that are recorded once', async () => {
     await using model = await ScriptedModel.start([answer('5')]);
     const sink = new MemorySpanSink();
@@ -36,14 +36,14 @@ describe.for(fetches)('a fetch of the user that $name', ({ own }) => {
   });
 });
 
-test('what a fetch of the user asks other models while it sends a call is recorded too', async () => {
+test('model calls that a user-supplied fetch makes while sending a call are recorded too', async () => {
   await using model = await ScriptedModel.start(() => answer('5'));
   const sink = new MemorySpanSink();
   const undo = instrumentGlobalFetch();
   const own: Fetch = async (url, init) => {
     const body = JSON.stringify({ model: 'judge', messages: [{ role: 'user', content: 'Is it safe?' }] });
     await (await fetch(`${model.baseUrl}/chat/completions`, { method: 'POST', body })).text();
-    // What is sent on is known again also with a parameter more.
+    // The forwarded request is recognised despite the additional parameter.
     return fetch(url, { method: 'POST', body: JSON.stringify({ ...JSON.parse(String(init?.body)), seed: 1 }) });
   };
   await withRollout(aRolloutContext({ sink }), async () => {
@@ -54,11 +54,11 @@ test('what a fetch of the user asks other models while it sends a call is record
   expect(sink.spans.map(({ attributes }) => attributes['gen_ai.request.model'])).toEqual(['judge', 'tiny']);
 });
 
-test('a fetch of the user gets headers of the kind that its client makes', async () => {
+test('a user-supplied fetch receives headers of the type that its client creates', async () => {
   await using gateway = await ScriptedModel.start([answer('5'), answer('6')]);
   const endpoint = { baseUrl: gateway.baseUrl, model: 'policy', apiKey: 'gateway-key' };
   const own: Fetch = (url, init) => {
-    // The client of `openai` gives these to every fetch.
+    // The `openai` client passes Headers to every fetch.
     const headers = init?.headers as Headers;
     headers.set('x-own', 'yes');
     return fetch(url, init);
@@ -76,7 +76,7 @@ test('a fetch of the user gets headers of the kind that its client makes', async
   ]);
 });
 
-test('a body that is no text reaches others as it is, though it can be read only once', async () => {
+test('a binary body is forwarded unchanged, even if it can be read only once', async () => {
   const bytes = Uint8Array.of(0xff, 0xfe, 0, 0x80, 0xc3, 0x28);
   const seen: unknown[] = [];
   const server = createServer(async (request, response) => {
