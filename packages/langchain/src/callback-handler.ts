@@ -3,7 +3,7 @@ import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import type { MessageLike } from './chat-message.ts';
 import type { LangChainRuns } from './langchain-runs.ts';
 
-/** By this name LangChain, and we, know that a run is told of already. */
+/** The name by which LangChain and this adapter recognise a handler that is already registered. */
 export const handlerName = 'agentlightning';
 
 type Handler = Required<BaseCallbackHandler>;
@@ -11,7 +11,7 @@ type Arguments<TName extends keyof Handler> = Handler[TName] extends (...args: i
   ? TArguments
   : never;
 
-/** How both kinds of models begin: only what they are given differs. */
+/** The common start arguments of chat models and text models. */
 type ModelStart = readonly [
   serialized: unknown,
   input: unknown,
@@ -24,9 +24,9 @@ type ModelStart = readonly [
 ];
 
 /**
- * Hands what LangChain tells of its runs on to {@link LangChainRuns}.
+ * Forwards LangChain's callbacks to {@link LangChainRuns}.
  *
- * LangChain waits for it: told of in the background, runs would be taken for those of other rollouts.
+ * LangChain awaits this handler: in the background, a run could be attributed to another rollout.
  */
 export class AgentLightningCallbackHandler extends BaseCallbackHandler {
   override readonly name: string = handlerName;
@@ -37,7 +37,7 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
     this.#runs = runs;
   }
 
-  /** One for all: LangChain makes copies for runs of its own. */
+  /** The singleton handler: LangChain copies handlers for nested runs. */
   override copy(): this {
     return this;
   }
@@ -55,75 +55,75 @@ export class AgentLightningCallbackHandler extends BaseCallbackHandler {
 
   override handleLLMNewToken(...args: Arguments<'handleLLMNewToken'>): void {
     const [text, { completion: index }, runId, , , fields] = args;
-    // Without a piece it is no stream, but the whole answer of a cache.
+    // Without a chunk this is a complete cached response, not a stream.
     const chunk = fields?.chunk;
-    if (chunk !== undefined) tell(() => this.#runs.takeChunk(runId, text, { index, chunk }));
+    if (chunk !== undefined) safely(() => this.#runs.takeChunk(runId, text, { index, chunk }));
   }
 
   override handleLLMEnd(...args: Arguments<'handleLLMEnd'>): void {
     const [result, runId, , , extra] = args;
-    tell(() => this.#runs.endModel(runId, result, extra?.cached === true));
+    safely(() => this.#runs.endModel(runId, result, extra?.cached === true));
   }
 
   override handleLLMError(error: unknown, runId: string): void {
-    tell(() => this.#runs.fail(runId, error));
+    safely(() => this.#runs.fail(runId, error));
   }
 
   override handleChainStart(...args: Arguments<'handleChainStart'>): void {
-    // Not in the order that the types say, but in that of the calls.
+    // The declared parameter order differs from the order of the actual calls.
     const [serialized, input, runId, parentRunId, tags, metadata, runType, runName] = args;
     const run = { serialized, runId, parentRunId, tags, metadata, runType, runName };
-    tell(() => this.#runs.startChain(run, input));
+    safely(() => this.#runs.startChain(run, input));
   }
 
   override handleChainEnd(_output: unknown, runId: string): void {
-    tell(() => this.#runs.endChain(runId));
+    safely(() => this.#runs.endChain(runId));
   }
 
   override handleChainError(error: unknown, runId: string, parentRunId?: string): void {
-    tell(() => this.#runs.failChain(runId, parentRunId, error));
+    safely(() => this.#runs.failChain(runId, parentRunId, error));
   }
 
   override handleToolStart(...args: Arguments<'handleToolStart'>): void {
     const [serialized, input, runId, parentRunId, tags, metadata, runName, toolCallId] = args;
     const run = { serialized, input, runId, parentRunId, tags, metadata, runName, toolCallId };
-    tell(() => this.#runs.startTool(run));
+    safely(() => this.#runs.startTool(run));
   }
 
   override handleToolEnd(output: unknown, runId: string): void {
-    tell(() => this.#runs.endTool(runId, output));
+    safely(() => this.#runs.endTool(runId, output));
   }
 
   override handleToolError(error: unknown, runId: string): void {
-    tell(() => this.#runs.fail(runId, error));
+    safely(() => this.#runs.fail(runId, error));
   }
 
   override handleRetrieverStart(...args: Arguments<'handleRetrieverStart'>): void {
     const [serialized, input, runId, parentRunId, tags, metadata, runName] = args;
     const run = { serialized, input, runId, parentRunId, tags, metadata, runName };
-    tell(() => this.#runs.startRetriever(run));
+    safely(() => this.#runs.startRetriever(run));
   }
 
   override handleRetrieverEnd(documents: unknown, runId: string): void {
-    tell(() => this.#runs.endRetriever(runId, documents));
+    safely(() => this.#runs.endRetriever(runId, documents));
   }
 
   override handleRetrieverError(error: unknown, runId: string): void {
-    tell(() => this.#runs.fail(runId, error));
+    safely(() => this.#runs.fail(runId, error));
   }
 
   #startModel(args: ModelStart, messages: readonly MessageLike[]): void {
     const [serialized, , runId, parentRunId, extra, tags, metadata, runName] = args;
     const run = { serialized, runId, parentRunId, tags, metadata, runName };
-    tell(() => this.#runs.startModel({ ...run, messages, parameters: extra?.invocation_params }));
+    safely(() => this.#runs.startModel({ ...run, messages, parameters: extra?.invocation_params }));
   }
 
   override handleCustomEvent(name: string, data: unknown, runId: string): void {
-    tell(() => this.#runs.note(runId, name, data));
+    safely(() => this.#runs.addEvent(runId, name, data));
   }
 }
 
-/** LangChain would write a warning for everything that is thrown here, each time. The trace goes without; the agent goes on. */
-function tell(what: () => void): void {
-  quietly('A run of LangChain is not recorded', what);
+/** Errors are logged here: LangChain would print a warning for each one. The span is omitted and the agent continues. */
+function safely(run: () => void): void {
+  quietly('A run of LangChain is not recorded', run);
 }

@@ -7,15 +7,15 @@ export interface ChainRun extends RunOrigin {
   readonly runType: string | undefined;
 }
 
-/** What is known of the run that another one is made in. */
-export interface RunSurroundings {
-  /** The name of the tool; null when it is none. */
+/** The context in which a run starts. */
+export interface RunParent {
+  /** The name of the enclosing tool; null outside a tool. */
   readonly tool: string | null;
-  /** The name that LangChain says its agent was made with; null when it says none. */
-  readonly madeAs: string | null;
+  /** The agent name in LangChain's metadata; null without one. */
+  readonly createdAs: string | null;
 }
 
-/** What a run of a chain is in the trace. */
+/** The trace representation of a chain run. */
 export interface ChainStep {
   readonly kind: Extract<AgentStepKind, 'agent' | 'step'>;
   readonly name: string;
@@ -30,66 +30,66 @@ const agentClasses = new Set([
   'RemoteGraph',
   'AgentExecutor',
 ]);
-/** The name of a graph that its author did not name. */
+/** The default name of a graph. */
 const unnamedGraph = 'LangGraph';
 
 /**
- * What a run is: graphs are agents, their nodes and tasks are steps, and so are the outermost chain and those that
- * somebody gave a name. Everything else is glue.
+ * Classifies a run: a graph is an agent; a node, a task, an outermost chain and a chain with a user-defined name are steps.
+ * All other runs are hidden.
  */
-export function chainStepOf(run: ChainRun, within: RunSurroundings): ChainStep {
+export function chainStepOf(run: ChainRun, within: RunParent): ChainStep {
   const className = classOf(run.serialized);
   const name = nameOf(run);
   if (isGraph(run.serialized) || agentClasses.has(className))
     return { kind: 'agent', name: agentNameOf(run, name, within), isHidden: false };
-  return { kind: 'step', name, isHidden: isGlue(run, name, className) };
+  return { kind: 'step', name, isHidden: isHiddenRun(run, name, className) };
 }
 
-/** Whether a run is that of a graph's node, or of a task of a functional workflow. */
+/** Whether a run is a graph node or a task of a functional workflow. */
 export function isNode({ tags, metadata, runName }: RunOrigin): boolean {
   return metadata?.langgraph_node === runName && (tags ?? []).some((tag) => /^graph:step:\d+$/.test(tag));
 }
 
-/** The names that the user gave the agent of a run, and of those around it, which LangChain hands down: by metadata, by tags. */
+/** The user-defined agent names of a run and its parents, inherited through metadata and tags. */
 export function agentHintsOf({ tags = [], metadata }: RunOrigin): readonly string[] {
   const named = tags.filter((tag) => tag.startsWith('agl:agent=')).map((tag) => tag.slice('agl:agent='.length));
   return [metadata?.agl_agent, ...named].map(textOf).filter((hint) => hint !== null);
 }
 
-/** What a run is called: by its user, or else by its class. */
+/** The name of a run: user-defined, or else its class. */
 export function nameOf({ runName, serialized }: RunOrigin): string {
   return textOf(runName) ?? classOf(serialized);
 }
 
-/** Whether a graph runs, by the namespace of its class: minifiers rename classes. */
+/** Whether a run is a graph, by the namespace of its class: minifiers rename classes. */
 function isGraph(serialized: unknown): boolean {
   const { id } = fieldsOf(serialized);
   return Array.isArray(id) && id[0] === 'langgraph' && id[1] === 'pregel';
 }
 
-/** The class of what runs. */
+/** The class of a run. */
 function classOf(serialized: unknown): string {
   const { id, name } = fieldsOf(serialized);
   return textOf(name) ?? (Array.isArray(id) ? String(id.at(-1)) : 'Runnable');
 }
 
-/** The name that LangChain says the agent of a run was made with, or else an agent around it; null when it says none. */
-export function madeAs({ metadata }: RunOrigin): string | null {
+/** The agent name in the metadata of a run, which it may inherit from an enclosing agent; null without one. */
+export function createdAs({ metadata }: RunOrigin): string | null {
   return textOf(metadata?.lc_agent_name);
 }
 
 /**
- * The name that an agent was made with, whatever this one run of it is called. A graph without a name of its own is known
- * by the tool or node that it works for.
+ * The name with which an agent was created, independent of the name of a run. An unnamed graph is named after its
+ * enclosing tool or node.
  */
-function agentNameOf(run: RunOrigin, name: string, within: RunSurroundings): string {
-  const own = madeAs(run);
-  if (own !== null && own !== within.madeAs) return own;
+function agentNameOf(run: RunOrigin, name: string, within: RunParent): string {
+  const own = createdAs(run);
+  if (own !== null && own !== within.createdAs) return own;
   if (name !== unnamedGraph || run.parentRunId === undefined) return name;
   return within.tool ?? textOf(run.metadata?.langgraph_node) ?? name;
 }
 
-function isGlue(run: ChainRun, name: string, className: string): boolean {
+function isHiddenRun(run: ChainRun, name: string, className: string): boolean {
   if ((run.tags ?? []).includes('langsmith:hidden')) return true;
   if (isNode(run) || run.parentRunId === undefined) return false;
   const isInner = run.runType === 'prompt' || run.runType === 'parser';

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { plainText } from '@agentlightning/core/adapter';
 import { jsonOf, textOf } from './framework-value.ts';
 
-/** What we read of LangChain's messages, of all versions and copies. */
+/** The fields that are read of LangChain's messages, in all versions and copies. */
 export interface MessageLike {
   readonly type?: unknown;
   readonly getType?: () => unknown;
@@ -27,7 +27,7 @@ interface ToolCallLike {
 
 const roles: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
 
-/** Blocks of content that say again what a message has in fields of its own. */
+/** Content blocks that duplicate other fields of a message. */
 const repeatedBlocks = new Set([
   'tool_call',
   'tool_call_chunk',
@@ -37,7 +37,7 @@ const repeatedBlocks = new Set([
   'invalid_tool_call',
 ]);
 
-/** A message of LangChain as OpenAI's Chat Completions has it. */
+/** Converts a LangChain message to OpenAI's Chat Completions format. */
 export function toChatMessage(message: MessageLike): JsonObject {
   const role = roleOf(message);
   const reasoning = reasoningOf(message);
@@ -71,7 +71,7 @@ function blockOf({ type, text, image_url: image, url, mimeType }: Readonly<Recor
   return { type: 'image_url', image_url: { url: textOf(image) ?? textOf(url) ?? `data:${textOf(mimeType) ?? ''}` } };
 }
 
-/** What a message says of the thinking behind it; null when it says nothing. */
+/** The reasoning of a message; null without any. */
 export function reasoningOf(message: MessageLike): string | null {
   const field = textOf(message.additional_kwargs?.['reasoning_content']);
   if (field !== null) return field;
@@ -89,7 +89,7 @@ function blocksOf(content: unknown): readonly Readonly<Record<string, unknown>>[
   return Array.isArray(content) ? content.filter((block) => typeof block === 'object' && block !== null) : [];
 }
 
-/** The calls as the model wrote them, where they are at hand: arguments that were parsed are not the same text. */
+/** The tool calls, in the model's original text if available: serialising parsed arguments may change it. */
 function toolCallsOf(message: MessageLike): readonly JsonObject[] {
   const raw = jsonOf(message.additional_kwargs?.['tool_calls']);
   if (Array.isArray(raw) && raw.length > 0) return raw;

@@ -4,7 +4,7 @@ import { fieldsOf, loadModule, type ModuleRequire, moduleRequires, resolveModule
 import * as chatModelModule from '@langchain/core/language_models/chat_models';
 import * as singletonsModule from '@langchain/core/singletons';
 
-/** The modules of LangChain that runs go through. */
+/** The LangChain modules that execute runs. */
 const langchainPaths = [
   '@langchain/core/callbacks/manager',
   '@langchain/core/language_models/chat_models',
@@ -12,8 +12,8 @@ const langchainPaths = [
 ];
 
 /**
- * The modules of every copy of `@langchain/core` that this process is likely to use: that of this package and that of
- * the program, each as ES modules and as CommonJS, which are different classes.
+ * Returns the modules of every installed copy of `@langchain/core`: those of this package and of the program, each as ES
+ * modules and as CommonJS, which define different classes.
  */
 export function langchainModules(): readonly unknown[] {
   const found = langchainPaths.flatMap((path) =>
@@ -23,8 +23,8 @@ export function langchainModules(): readonly unknown[] {
 }
 
 /**
- * The classes of the `openai` client that models of LangChain, or the program itself, may have made clients of already. A
- * CommonJS copy that is not loaded yet is left out: its clients will find the `fetch` that is global then.
+ * Returns the `openai` classes of which the program or LangChain may already have created clients. A CommonJS copy that is
+ * not loaded is omitted: its clients will use the patched global `fetch`.
  */
 export function openAIClasses(): readonly unknown[] {
   const modules = moduleRequires(import.meta.url).flatMap((from) => {
@@ -36,7 +36,7 @@ export function openAIClasses(): readonly unknown[] {
   return [...new Set(modules.map((module) => fieldsOf(module).OpenAI))];
 }
 
-/** Both forms of a module; none where it is not installed. */
+/** Both module formats of a package; empty if it is not installed. */
 function copiesOf(
   from: ModuleRequire,
   name: string,
@@ -49,7 +49,7 @@ function copiesOf(
   return paths.filter(isWanted).flatMap((path) => loadModule(from, path));
 }
 
-/** Packages that come in both forms keep them side by side, told apart by their endings. */
+/** Packages with both formats keep them side by side, with different extensions. */
 function esModuleBeside(commonJs: string): string | null {
   const candidate = commonJs.endsWith('.cjs') ? commonJs.replace(/cjs$/, 'js') : commonJs.replace(/js$/, 'mjs');
   return candidate !== commonJs && existsSync(candidate) ? candidate : null;

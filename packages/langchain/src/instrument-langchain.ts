@@ -15,40 +15,38 @@ import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
 import { unsupportedLangChain } from './unsupported-langchain.ts';
 
-/** What {@link instrumentLangChain} can be given. */
+/** Options of {@link instrumentLangChain}. */
 export interface InstrumentLangChainOptions {
   /**
-   * Copies of LangChain that are not found by themselves, such as one that is nested in another package: what
-   * importing their `@langchain/core/callbacks/manager` gives.
+   * Copies of LangChain that are not found automatically, such as one nested in another package: the result of
+   * importing their `@langchain/core/callbacks/manager`.
    *
-   * @default none: the copies of this package and of the program, as ES modules and as CommonJS, are found
+   * @default none: the copies of this package and of the program are found, as ES modules and as CommonJS
    */
   readonly modules?: readonly unknown[];
   /**
-   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends
-   * them.
+   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged.
    *
    * @default true
    */
   readonly redirect?: boolean;
-  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  /** Selects the model calls to redirect; return false for a judge. @default all */
   readonly shouldRedirect?: (call: { readonly url: URL; readonly model: string | null }) => boolean;
 }
 
-/** Made when it is first needed: importing this package does nothing. */
+/** Created on first use: importing this package has no side effects. */
 let sharedRuns: LangChainRuns | null = null;
 let sharedHandler: AgentLightningCallbackHandler | null = null;
 
 /**
- * Makes every agent of LangChain and LangGraph in this process traceable and trainable, as it is written.
+ * Makes every LangChain and LangGraph agent in this process traceable and trainable, without changes to the agent.
  *
- * Within a rollout, graphs, nodes, tools, retrievers and model calls become spans, and model calls go to the
- * attempt's own address at the gateway, also those of models that were made before. Outside of rollouts nothing
- * changes. Instrumenting twice is like once: the options of the first count, and the last undo undoes it. When the
- * installed version, or a module that is passed, is not supported, the process emits one warning with the remedy, and
- * agents run untraced.
+ * Within a rollout, graphs, nodes, tools, retrievers and model calls become spans, and model calls are sent to the
+ * attempt's URL at the gateway, including those of existing models. Outside a rollout nothing changes. A second call has
+ * no effect: the first options apply until the last undo. If the installed version or a passed module is not supported,
+ * the process emits one warning with the remedy, and agents run untraced.
  *
- * @returns undoes it; safe more than once
+ * @returns the undo; safe more than once
  *
  * @example
  * ```ts
@@ -61,8 +59,8 @@ export function instrumentLangChain(options: InstrumentLangChainOptions = {}): (
 }
 
 /**
- * A handler that traces the runs it is passed to, for those who would rather say so: model calls are not redirected
- * by it. Beside {@link instrumentLangChain} it changes nothing.
+ * A handler that traces only the runs it is passed to, and does not redirect model calls. It has no effect in addition to
+ * {@link instrumentLangChain}.
  *
  * @example
  * ```ts
@@ -87,7 +85,7 @@ const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
   'langchain',
   ({ modules = [], redirect = true, shouldRedirect }, undos) => {
     const patch = { runs: runs(), handler: handler() };
-    // What runs cannot be told of without. Other modules only make places more exact.
+    // Only the manager module is required. The others improve the parent of nested spans.
     const required = [...modules, managerModule];
     for (const module of new Set([...required, ...langchainModules()])) {
       const patches = patchModule(module, patch);
@@ -102,7 +100,7 @@ const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
   },
 );
 
-/** By the global `fetch` for clients that look it up, by the class of the `openai` client for those that did before. */
+/** Patches the global `fetch`, and the `openai` classes for clients that have already read it. */
 function redirectCalls(options: Omit<RedirectedFetchOptions, 'fetch'>): readonly (() => void)[] {
   const prototypes = openAIClasses().map(openAIPrototype);
   return [

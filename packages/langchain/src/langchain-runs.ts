@@ -2,34 +2,26 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout } from '@agentlightning/core';
 import { type AgentStep, AgentSteps, type CallPlace, fieldsOf, plainText } from '@agentlightning/core/adapter';
 import { genAiAttributes, linkAttributes } from '@agentlightning/core/spans';
-import {
-  agentHintsOf,
-  type ChainRun,
-  chainStepOf,
-  isNode,
-  madeAs,
-  nameOf,
-  type RunSurroundings,
-} from './chain-step.ts';
+import { agentHintsOf, type ChainRun, chainStepOf, createdAs, isNode, nameOf, type RunParent } from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
 import { textOf } from './framework-value.ts';
 import {
-  answerAttributes,
   cachedAttributes,
   modelNameOf,
   partialAttributes,
   type ResultLike,
   requestAttributes,
+  responseAttributes,
 } from './model-call-attributes.ts';
-import { type ChunkLike, PartialAnswer } from './partial-answer.ts';
+import { type ChunkLike, PartialResponse } from './partial-response.ts';
 import { langchainAttributes, originAttributes, type RunMetadata, type RunOrigin } from './run-attributes.ts';
 import { endOf, handOffOf, interruptAttributes, interruptsOf } from './run-error.ts';
 import { toolResultEnd } from './tool-result.ts';
 
-/** A run of a model, as LangChain tells of its beginning. */
+/** A model run, as reported at its start. */
 export interface ModelRun extends RunOrigin {
   readonly messages: readonly MessageLike[];
-  /** The request's parameters, in the words of the model's API. */
+  /** The request parameters, in the format of the model's API. */
   readonly parameters: unknown;
 }
 
@@ -39,28 +31,28 @@ export interface ToolRun extends RunOrigin {
   readonly toolCallId?: string | undefined;
 }
 
-/** Which model call is under way where the code runs. */
+/** The model call of the current async context. */
 export interface ModelCallScope {
-  /** Null until LangChain tells of it. */
+  /** Null until LangChain reports the run. */
   runId: string | null;
-  /** The piece of the answer that LangChain told of last. */
-  lastTold?: unknown;
+  /** The last chunk that LangChain reported. */
+  lastReported?: unknown;
 }
 
-/** The runs of LangChain as steps of agents, by LangChain's own run ids. */
+/** Maps LangChain runs to agent steps, by LangChain's run ids. */
 export class LangChainRuns {
   readonly #steps: AgentSteps = new AgentSteps({ framework: 'langchain' });
   readonly #modelCall: AsyncLocalStorage<ModelCallScope> = new AsyncLocalStorage();
-  readonly #streamed: Map<string, PartialAnswer> = new Map();
-  /** By what is inside of a step, so that nothing is kept longer than the step. */
-  readonly #surroundings: WeakMap<object, RunSurroundings> = new WeakMap();
+  readonly #streamed: Map<string, PartialResponse> = new Map();
+  /** Keyed by the context of a step, so that entries are garbage-collected with it. */
+  readonly #parents: WeakMap<object, RunParent> = new WeakMap();
   readonly #nodesStarted: WeakMap<object, Map<string, number>> = new WeakMap();
   readonly #interrupts: WeakMap<object, readonly unknown[]> = new WeakMap();
   readonly #handOffs: WeakSet<object> = new WeakSet();
 
   startChain(run: ChainRun, input: unknown): void {
     this.#start(run, {
-      ...chainStepOf(run, this.#around(run)),
+      ...chainStepOf(run, this.#parentOf(run)),
       attributes: { ...resumeAttributes(run, input), ...this.#retryAttributes(run) },
     });
   }
@@ -94,15 +86,15 @@ export class LangChainRuns {
     { index, chunk }: { readonly index: number; readonly chunk: ChunkLike },
   ): void {
     const scope = this.#modelCall.getStore();
-    if (scope !== undefined) scope.lastTold = chunk.message;
+    if (scope !== undefined) scope.lastReported = chunk.message;
     if (!this.#steps.has(runId)) return;
-    const streamed = this.#streamed.get(runId) ?? new PartialAnswer();
+    const streamed = this.#streamed.get(runId) ?? new PartialResponse();
     this.#streamed.set(runId, streamed);
     streamed.take(index, text, chunk);
   }
 
   endModel(runId: string, result: ResultLike, isCached: boolean): void {
-    const attributes = answerAttributes(result, this.#streamed.get(runId));
+    const attributes = responseAttributes(result, this.#streamed.get(runId));
     this.#streamed.delete(runId);
     this.#steps.end(runId, { attributes: isCached ? cachedAttributes(attributes) : attributes });
   }
@@ -130,40 +122,40 @@ export class LangChainRuns {
     this.#steps.end(runId, { attributes: { 'gen_ai.retrieval.documents': plainText(documents) } });
   }
 
-  /** Ends the run of a model, a tool or a retriever that threw. */
+  /** Ends the run of a model, a tool or a retriever with an error. */
   fail(runId: string, error: unknown): void {
     this.#steps.end(runId, this.#endOf(runId, error));
   }
 
-  /** Notes an event of the user's own. */
-  note(runId: string, name: string, data: unknown): void {
+  /** Adds a user-defined event. */
+  addEvent(runId: string, name: string, data: unknown): void {
     this.#steps.addEvent(runId, name, { data: plainText(data) });
   }
 
-  /** Runs what a run consists of: spans and calls made there belong to it. */
+  /** Runs a function in the context of a run: its spans and calls become children. */
   within<TResult>(runId: string, run: () => TResult): TResult {
     return this.#steps.within(runId, run);
   }
 
-  /** Runs a piece of a model call, so that its requests are known to be its own. */
+  /** Runs a function in the context of a model call, so that its requests are attributed to the call. */
   withinModelCall<TResult>(scope: ModelCallScope, run: () => TResult): TResult {
     return this.#modelCall.run(scope, run);
   }
 
   /**
-   * Ends a model call whose answer nobody wants to its end; does nothing to one that ended.
+   * Ends a model call whose stream was cancelled; has no effect on a call that has ended.
    *
-   * @param last - the piece that its reader left with, which LangChain would have told of only after it
+   * @param last - the chunk at which the reader stopped, which LangChain has not reported yet
    */
-  breakOff({ runId, lastTold }: ModelCallScope, last: unknown): void {
+  endCancelledStream({ runId, lastReported }: ModelCallScope, last: unknown): void {
     if (runId === null || !this.#steps.has(runId)) return;
     const message: MessageLike = fieldsOf(last);
     const index = Number(message.response_metadata?.['completion'] ?? 0);
-    if (last !== lastTold) this.takeChunk(runId, textOf(message.text) ?? '', { index, chunk: { message } });
+    if (last !== lastReported) this.takeChunk(runId, textOf(message.text) ?? '', { index, chunk: { message } });
     this.#steps.end(runId, { isAborted: true });
   }
 
-  /** Where a request belongs that is made now; null when it is made in no model call. */
+  /** The trace position of a request in the current context; null outside a model call. */
   placeOfCall(): CallPlace | null {
     const runId = this.#modelCall.getStore()?.runId ?? null;
     return runId === null ? null : this.#steps.placeOf(runId);
@@ -180,10 +172,10 @@ export class LangChainRuns {
       attributes: { ...originAttributes(run), ...step.attributes },
     });
     if (inside === null) return;
-    this.#surroundings.set(inside, { tool: step.kind === 'tool-call' ? nameOf(run) : null, madeAs: madeAs(run) });
+    this.#parents.set(inside, { tool: step.kind === 'tool-call' ? nameOf(run) : null, createdAs: createdAs(run) });
   }
 
-  /** What the user calls the agent of a run, where it does not only repeat what is said of a run around. */
+  /** The user-defined agent name of a run; null if it is inherited from a parent. */
   #newHint(run: RunOrigin): string | null {
     const hints = agentHintsOf(run);
     if (hints.length === 0) return null;
@@ -192,9 +184,9 @@ export class LangChainRuns {
     return hints.find((hint) => !path.includes(hint)) ?? null;
   }
 
-  #around({ parentRunId }: RunOrigin): RunSurroundings {
+  #parentOf({ parentRunId }: RunOrigin): RunParent {
     const inside = parentRunId === undefined ? null : this.#steps.rolloutOf(parentRunId);
-    return (inside === null ? undefined : this.#surroundings.get(inside)) ?? { tool: null, madeAs: null };
+    return (inside === null ? undefined : this.#parents.get(inside)) ?? { tool: null, createdAs: null };
   }
 
   #endOf(runId: string, error: unknown): ReturnType<typeof endOf> {
@@ -207,27 +199,27 @@ export class LangChainRuns {
     return streamed === undefined ? {} : partialAttributes(streamed);
   }
 
-  /** One step of the kind `hand-off`, however many nodes and graphs it passes on its way. */
+  /** Records one `hand-off` step, however many nodes and graphs the command passes through. */
   #handOver(runId: string, error: unknown): void {
-    const goal = handOffOf(error);
-    if (goal === null || typeof error !== 'object' || error === null || this.#handOffs.has(error)) return;
+    const target = handOffOf(error);
+    if (target === null || typeof error !== 'object' || error === null || this.#handOffs.has(error)) return;
     this.#handOffs.add(error);
     const id = `${runId}:hand-off`;
-    this.#steps.start({ id, parentId: runId, kind: 'hand-off', name: goal });
+    this.#steps.start({ id, parentId: runId, kind: 'hand-off', name: target });
     this.#steps.end(id);
   }
 
-  /** A graph is interrupted with its nodes, by all that ask something, and ends as if it were not. */
+  /** A graph is interrupted by the interrupts of its nodes, but ends normally. */
   #interrupt(runId: string, interrupts: readonly unknown[] | null): void {
     const graph = this.#steps.rolloutOf(runId);
     if (graph === null || interrupts === null) return;
-    // Once each: a task and the workflow that waits for it, both of one graph, stop with the same.
+    // Deduplicated: a task and its workflow stop with the same interrupt.
     const all = [...new Set([...(this.#interrupts.get(graph) ?? []), ...interrupts])];
     this.#interrupts.set(graph, all);
     this.#steps.annotate(runId, interruptAttributes(all));
   }
 
-  /** LangGraph runs a node that failed again in the same place. */
+  /** LangGraph retries a failed node under the same checkpoint namespace. */
   #retryAttributes(run: RunOrigin): Attributes {
     const graph = run.parentRunId === undefined ? null : this.#steps.rolloutOf(run.parentRunId);
     const place = textOf(run.metadata?.langgraph_checkpoint_ns);

@@ -2,11 +2,11 @@ import type { Attributes, JsonObject } from '@agentlightning/core';
 import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
 import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
-import { jsonOf, known, textOf } from './framework-value.ts';
-import { modelIdOf, type PartialAnswer } from './partial-answer.ts';
+import { jsonOf, textOf, withoutNulls } from './framework-value.ts';
+import { modelIdOf, type PartialResponse } from './partial-response.ts';
 import type { RunMetadata } from './run-attributes.ts';
 
-/** What we read of a model's answers: one list a prompt, one entry a choice. */
+/** The fields that are read of a model result: one list per prompt, one entry per choice. */
 export interface ResultLike {
   readonly generations?: readonly (readonly GenerationLike[])[];
   readonly llmOutput?: unknown;
@@ -18,36 +18,36 @@ interface GenerationLike {
   readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The model that a call asks for, by whichever name it is known. */
+/** The requested model; parameters and metadata use several field names. */
 export function modelNameOf(parameters: unknown, metadata: RunMetadata): string | null {
   const { model, model_name: name } = fieldsOf(parameters);
   return textOf(model) ?? textOf(name) ?? textOf(metadata.ls_model_name);
 }
 
-/** What is asked of a model. */
+/** The attributes of a model request. */
 export function requestAttributes(parameters: unknown, messages: readonly MessageLike[]): Attributes {
-  // Only tools are written as they are, and must have a JSON form; of all else, what is no text or number is passed over.
+  // Tools are recorded unchanged and must be JSON. Of the other fields, only strings and numbers are recorded.
   const request = fieldsOf(parameters) as JsonObject;
   return modelRequestAttributes({ ...request, tools: jsonOf(request.tools), messages: messages.map(toChatMessage) });
 }
 
-/** What a model answered, whole. */
-export function answerAttributes(result: ResultLike, streamed: PartialAnswer | undefined): Attributes {
+/** The attributes of a complete response. */
+export function responseAttributes(result: ResultLike, streamed: PartialResponse | undefined): Attributes {
   const generations = result.generations?.[0] ?? [];
-  // A stream of several choices ends with all of them run together.
-  const isRunTogether = streamed !== undefined && streamed.choiceCount > generations.length;
+  // At the end of a stream, LangChain merges several choices into one.
+  const isMerged = streamed !== undefined && streamed.choiceCount > generations.length;
   return {
     ...modelAnswerAttributes({
-      ...(isRunTogether ? {} : { choices: generations.map(toChoice) }),
+      ...(isMerged ? {} : { choices: generations.map(toChoice) }),
       ...headOf(generations[0]?.message, result.llmOutput),
-      ...(isRunTogether ? streamed.toBody() : {}),
+      ...(isMerged ? streamed.toBody() : {}),
     }),
     [modelCallAttributes.isStreamed]: streamed !== undefined,
   };
 }
 
-/** An answer as far as it was streamed. */
-export function partialAttributes(streamed: PartialAnswer): Attributes {
+/** The attributes of the received part of a stream. */
+export function partialAttributes(streamed: PartialResponse): Attributes {
   return {
     ...modelAnswerAttributes(streamed.toBody()),
     [modelCallAttributes.isStreamed]: true,
@@ -55,7 +55,7 @@ export function partialAttributes(streamed: PartialAnswer): Attributes {
   };
 }
 
-/** An answer that came from a cache: no model was asked, so it is joined with no call of one. */
+/** The attributes of a cached response. Without the response id, it is not joined with a model call. */
 export function cachedAttributes(attributes: Attributes): Attributes {
   const { [genAiAttributes.responseId]: _, ...rest } = attributes;
   return { ...rest, [modelCallAttributes.isCached]: true };
@@ -79,10 +79,10 @@ function headOf(message: MessageLike | undefined, llmOutput: unknown): JsonObjec
   const metadata = message?.response_metadata ?? {};
   const usage = fieldsOf(message?.usage_metadata);
   const counts = fieldsOf(fieldsOf(llmOutput).tokenUsage);
-  return known({
+  return withoutNulls({
     id: textOf(metadata['id']) ?? modelIdOf(message?.id),
     model: textOf(metadata['model_name']) ?? textOf(metadata['model']),
-    usage: known({
+    usage: withoutNulls({
       prompt_tokens: jsonOf(usage.input_tokens ?? counts.promptTokens),
       completion_tokens: jsonOf(usage.output_tokens ?? counts.completionTokens),
     }),

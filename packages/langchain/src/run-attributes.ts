@@ -2,17 +2,17 @@ import type { Attributes, AttributeValue } from '@agentlightning/core';
 import { plainText } from '@agentlightning/core/adapter';
 import { textOf } from './framework-value.ts';
 
-/** What the framework and the user say about a run, as it comes with each event. */
+/** Metadata from the framework and the user, sent with each event. */
 export type RunMetadata = Readonly<Record<string, unknown>>;
 
-/** What comes with the beginning of every run. */
+/** The fields common to the start events of all runs. */
 export interface RunOrigin {
   readonly runId: string;
   readonly parentRunId: string | undefined;
   readonly tags: readonly string[] | undefined;
   readonly metadata: RunMetadata | undefined;
   readonly runName: string | undefined;
-  /** What runs, as LangChain serialises it: its class. */
+  /** The class of the run, as LangChain serialises it. */
   readonly serialized: unknown;
 }
 
@@ -24,18 +24,18 @@ export const langchainAttributes = {
   step: 'langgraph.step',
   checkpointNamespace: 'langgraph.checkpoint_ns',
   threadId: 'langgraph.thread_id',
-  /** True on a run that stopped to ask somebody; `langgraph.interrupts` has what it asks. */
+  /** True on a run that stopped at an interrupt; `langgraph.interrupts` has the values. */
   isInterrupted: 'langgraph.interrupted',
   interrupts: 'langgraph.interrupts',
-  /** True on the run that goes on with a thread that was interrupted. */
+  /** True on the run that resumes an interrupted thread. */
   isResumed: 'langgraph.resumed',
-  /** 1 for the first time that a node runs again after it failed, and so on. */
+  /** The number of the retry of a failed node, from 1. */
   retry: 'langgraph.retry',
-  /** OpenTelemetry's name for what `langgraph.thread_id` says. */
+  /** OpenTelemetry's name for `langgraph.thread_id`. */
   conversationId: 'gen_ai.conversation.id',
 } as const;
 
-/** What every span of a run says about where it comes from. */
+/** The attributes common to all spans of a run. */
 export function originAttributes({ runId, tags, metadata = {} }: RunOrigin): Attributes {
   const threadId = textOf(metadata.thread_id);
   return {

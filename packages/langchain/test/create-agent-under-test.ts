@@ -3,7 +3,7 @@ import type { ChatOpenAI } from '@langchain/openai';
 import { createAgent, providerStrategy } from 'langchain';
 import { langchainUnderTest } from './langchain-under-test.ts';
 
-/** Agents as LangChain makes them, of whatever version is installed. */
+/** Agents created with LangChain's `createAgent`, in the installed version. */
 export function createAgentUnderTest(
   name: string,
   cannot: AdapterUnderTest<ChatOpenAI>['cannot'] = {},

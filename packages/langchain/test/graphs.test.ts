@@ -19,7 +19,7 @@ import { modelOf, spanNamed, traced } from './traced.ts';
 const question = { messages: [{ role: 'user', content: 'What is 2 + 3?' }] };
 const nothing: typeof MessagesAnnotation.State = { messages: [] };
 
-/** A graph of one node that asks the model. */
+/** A graph with one node that calls the model. */
 function thinker(model: ChatOpenAI, name?: string) {
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('think', async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
@@ -29,7 +29,7 @@ function thinker(model: ChatOpenAI, name?: string) {
 }
 
 describe('graphs', () => {
-  test('a graph within a graph is an agent within an agent, by its own name or that of its node', async () => {
+  test('a nested graph is a nested agent, named after itself or its node', async () => {
     await using model = await ScriptedModel.start(() => answer('5'));
     const llm = modelOf(model);
     const graph = new StateGraph(MessagesAnnotation)
@@ -54,7 +54,7 @@ describe('graphs', () => {
     expect(paths).toEqual(['press>writer', 'press>check', 'press>publisher']);
   });
 
-  test('a node says where in the graph it ran', async () => {
+  test('a node has its graph position as attributes', async () => {
     await using model = await ScriptedModel.start([answer('5')]);
     const { spans } = await traced(() => thinker(modelOf(model)).invoke(question));
     expect(spanNamed(spans, 'think').attributes).toMatchObject({
@@ -67,7 +67,7 @@ describe('graphs', () => {
     });
   });
 
-  test('a question to somebody is no error, and the run that goes on is linked by the thread', async () => {
+  test('an interrupt is not an error, and the resumed run is linked by the thread', async () => {
     const graph = new StateGraph(MessagesAnnotation)
       .addNode('ask', async () => ({ messages: [{ role: 'user', content: String(interrupt({ ask: 'sure?' })) }] }))
       .addEdge(START, 'ask')
@@ -93,7 +93,7 @@ describe('graphs', () => {
     });
   });
 
-  test('a graph whose nodes ask at the same time says all that they ask', async () => {
+  test('a graph records the interrupts of all parallel nodes', async () => {
     const graph = new StateGraph(MessagesAnnotation)
       .addNode('ask', async () => ({ messages: [String(interrupt('sure?'))] }))
       .addNode('check', async () => ({ messages: [String(interrupt('why?'))] }))
@@ -101,20 +101,20 @@ describe('graphs', () => {
       .addEdge(START, 'check')
       .compile({ name: 'asker', checkpointer: new MemorySaver() });
     const { spans } = await traced(() => graph.invoke(nothing, { configurable: { thread_id: 'thread-8' } }));
-    const asked = JSON.parse(String(spanNamed(spans, 'invoke_agent asker').attributes['langgraph.interrupts']));
-    expect(asked.map(({ value }: { value: string }) => value)).toEqual(['sure?', 'why?']);
+    const interrupts = JSON.parse(String(spanNamed(spans, 'invoke_agent asker').attributes['langgraph.interrupts']));
+    expect(interrupts.map(({ value }: { value: string }) => value)).toEqual(['sure?', 'why?']);
     expect(String(spanNamed(spans, 'ask').attributes['langgraph.interrupts'])).not.toContain('why?');
   });
 
-  test('a workflow says once what a task of it asks, though it stops with the task', async () => {
+  test('a workflow records the interrupt of its task once', async () => {
     const ask = task('ask', async () => String(interrupt('sure?')));
     const flow = entrypoint({ name: 'flow', checkpointer: new MemorySaver() }, async () => ask());
     const { spans } = await traced(() => flow.invoke({}, { configurable: { thread_id: 'thread-9' } }));
-    const asked = JSON.parse(String(spanNamed(spans, 'invoke_agent flow').attributes['langgraph.interrupts']));
-    expect(asked).toMatchObject([{ value: 'sure?' }]);
+    const interrupts = JSON.parse(String(spanNamed(spans, 'invoke_agent flow').attributes['langgraph.interrupts']));
+    expect(interrupts).toMatchObject([{ value: 'sure?' }]);
   });
 
-  test('a graph that stops within another one, at a breakpoint that asks nothing, is interrupted', async () => {
+  test('a graph is interrupted by a breakpoint of a nested graph', async () => {
     const inner = new StateGraph(MessagesAnnotation)
       .addNode('pay', async () => nothing)
       .addEdge(START, 'pay')
@@ -131,7 +131,7 @@ describe('graphs', () => {
     ]);
   });
 
-  test('a command for the graph around is a hand-off, and no error', async () => {
+  test('a command for the parent graph is a hand-off, not an error', async () => {
     const child = new StateGraph(MessagesAnnotation)
       .addNode('decide', async () => new Command({ goto: 'billing', graph: Command.PARENT }))
       .addEdge(START, 'decide')
@@ -152,7 +152,7 @@ describe('graphs', () => {
     ]);
   });
 
-  test('nodes that are sent for in parallel are each a step of the graph, with what they do inside', async () => {
+  test('parallel nodes are separate steps of the graph with their own children', async () => {
     await using model = await ScriptedModel.start(({ messages }) => answer(`${messages.at(-1)?.content}!`));
     const llm = modelOf(model);
     const State = Annotation.Root({
@@ -179,7 +179,7 @@ describe('graphs', () => {
     expect(tree[0]).toBe('invoke_agent sums');
   });
 
-  test('a node that runs again after it failed says so', async () => {
+  test('a retried node has its retry number', async () => {
     let tries = 0;
     const graph = new StateGraph(MessagesAnnotation)
       .addNode(
@@ -197,7 +197,7 @@ describe('graphs', () => {
     expect(tree).toEqual(['invoke_agent stubborn', '  flaky [ERROR]', '  flaky [retry 1]']);
   });
 
-  test('a graph whose stream is left stops, and keeps what came so far', async () => {
+  test('cancelling the stream of a graph stops it and records the received part', async () => {
     await using model = await ScriptedModel.start([
       answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
     ]);
@@ -217,8 +217,8 @@ describe('graphs', () => {
   test.for([
     ['no reason', undefined],
     ['an error as the reason', new TypeError('enough')],
-    ['a text as the reason', 'enough'],
-  ] as const)('an agent that is aborted with %s did not fail', async ([, reason]) => {
+    ['a string as the reason', 'enough'],
+  ] as const)('an agent aborted with %s is partial, not failed', async ([, reason]) => {
     await using model = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
     const controller = new AbortController();
     const graph = thinker(modelOf(model), 'slow');

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { modelOf, spanNamed, traced } from './traced.ts';
 
-test('rewards and calls of other clients within a node or a tool belong to it', async () => {
+test('rewards and other clients’ calls within a node or a tool are its children', async () => {
   await using model = await ScriptedModel.start([callTool('guess', {}), answer('41'), answer('done')]);
   const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
   const guess = tool(
@@ -31,7 +31,7 @@ test('rewards and calls of other clients within a node or a tool belong to it', 
   expect(model.requests.map(({ headers }) => headers['x-agl-agent-name'])).toEqual(['guesser', 'guesser', 'guesser']);
 });
 
-test('what a tool puts around its own calls of models stays around them', async () => {
+test('withAgent in a tool is the parent of the model calls within it', async () => {
   await using model = await ScriptedModel.start([callTool('guess', {}), answer('41'), answer('done')]);
   const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
   const guess = tool(() => withAgent('guesser', async () => (await modelOf(model).invoke('Guess.')).text), {

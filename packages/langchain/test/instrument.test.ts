@@ -10,21 +10,21 @@ import { modelOf, traced, warningsDuring } from './traced.ts';
 
 const chain = RunnableLambda.from((text: string) => text.length).withConfig({ runName: 'count' });
 
-/** A handler as users have them, that counts what it is told. */
+/** A user-defined handler that records its events. */
 class Counter extends BaseCallbackHandler {
   name: string = 'counter';
   override awaitHandlers: boolean = true;
-  readonly told: { readonly name: string | undefined; readonly tags: readonly string[]; readonly parent: unknown }[] =
+  readonly events: { readonly name: string | undefined; readonly tags: readonly string[]; readonly parent: unknown }[] =
     [];
 
   override handleChainStart(...args: Parameters<NonNullable<BaseCallbackHandler['handleChainStart']>>): void {
     const [, , , parent, tags = [], , , name] = args;
-    this.told.push({ name, tags, parent });
+    this.events.push({ name, tags, parent });
   }
 }
 
 describe('the user’s own callbacks', () => {
-  test('are told what they were told before, and their list is not touched', async () => {
+  test('receive the same events as before, and their list is not modified', async () => {
     const counter = new Counter();
     const callbacks = [counter];
     const outer = RunnableLambda.from((text: string, config) => chain.invoke(text, config)).withConfig({
@@ -32,24 +32,24 @@ describe('the user’s own callbacks', () => {
     });
     const { tree } = await traced(() => outer.invoke('hello', { callbacks, tags: ['mine'] }));
     expect(callbacks).toEqual([counter]);
-    expect(counter.told.map(({ name }) => name)).toEqual(['outer', 'count']);
-    expect(counter.told.map(({ parent }) => typeof parent)).toEqual(['undefined', 'string']);
-    expect(counter.told.map(({ tags }) => tags)).toEqual([['mine'], ['mine']]);
+    expect(counter.events.map(({ name }) => name)).toEqual(['outer', 'count']);
+    expect(counter.events.map(({ parent }) => typeof parent)).toEqual(['undefined', 'string']);
+    expect(counter.events.map(({ tags }) => tags)).toEqual([['mine'], ['mine']]);
     expect(tree).toEqual(['outer', '  count']);
   });
 
-  test('may come as a manager, which is left as it is', async () => {
+  test('may be a manager, which is not modified', async () => {
     const counter = new Counter();
     const manager = new CallbackManager();
     manager.addHandler(counter, true);
     manager.addTags(['of the manager']);
     const { tree } = await traced(() => chain.invoke('hello', { callbacks: manager }));
     expect(manager.handlers).toEqual([counter]);
-    expect(counter.told.map(({ tags }) => tags)).toEqual([['of the manager']]);
+    expect(counter.events.map(({ tags }) => tags)).toEqual([['of the manager']]);
     expect(tree).toEqual(['count']);
   });
 
-  test('that throw are LangChain’s business, as ever', async () => {
+  test('that throw are handled by LangChain', async () => {
     const broken = new Counter();
     broken.raiseError = true;
     broken.handleChainStart = () => {
@@ -59,7 +59,7 @@ describe('the user’s own callbacks', () => {
   });
 });
 
-describe('the handler for those who would rather say so', () => {
+describe('agentLightningCallbackHandler', () => {
   test('traces the runs it is passed to', async () => {
     const sink = new MemorySpanSink();
     await withRollout(aRolloutContext({ sink }), async () => {
@@ -69,14 +69,14 @@ describe('the handler for those who would rather say so', () => {
     expect(sink.spans.map(({ name }) => name)).toEqual(['count']);
   });
 
-  test('changes nothing beside the one line', async () => {
+  test('has no effect in addition to instrumentLangChain', async () => {
     const { tree } = await traced(() => chain.invoke('hello', { callbacks: [agentLightningCallbackHandler()] }));
     expect(tree).toEqual(['count']);
   });
 });
 
-describe('the one line', () => {
-  test('is undone when the last of those who asked for it undoes it', async () => {
+describe('instrumentLangChain', () => {
+  test('stays in effect until the last undo', async () => {
     const before = CallbackManager._configureSync;
     const [first, second] = [instrumentLangChain(), instrumentLangChain()];
     first();
@@ -86,7 +86,7 @@ describe('the one line', () => {
     expect(CallbackManager._configureSync).toBe(before);
   });
 
-  test('undone, it passes on beneath what somebody else has patched over it', async () => {
+  test('forwards calls of a later patch after its undo', async () => {
     const before = CallbackManager._configureSync;
     const undo = instrumentLangChain();
     const ours = CallbackManager._configureSync;
@@ -100,7 +100,7 @@ describe('the one line', () => {
     expect(sink.spans).toEqual([]);
   });
 
-  test('leaves the calls of a judge alone', async () => {
+  test('does not redirect calls excluded by shouldRedirect', async () => {
     await using judge = await ScriptedModel.start([answer('good')]);
     await using gateway = await ScriptedModel.start([answer('5')]);
     const endpoint = { baseUrl: gateway.baseUrl, model: 'policy', apiKey: 'key' };
@@ -110,7 +110,7 @@ describe('the one line', () => {
     expect(judge.requests[0]?.headers.authorization).toBe('Bearer own');
   });
 
-  test('given a module that is not LangChain, warns with the remedy and changes nothing', async () => {
+  test('emits a warning with the remedy for a module that is not LangChain', async () => {
     const before = [CallbackManager._configureSync, globalThis.fetch, OpenAI.prototype.fetchWithTimeout];
     const wrong = { generateText: () => {} };
     const [warning] = await warningsDuring(() => instrumentLangChain({ modules: [wrong] }));
@@ -118,15 +118,15 @@ describe('the one line', () => {
     expect([CallbackManager._configureSync, globalThis.fetch, OpenAI.prototype.fetchWithTimeout]).toEqual(before);
   });
 
-  test('with an unsupported version of LangChain, warns with the version and leaves nothing behind', async () => {
-    // Versions before 0.3 configure their callbacks by another method.
+  test('emits a warning with the version for an unsupported LangChain and patches nothing', async () => {
+    // Versions before 0.3 configure callbacks with another method.
     const configure = Object.getOwnPropertyDescriptor(CallbackManager, '_configureSync') ?? {};
     const { fetch } = globalThis;
     Reflect.deleteProperty(CallbackManager, '_configureSync');
     try {
       const [warning] = await warningsDuring(() => instrumentLangChain());
       expect(warning).toMatch(
-        /Runs cannot be traced of @langchain\/core 1\.\d+\.\d+\. Supported are @langchain\/core 0\.3\.80/,
+        /Cannot trace runs of @langchain\/core 1\.\d+\.\d+\. Supported are @langchain\/core 0\.3\.80/,
       );
       expect(globalThis.fetch).toBe(fetch);
     } finally {

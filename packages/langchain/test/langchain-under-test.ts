@@ -16,7 +16,7 @@ import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import OpenAI from 'openai';
 import { instrumentLangChain } from '../src/index.ts';
 
-/** What the versions of the framework have in common of an agent: a graph over messages. */
+/** The common interface of agents in all versions: a graph over messages. */
 export interface SceneGraph {
   invoke(
     input: { readonly messages: BaseMessageLike[] },
@@ -28,7 +28,7 @@ export interface SceneGraph {
   ): Promise<AsyncIterable<unknown>>;
 }
 
-/** What an agent of the framework is built from. */
+/** The parts of a framework agent. */
 export interface SceneGraphOptions {
   readonly name: string;
   readonly instructions: string;
@@ -38,7 +38,7 @@ export interface SceneGraphOptions {
   readonly output: (ReturnType<typeof jsonSchemaOf> & { readonly title: string }) | null;
 }
 
-/** The adapter, and how agents are written with one of the framework's functions that make them. */
+/** Drives the adapter with one of the framework's agent constructors. */
 export function langchainUnderTest(
   name: string,
   createGraph: (options: SceneGraphOptions) => SceneGraph,
@@ -59,8 +59,9 @@ export function langchainUnderTest(
       Object.getOwnPropertyNames(AsyncLocalStorageProviderSingleton).length,
     ],
     cannot: {
-      embeddings: 'LangChain tells no callback of embeddings',
-      'cached-answer': 'LangGraph makes the run part of the cache’s key, so nothing is found (tested without a graph)',
+      embeddings: 'LangChain has no callback for embeddings',
+      'cached-answer':
+        'LangGraph makes the run part of the cache key, so there is no cache hit (tested without a graph)',
       ...cannot,
     },
   };
@@ -82,12 +83,12 @@ function graphOf(
   { name, instructions, model, tools, subAgents, output }: SceneAgent<ChatOpenAI>,
   createGraph: (options: SceneGraphOptions) => SceneGraph,
 ): SceneGraph {
-  const asked = subAgents.map((agent) => askTool(agent.name, graphOf(agent, createGraph)));
+  const interrupts = subAgents.map((agent) => askTool(agent.name, graphOf(agent, createGraph)));
   return createGraph({
     name,
     instructions,
     model,
-    tools: [...tools.map(toolOf), ...asked],
+    tools: [...tools.map(toolOf), ...interrupts],
     output: output === null ? null : { title: 'answer', ...jsonSchemaOf(output) },
   });
 }

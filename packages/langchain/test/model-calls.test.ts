@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { modelOf, spanNamed, traced } from './traced.ts';
 
 describe('model calls', () => {
-  test('a call without an agent is recorded, with its request and answer', async () => {
+  test('a call without an agent is recorded with its request and response', async () => {
     await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 })]);
     const add = tool(async () => '5', { name: 'add', description: 'Adds.', schema: z.object({ a: z.number() }) });
     const { spans } = await traced(() =>
@@ -42,10 +42,12 @@ describe('model calls', () => {
         finish_reason: 'tool_calls',
       },
     ]);
-    expect(attributes, 'only what the gateway records is trained on').not.toHaveProperty('agentlightning.trainable');
+    expect(attributes, 'only calls recorded by the gateway are trainable').not.toHaveProperty(
+      'agentlightning.trainable',
+    );
   });
 
-  test('an answer out of the cache says so, and is joined with no call', async () => {
+  test('a cached response is marked and not joined with a call', async () => {
     await using model = await ScriptedModel.start([answer('5')]);
     const llm = modelOf(model, { cache: new InMemoryCache() });
     const { spans } = await traced(async () => [await llm.invoke('2 + 3?'), await llm.invoke('2 + 3?')]);
@@ -54,7 +56,7 @@ describe('model calls', () => {
     expect(spans.map(({ attributes }) => attributes['agentlightning.stream'])).toEqual([false, false]);
   });
 
-  test('a stream of several choices keeps them apart', async () => {
+  test('the choices of a stream are recorded separately', async () => {
     await using model = await ScriptedModel.start([answer('one two')]);
     const { spans } = await traced(async () => {
       for await (const _ of await modelOf(model, { n: 2 }).stream('Count.'));
@@ -68,7 +70,7 @@ describe('model calls', () => {
     expect(attributes['gen_ai.response.finish_reasons']).toEqual(['stop', 'stop']);
   });
 
-  test('a stream that is left ends its call at once, with the calls of tools that came so far', async () => {
+  test('cancelling a stream ends its call and keeps the received tool calls', async () => {
     const toolCalls = [{ id: 'call_x', name: 'add', arguments: { a: 2, b: 3 } }];
     await using model = await ScriptedModel.start([
       answer('', { toolCalls, pauseAfterChunks: 3, until: new Promise(() => {}) }),
@@ -83,7 +85,7 @@ describe('model calls', () => {
     expect(String(spans[0]?.attributes['gen_ai.output.messages'])).toMatch(/"id":"call_x","name":"add"/);
   });
 
-  test('arguments of tool calls and thinking that are streamed as text, as of Anthropic, are not taken for it', async () => {
+  test('streamed tool arguments and reasoning in Anthropic format are not recorded as text', async () => {
     const pieces: readonly AIMessageChunkFields[] = [
       { content: [{ index: 0, type: 'thinking', thinking: 'Sum.' }] },
       { content: [{ index: 1, type: 'text', text: 'I add.' }] },
@@ -127,7 +129,7 @@ describe('model calls', () => {
     expect(answered).toMatchObject([{ parts, finish_reason: 'tool_use' }, { parts }]);
   });
 
-  test('calls made at the same time, of one model, are each placed in their own span', async () => {
+  test('concurrent calls of one model are attributed to their own spans', async () => {
     await using model = await ScriptedModel.start(({ messages }) => answer(String(messages[0]?.content)));
     const llm = modelOf(model);
     const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
@@ -138,7 +140,7 @@ describe('model calls', () => {
     }
   });
 
-  test('models of texts are recorded like those of messages', async () => {
+  test('text models are recorded like chat models', async () => {
     class Echo extends BaseLLM {
       _llmType(): string {
         return 'echo';
@@ -157,7 +159,7 @@ describe('model calls', () => {
 });
 
 describe('chains', () => {
-  test('glue is left out, and what has a name is a step', async () => {
+  test('unnamed chains are hidden, and named ones are steps', async () => {
     await using model = await ScriptedModel.start([answer('five')]);
     const chain = ChatPromptTemplate.fromMessages([['user', '{question}']])
       .pipe(modelOf(model))
@@ -170,7 +172,7 @@ describe('chains', () => {
     expect(tree).toEqual(['answer loudly', '  chat tiny', '  shout']);
   });
 
-  test('a retriever is recorded with its query and what it found', async () => {
+  test('a retriever is recorded with its query and documents', async () => {
     class Shelf extends BaseRetriever {
       lc_namespace: string[] = ['test'];
       override async _getRelevantDocuments(query: string): Promise<Document[]> {
@@ -187,7 +189,7 @@ describe('chains', () => {
 });
 
 describe('the names of agents', () => {
-  test('the user’s word counts, by metadata or by a tag, and what it only repeats is left out', async () => {
+  test('a user-defined name in metadata or tags takes precedence, inherited duplicates are dropped', async () => {
     await using model = await ScriptedModel.start(() => answer('5'));
     const llm = modelOf(model);
     const chain = RunnableLambda.from(async (text: string) => {
@@ -200,10 +202,10 @@ describe('the names of agents', () => {
     expect(calls.map(({ attributes }) => attributes['agent.name'])).toEqual(['critic', 'writer']);
   });
 
-  test('a word within another one counts, although LangChain hands the outer one down', async () => {
+  test('a nested user-defined name takes precedence over the inherited one', async () => {
     await using model = await ScriptedModel.start(() => answer('5'));
     const critic = modelOf(model).withConfig({ tags: ['agl:agent=critic'] });
-    // To load LangGraph, as `langchain` does, is what makes LangChain hand down the settings of a run by itself.
+    // LangChain inherits run settings only after LangGraph is loaded, which `langchain` does.
     const chain = RunnableLambda.from(async (text: string) => (await critic.invoke(text)).text);
     const { spans } = await traced(async () => {
       await chain.invoke('2 + 3?', { metadata: { agl_agent: 'writer' } });
@@ -216,7 +218,7 @@ describe('the names of agents', () => {
     ]);
   });
 
-  test('an agent goes by the name that it was made with, whatever a run of it is called', async () => {
+  test('an agent has its creation name, independent of the run name', async () => {
     await using model = await ScriptedModel.start(({ messages, body }) =>
       body.tools === undefined || messages.at(-1)?.role === 'tool' ? answer('5') : callTool('ask', {}),
     );
@@ -238,7 +240,7 @@ describe('the names of agents', () => {
   });
 });
 
-test('requests of a call with several prompts are placed in the run of each', async () => {
+test('the requests of a batch are attributed to the run of each prompt', async () => {
   await using model = await ScriptedModel.start(({ messages }) => answer(`to ${messages[0]?.content}`));
   const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
   const prompts = ['a', 'b', 'c'].map((content) => [new HumanMessage(content)]);

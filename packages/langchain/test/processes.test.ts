@@ -8,21 +8,21 @@ import { answer, ScriptedModel } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 
 const agents = [
-  ['in CommonJS, with a model that was used before', 'commonjs-agent.cjs', ['own', 'trained', 'own']],
-  ['as ES module, instrumented by an import', 'es-module-agent.mjs', ['own', 'trained']],
+  ['in CommonJS, with a model used before', 'commonjs-agent.cjs', ['own', 'trained', 'own']],
+  ['as an ES module, instrumented by an import', 'es-module-agent.mjs', ['own', 'trained']],
 ] as const;
 
-test.for(agents)('an agent %s is traced and redirected in a process of its own', async ([, file, answers]) => {
+test.for(agents)('an agent %s is traced and redirected in its own process', async ([, file, answers]) => {
   await using own = await ScriptedModel.start(() => answer('own'));
   await using gateway = await ScriptedModel.start([answer('trained')]);
   const script = fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
-  // Sources, so that no build is needed.
+  // Uses the sources, so that no build is required.
   const args = ['--conditions=@agentlightning/source', script, own.baseUrl, gateway.baseUrl];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(JSON.parse(stdout)).toEqual({ spans: ['chat tiny', 'think', 'invoke_agent helper'], answers });
 });
 
-test('a client that the program made before, of a copy of openai of its own, is redirected', async () => {
+test('an existing client of the program’s own copy of openai is redirected', async () => {
   await using own = await ScriptedModel.start([]);
   await using gateway = await ScriptedModel.start([answer('trained')]);
   const folder = await mkdtemp(join(tmpdir(), 'langchain-program-'));
@@ -40,7 +40,7 @@ test('a client that the program made before, of a copy of openai of its own, is 
   }
 });
 
-/** What a client of `openai` is for us: it keeps the `fetch` that it found, and sends all with one method. */
+/** The relevant parts of an `openai` client: it stores the `fetch` at creation and sends all requests with one method. */
 const ownOpenAI = `
 exports.OpenAI = class OpenAI {
   constructor({ baseURL }) {

@@ -3,7 +3,7 @@ import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import type { ChatOpenAI } from '@langchain/openai';
 import { langchainUnderTest } from './langchain-under-test.ts';
 
-/** Agents as LangGraph makes them, of whatever version is installed. */
+/** Agents created with LangGraph's `createReactAgent`, in the installed version. */
 export function reactAgentUnderTest(
   name: string,
   cannot: AdapterUnderTest<ChatOpenAI>['cannot'] = {},
@@ -13,7 +13,7 @@ export function reactAgentUnderTest(
     ({ name: agentName, instructions, model, tools }) =>
       createReactAgent({ name: agentName, llm: model, tools: [...tools], prompt: instructions }),
     {
-      'structured-output': 'createReactAgent asks the model a second time for it, and the scene has one answer',
+      'structured-output': 'createReactAgent makes a second model call for it, and the scene scripts only one',
       ...cannot,
     },
   );

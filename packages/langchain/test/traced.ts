@@ -4,15 +4,15 @@ import { aRolloutContext, MemorySpanSink, type ScriptedModel } from '@agentlight
 import { ChatOpenAI, type ChatOpenAIFields } from '@langchain/openai';
 import { instrumentLangChain } from '../src/index.ts';
 
-/** What came of a rollout. */
+/** The result of a traced rollout. */
 export interface Traced<TResult> {
   readonly result: TResult;
   readonly spans: readonly Span[];
-  /** The spans as people draw them, one line each, with status and what is noteworthy. */
+  /** The spans as an indented tree, one line each, with status and notable attributes. */
   readonly tree: readonly string[];
 }
 
-/** Runs something instrumented in a rollout, and ends the attempt. */
+/** Runs a function in a rollout and ends the attempt. */
 export async function traced<TResult>(
   run: () => Promise<TResult>,
   fields: Partial<RolloutContext> = {},
@@ -29,7 +29,7 @@ export async function traced<TResult>(
   }
 }
 
-/** A model of LangChain that is answered by a script. */
+/** A LangChain model backed by a scripted server. */
 export function modelOf({ baseUrl }: ScriptedModel, fields: ChatOpenAIFields = {}): ChatOpenAI {
   return new ChatOpenAI({
     model: 'tiny',
@@ -40,7 +40,7 @@ export function modelOf({ baseUrl }: ScriptedModel, fields: ChatOpenAIFields = {
   });
 }
 
-/** The only span of a name. */
+/** The only span with this name. */
 export function spanNamed(spans: readonly Span[], name: string): Span {
   const [span, ...others] = spans.filter((candidate) => candidate.name === name);
   if (span === undefined || others.length > 0) throw new TypeError(`${others.length} more or no span ${name}`);
@@ -69,7 +69,7 @@ function notesOn({ status, attributes }: Span): string {
     .join('');
 }
 
-/** The warnings of the adapters that the process emits during a function. */
+/** The adapter warnings that the process emits during a function. */
 export async function warningsDuring(run: () => unknown): Promise<readonly string[]> {
   const warnings: string[] = [];
   const onWarning = ({ name, message }: Error): void => {

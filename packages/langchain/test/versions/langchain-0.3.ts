@@ -1,4 +1,4 @@
-// Played by the matrix, where this version is installed.
+// Run by the matrix with this version installed.
 import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { reactAgentUnderTest } from '../react-agent-under-test.ts';
 

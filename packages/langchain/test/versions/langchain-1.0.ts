@@ -1,4 +1,4 @@
-// Played by the matrix, where this version is installed.
+// Run by the matrix with this version installed.
 import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { createAgentUnderTest } from '../create-agent-under-test.ts';
 import { reactAgentUnderTest } from '../react-agent-under-test.ts';
@@ -8,7 +8,7 @@ const cannot = { reasoning: '@langchain/openai 1.0 drops reasoning' };
 describeAdapterContract(
   createAgentUnderTest('langchain 1.0', {
     ...cannot,
-    'structured-output': 'langchain 1.0 refuses it for a model whose name it does not know',
+    'structured-output': 'langchain 1.0 rejects it for a model with an unknown name',
   }),
 );
 describeAdapterContract(reactAgentUnderTest('langgraph 1.0', cannot));

@@ -3,7 +3,7 @@ import { StreamedMessage } from '@agentlightning/core/internal';
 import { type MessageLike, reasoningOf } from './chat-message.ts';
 import { jsonOf, textOf } from './framework-value.ts';
 
-/** What we read of the pieces that an answer is streamed in. */
+/** The fields that are read of a response chunk. */
 export interface ChunkLike {
   readonly message?: MessageLike & { readonly tool_call_chunks?: readonly ToolCallChunkLike[] | undefined };
   readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
@@ -16,23 +16,23 @@ interface ToolCallChunkLike {
   readonly args?: unknown;
 }
 
-/** Puts a streamed answer together as far as it came. */
-export class PartialAnswer {
+/** Assembles the received part of a streamed response. */
+export class PartialResponse {
   readonly #streamed: StreamedMessage = new StreamedMessage();
   readonly #choices: Set<number> = new Set();
 
-  /** How many choices have begun. */
+  /** The number of choices received so far. */
   get choiceCount(): number {
     return this.#choices.size;
   }
 
-  /** Takes the next piece of a choice: its text, and whatever else it has. */
+  /** Adds the next chunk of a choice. */
   take(index: number, content: string, { message = {}, generationInfo }: ChunkLike): void {
     this.#choices.add(index);
     const id = modelIdOf(message.id);
     const reasoning = reasoningOf(message);
     const delta = {
-      // LangChain tells of the arguments of a tool call, and of thinking, as if they were text.
+      // LangChain reports tool call arguments and reasoning as text.
       content: Array.isArray(message.content) ? (textOf(message.text) ?? '') : content,
       ...(reasoning === null ? {} : { reasoning_content: reasoning }),
       tool_calls: (message.tool_call_chunks ?? []).map(toolCallOf),
@@ -41,13 +41,13 @@ export class PartialAnswer {
     this.#streamed.add({ ...(id === null ? {} : { id }), choices: [choice] });
   }
 
-  /** The body so far, as it would be without streaming. */
+  /** The body so far, in its non-streaming form. */
   toBody(): JsonObject {
     return this.#streamed.toBody();
   }
 }
 
-/** An id that the model's server gave; null of one that LangChain made up where there was none. */
+/** The response id from the model's server; null for an id that LangChain generated. */
 export function modelIdOf(id: unknown): string | null {
   const given = textOf(id);
   return given === null || /^(lc_)?run-/.test(given) ? null : given;
