@@ -7,7 +7,7 @@ interface FrameworkClass {
   new (client: unknown, model: unknown): object;
 }
 
-/** The classes of one copy of the framework that are changed. */
+/** The patched classes of one copy of the framework. */
 export interface FrameworkClasses {
   readonly OpenAIResponsesModel: FrameworkClass;
   readonly OpenAIResponsesWSModel: FrameworkClass;
@@ -20,26 +20,26 @@ const classNames = [
   'OpenAIChatCompletionsModel',
 ] as const satisfies (keyof FrameworkClasses)[];
 
-/** Whether a module object is one of the framework: `import * as agents from '@openai/agents'`. */
+/** Whether a value is a module of the framework: `import * as agents from '@openai/agents'`. */
 export function isFrameworkModule(value: unknown): value is FrameworkClasses {
   return classNames.every((name) => typeof fieldsOf(value)[name] === 'function');
 }
 
 /**
- * Lets models that speak the Responses API ask in another way within rollouts that have an endpoint: in Chat Completions,
- * or at least over HTTP where they would use a web socket, which no gateway sees.
+ * Replaces Responses API models within rollouts with an endpoint: with Chat Completions models, or, for web socket models,
+ * with models that use HTTP, because a gateway does not see web sockets.
  *
- * @returns undoes it
+ * @returns the undo
  */
-export function askOtherwise(classes: FrameworkClasses, isChatWanted: boolean): () => void {
+export function replaceModels(classes: FrameworkClasses, isChatWanted: boolean): () => void {
   const { OpenAIResponsesModel, OpenAIResponsesWSModel, OpenAIChatCompletionsModel } = classes;
-  const Other = isChatWanted ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
+  const Replacement = isChatWanted ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
   const others = new WeakMap<object, object>();
-  const otherOf = (model: object): object | null => {
+  const replacementOf = (model: object): object | null => {
     if ((currentRollout()?.endpoint ?? null) === null) return null;
     if (!isChatWanted && !(model instanceof OpenAIResponsesWSModel)) return null;
     const { _client: client, _model: name } = fieldsOf(model);
-    const other = others.get(model) ?? new Other(client, name);
+    const other = others.get(model) ?? new Replacement(client, name);
     others.set(model, other);
     return other;
   };
@@ -48,7 +48,7 @@ export function askOtherwise(classes: FrameworkClasses, isChatWanted: boolean): 
     if (!hasMethod(prototype, name)) return () => {};
     return patchMethod(prototype, name, (original: Method) => {
       return function (this: unknown, ...args): unknown {
-        const other = otherOf(this as object);
+        const other = replacementOf(this as object);
         return other !== null && hasMethod(other, name) ? other[name](...args) : original.apply(this, args);
       };
     });

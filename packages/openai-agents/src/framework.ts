@@ -1,23 +1,23 @@
 /**
- * The OpenAI Agents SDK, as far as this package touches it: by shape, so that nothing of it is imported, and every copy
- * of it that an application loads will do.
+ * The parts of the OpenAI Agents SDK that this package uses, as structural types. Nothing is imported, so that every copy
+ * of the framework that an application loads is supported.
  *
  * @module
  */
 
-/** What a span of the framework is about; which fields there are depends on the type. */
+/** The data of a framework span; the fields depend on the type. */
 export interface SpanData {
   readonly type: string;
   readonly [field: string]: unknown;
 }
 
-/** What went wrong in a span of the framework. */
+/** The error of a framework span. */
 export interface SpanError {
   readonly message: string;
   readonly data?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A span of the framework. It fills in its data until its end. */
+/** A span of the framework. Its data is complete when it ends. */
 export interface FrameworkSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -28,7 +28,7 @@ export interface FrameworkSpan {
   end(): void;
 }
 
-/** A trace of the framework: one run, or several that belong together. */
+/** A trace of the framework: one run, or several related runs. */
 export interface FrameworkTrace {
   readonly traceId: string;
   readonly name: string;
@@ -37,7 +37,7 @@ export interface FrameworkTrace {
   end(): Promise<void>;
 }
 
-/** Where the framework gets its traces and spans. There is one in a process, whatever copies of the framework there are. */
+/** The framework's factory of traces and spans. All copies of the framework in a process share one. */
 export interface TraceProvider {
   createTrace(options: object): FrameworkTrace;
   createSpan(options: object, parent?: object): FrameworkSpan;
@@ -47,5 +47,5 @@ export interface TraceProvider {
   registerProcessor(processor: unknown): void;
 }
 
-/** The id of traces and spans that the framework does not record. */
+/** The id of unrecorded traces and spans. */
 export const noopId = 'no-op';

@@ -2,17 +2,17 @@ import { hasMethod } from '@agentlightning/core/adapter';
 import type { TraceProvider } from './framework.ts';
 import { unsupported } from './supported-version.ts';
 
-/** Where every copy of the framework looks for the trace provider. */
+/** The global key under which every copy of the framework finds the trace provider. */
 const key = Symbol.for('openai.agents.core.traceProvider');
 
 /**
- * Changes the trace provider of the process: at once when there is one, or else as soon as the framework makes it.
+ * Patches the trace provider of the process: immediately if it exists, or else when the framework creates it.
  *
- * @param change - gives back what undoes it
- * @returns undoes it, and leaves nothing behind
- * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when what is there is no provider that we know
+ * @param change - patches the provider and returns the undo
+ * @returns the undo
+ * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the existing provider is unknown
  */
-export function changeTraceProvider(change: (provider: TraceProvider) => () => void): () => void {
+export function patchTraceProvider(change: (provider: TraceProvider) => () => void): () => void {
   const holder = globalThis as { [key]?: unknown };
   const existing = holder[key];
   if (existing !== undefined) return change(asProvider(existing));
@@ -36,7 +36,7 @@ export function changeTraceProvider(change: (provider: TraceProvider) => () => v
 
 const methods = ['createTrace', 'createSpan', 'getCurrentSpan', 'getCurrentTrace', 'setDisabled', 'registerProcessor'];
 
-/** The methods that something is without. */
+/** The methods that a value lacks. */
 function missingIn(value: unknown): readonly string[] {
   return methods.filter((name) => !hasMethod(value, name));
 }

@@ -9,60 +9,60 @@ import {
   sharedInstrumentation,
 } from '@agentlightning/core/adapter';
 import type { TraceProvider } from './framework.ts';
-import { askOtherwise, isFrameworkModule } from './framework-classes.ts';
-import { changeTraceProvider } from './global-trace-provider.ts';
+import { isFrameworkModule, replaceModels } from './framework-classes.ts';
+import { patchTraceProvider } from './global-trace-provider.ts';
+import { listenToProvider, withoutNewProcessors } from './listen-to-provider.ts';
 import { installedVersion, loadedCopies } from './loaded-copies.ts';
-import { listenToProvider, withoutNewProcessors } from './recorded-provider.ts';
 import { RolloutUploads } from './rollout-uploads.ts';
 import { SpanSteps } from './span-steps.ts';
 import { assertSupportedVersion, unsupported } from './supported-version.ts';
 import { tracedModelFetch } from './traced-model-fetch.ts';
 
-/** What {@link instrumentOpenAIAgents} can be given. */
+/** Options of {@link instrumentOpenAIAgents}. */
 export interface InstrumentOpenAIAgentsOptions {
   /**
-   * Copies of the framework, and of the `openai` client, that are not found by themselves: those in a bundle, or nested
-   * in another package. Each is a module (`import * as agents from '@openai/agents'`), or a class or client of `openai`.
+   * Copies of the framework and of the `openai` client that are not found automatically: those in a bundle, or nested in
+   * another package. Each is a module (`import * as agents from '@openai/agents'`), or a class or client of `openai`.
    *
-   * @default none: the copies that the process uses are found
+   * @default none: the loaded copies are found
    */
   readonly modules?: readonly unknown[];
   /**
-   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends them.
+   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged.
    *
    * @default true
    */
   readonly redirect?: boolean;
-  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  /** Selects the model calls to redirect; return false for a judge. @default all */
   readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
   /**
-   * Which API models speak in a rollout that has an endpoint. `chat_completions` is for gateways that answer no
-   * other; tools that only the Responses API has (web search, file search, …) are then refused by the framework.
+   * The API that models use in a rollout with an endpoint. `chat_completions` is for gateways without other APIs; the
+   * framework then rejects tools that only the Responses API has (web search, file search, …).
    *
-   * @default 'as_written': the one that the agent uses elsewhere
+   * @default 'as_written': the API that the agent uses outside rollouts
    */
   readonly api?: 'as_written' | 'chat_completions';
   /**
-   * Whether traces of rollouts are uploaded to OpenAI, as the framework does by default where it has a key. Traces made
-   * outside of rollouts, and other processors and exporters, are none of our business either way.
+   * Whether traces of rollouts are uploaded to OpenAI, which the framework does by default if it has a key. Traces outside
+   * rollouts, and other processors and exporters, are not affected.
    *
    * @default false
    */
   readonly upload?: boolean;
-  /** Where the times of spans come from. @default systemClock */
+  /** The clock for span times. @default systemClock */
   readonly clock?: Clock;
 }
 
 /**
- * Makes every agent of the OpenAI Agents SDK in this process traceable and trainable, as it is written.
+ * Makes every agent of the OpenAI Agents SDK in this process traceable and trainable, without changes to the agent.
  *
- * Within a rollout, agents, turns, model calls, tools, hand-offs and guardrails become spans, and model calls go to the
- * attempt's own address at the gateway, whichever client makes them and whenever it was made. Outside of rollouts nothing
- * changes. It can be called before or after the framework is imported. Instrumenting twice is like once: the options of
- * the first count, and the last undo undoes it. When the installed version, or a module that is passed, is not supported,
- * the process emits one warning with the remedy, and agents run untraced.
+ * Within a rollout, agents, turns, model calls, tools, hand-offs and guardrails become spans, and model calls are sent to
+ * the attempt's URL at the gateway, including those of existing clients. Outside a rollout nothing changes. Call it before
+ * or after the framework is imported. A second call has no effect: the first options apply until the last undo. If the
+ * installed version or a passed module is not supported, the process emits one warning with the remedy, and agents run
+ * untraced.
  *
- * @returns undoes it; safe more than once
+ * @returns the undo; safe more than once
  *
  * @example
  * ```ts
@@ -80,10 +80,10 @@ const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-
   for (const module of modules) assertKnown(module);
   const uploads = new RolloutUploads();
   let provider: TraceProvider | null = null;
-  const change = changerOfCopies(undos, options, (inner) => layer(inner));
-  const lookAround = (found: TraceProvider, isAtWork: boolean): void =>
+  const change = createCopyPatcher(undos, options, (inner) => layer(inner));
+  const patchLoadedCopies = (found: TraceProvider, isRunning: boolean): void =>
     quietly('Copies of OpenAI Agents are not found', () => {
-      for (const module of withoutNewProcessors(found, () => loadedCopies(isAtWork))) change(module);
+      for (const module of withoutNewProcessors(found, () => loadedCopies(isRunning))) change(module);
     });
   const onItem = (item: { readonly traceId: string }): void => {
     if (!upload) uploads.add(item);
@@ -97,34 +97,34 @@ const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-
     return listenToProvider(
       found,
       steps,
-      once(() => lookAround(found, true)),
+      once(() => patchLoadedCopies(found, true)),
     );
   };
   undos.push(
-    changeTraceProvider(listen),
+    patchTraceProvider(listen),
     () => uploads.close(),
     layGlobalFetch((inner) => uploads.filter(layer(inner))),
   );
   for (const module of modules) change(module);
-  // A rollout may ask a client that was made before, before its first agent works.
-  if (provider !== null) lookAround(provider, false);
+  // Model calls may precede the first agent of a rollout.
+  if (provider !== null) patchLoadedCopies(provider, false);
 });
 
-/** Changes a copy of the framework, or of the client, once. */
-type ChangeCopy = (module: unknown) => void;
+/** Patches a copy of the framework or of the client once. */
+type PatchCopy = (module: unknown) => void;
 
-function changerOfCopies(
+function createCopyPatcher(
   undos: (() => void)[],
   { redirect = true, api }: InstrumentOpenAIAgentsOptions,
   layer: (inner: typeof fetch) => typeof fetch,
-): ChangeCopy {
+): PatchCopy {
   const changed = new Set<unknown>();
   const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part).has(part);
   return (module) => {
     const prototype = openAIPrototype(module);
     if (prototype !== null && isNew(prototype)) undos.push(layOverOpenAI(prototype, layer));
     if (!redirect || !isFrameworkModule(module) || !isNew(module.OpenAIResponsesModel)) return;
-    undos.push(askOtherwise(module, api === 'chat_completions'));
+    undos.push(replaceModels(module, api === 'chat_completions'));
   };
 }
 
@@ -140,7 +140,7 @@ function once(run: () => void): () => void {
 function assertKnown(module: unknown): void {
   if (isFrameworkModule(module) || openAIPrototype(module) !== null) return;
   throw unsupported(
-    `A module that was passed is neither OpenAI Agents nor openai 5 or later: it has ${namesIn(module)}`,
+    `Unsupported module: its exports are ${namesIn(module)}, not those of OpenAI Agents or openai 5 and later`,
   );
 }
 

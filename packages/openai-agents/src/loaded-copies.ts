@@ -1,20 +1,20 @@
 import { createRequire } from 'node:module';
 import { fieldsOf, loadModule, type ModuleRequire, moduleRequires, resolveModule } from '@agentlightning/core/adapter';
 
-/** The part of the framework that talks to OpenAI. Loading the whole would set its trace processors anew. */
+/** The package with the OpenAI models. Loading the main package would replace the trace processors. */
 const openAIPart = '@openai/agents-openai';
 
 /**
- * The modules of the framework, and of the `openai` client, that the process uses: those in CommonJS that are loaded, and as
- * ES modules those that are installed beside the program and beside this package. To be called when the framework is at
- * work: then asking for a module mostly gives the one that is loaded. In a bundle nothing is found: pass the modules there.
+ * Returns the loaded copies of the framework and of the `openai` client: in CommonJS those in the module cache, as ES
+ * modules those installed for the program and for this package. While the framework is running, such an import usually
+ * returns the loaded module. A bundle has no module files: pass its modules as an option.
  *
- * @param isAtWork - false before: then of a program in CommonJS those in CommonJS alone, as its ES modules would be loaded
- * only for being asked for
+ * @param isRunning - whether the framework is running. If not, a CommonJS program is searched for CommonJS copies only,
+ * because importing its ES modules would load them
  */
-export function loadedCopies(isAtWork: boolean): readonly unknown[] {
+export function loadedCopies(isRunning: boolean): readonly unknown[] {
   const commonJs = commonJsCopies();
-  if (!isAtWork && commonJs.length > 0) return commonJs;
+  if (!isRunning && commonJs.length > 0) return commonJs;
   const places = moduleRequires(import.meta.url);
   const parts = places.flatMap(frameworkParts);
   return [
@@ -24,26 +24,26 @@ export function loadedCopies(isAtWork: boolean): readonly unknown[] {
   ];
 }
 
-/** The version of the framework that is installed for the program, or else for this package; null when neither is known. */
+/** The framework version installed for the program, or else for this package; null if neither is installed. */
 export function installedVersion(): string | null {
   for (const place of moduleRequires(import.meta.url).toReversed()) {
     const main = resolveModule(place, '@openai/agents');
     if (main === null) continue;
-    // By its path, as the package does not let it be imported.
+    // By path, because the package does not export its package.json.
     const { version } = fieldsOf(createRequire(main)('../package.json'));
     if (typeof version === 'string') return version;
   }
   return null;
 }
 
-/** The paths of the framework's part in CommonJS. */
+/** The paths of the package with the OpenAI models, in CommonJS. */
 function frameworkParts(place: ModuleRequire): readonly string[] {
   const main = resolveModule(place, '@openai/agents');
   const part = main === null ? resolveModule(place, openAIPart) : resolveModule(createRequire(main), openAIPart);
   return part === null ? [] : [part];
 }
 
-/** The form of a package as an ES module, which lies beside the one in CommonJS. */
+/** The ES module next to the CommonJS module of a package. */
 function esModule(place: ModuleRequire, name: string): readonly unknown[] {
   const commonJs = resolveModule(place, name);
   return commonJs === null ? [] : loadModule(place, commonJs.replace(/\.js$/, '.mjs'));

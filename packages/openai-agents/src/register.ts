@@ -1,6 +1,6 @@
 /**
- * Instruments OpenAI Agents by being imported: `node --import @agentlightning/openai-agents/register agent.js`, or an
- * import in the agent itself. Use `instrumentOpenAIAgents` to give options, or to undo it.
+ * Instruments OpenAI Agents on import: `node --import @agentlightning/openai-agents/register agent.js`, or an import in the
+ * agent. For options or the undo, use `instrumentOpenAIAgents`.
  *
  * @module
  */

@@ -2,23 +2,23 @@ import { type Attributes, type Clock, currentRollout, type RolloutContext } from
 import { type AgentStepEnd, type AgentStepKind, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
 import type { FrameworkSpan, FrameworkTrace, SpanData } from './framework.ts';
 import { HttpExchange } from './http-exchange.ts';
-import type { SpanListener } from './recorded-provider.ts';
+import type { SpanListener } from './listen-to-provider.ts';
 import { dataAttributes, messageOf, modelCallEnd, traceAttributes } from './step-attributes.ts';
 import { ToolCallIds } from './tool-call-ids.ts';
 
-/** A span of the framework that is under way in a rollout. */
+/** A framework span in progress within a rollout. */
 interface OpenSpan {
   readonly span: FrameworkSpan;
   readonly kind: AgentStepKind;
-  /** What went over the wire, for a model call. */
+  /** The HTTP exchange of a model call; null for other spans. */
   readonly exchange: HttpExchange | null;
-  /** The span of the agent at work. */
+  /** The span of the current agent. */
   readonly agentId: string | null;
   readonly trace: FrameworkTrace | null;
-  /** What was running where it began. */
+  /** The rollout context at the start of the span. */
   readonly context: RolloutContext | null;
   hasBegun: boolean;
-  /** Whether the framework has told of its end. */
+  /** Whether the framework has ended the span. */
   hasEnded: boolean;
 }
 
@@ -33,24 +33,24 @@ const kinds: Readonly<Record<string, AgentStepKind>> = {
   guardrail: 'guardrail',
 };
 
-/** Kinds whose name the framework tells only after they began. */
-const namedLater: readonly AgentStepKind[] = ['model-call', 'hand-off'];
+/** Kinds whose name the framework sets after the start. */
+const lateNamedKinds: readonly AgentStepKind[] = ['model-call', 'hand-off'];
 
-/** An abort in the words of clients and the framework. */
-const abortWords = /\bAbortError\b|\bwas aborted\b/i;
+/** Abort messages of clients and the framework. */
+const abortPattern = /\bAbortError\b|\bwas aborted\b/i;
 
-/** What {@link SpanSteps} is told to do. */
+/** Options of {@link SpanSteps}. */
 export interface SpanStepsOptions {
   readonly clock?: Clock | undefined;
-  /** Told of every trace and every span of a rollout. */
+  /** Called for every trace and span of a rollout. */
   readonly onItem: (item: FrameworkTrace | FrameworkSpan) => void;
 }
 
 /**
- * The framework's spans as the steps of agents: agent, turn, model call, tool call, hand-off, guardrail.
+ * Maps the framework's spans to agent steps: agent, turn, model call, tool call, hand-off, guardrail.
  *
- * The framework's `task` is only glue around agents. A model call is recorded from the moment it is sent, when its model
- * is known.
+ * The framework's `task` spans are hidden. A model call starts when its request is sent, because its model is unknown
+ * earlier.
  */
 export class SpanSteps implements SpanListener {
   readonly #steps: AgentSteps;
@@ -77,12 +77,12 @@ export class SpanSteps implements SpanListener {
     const agentId = kind === 'agent' ? span.spanId : (around?.agentId ?? null);
     const exchange = kind === 'model-call' ? new HttpExchange() : null;
     this.#onItem(span);
-    // A run that is resumed goes on in a trace that the framework copied by itself.
+    // A resumed run continues in a copy of its trace, which the framework creates.
     if (trace !== null && span.parentId === null) this.#onItem(trace);
     const context = currentRollout();
     const open: OpenSpan = { span, kind, exchange, agentId, trace, context, hasBegun: false, hasEnded: false };
     this.#open.set(span.spanId, open);
-    if (!namedLater.includes(kind)) this.#begin(open);
+    if (!lateNamedKinds.includes(kind)) this.#begin(open);
   }
 
   spanEnded(span: FrameworkSpan): void {
@@ -94,20 +94,20 @@ export class SpanSteps implements SpanListener {
       if (open.exchange === null) this.#steps.end(span.spanId, { attributes: this.#attributesOf(open), ...end });
       else this.#endModelCall(open, open.exchange);
     } finally {
-      // However its data could be read, a step ends.
+      // The step must end even if its data cannot be read.
       this.#steps.end(span.spanId, end);
-      this.#forget(open);
+      this.#remove(open);
     }
   }
 
-  /** Where to note what goes over the wire in a span; null when it is no model call. */
+  /** The HTTP exchange of a span; null if the span is not a model call. */
   exchangeOf(spanId: string): HttpExchange | null {
     return this.#open.get(spanId)?.exchange ?? null;
   }
 
   /**
-   * Where in the trace a call belongs that is made in a span, whose step begins now if it has not begun; null when the span
-   * is not known, or when something else is around the call there, such as `withAgent`, that says more than a tool.
+   * The trace position of a call made within a span, whose step starts now if it has not started yet; null if the span is
+   * unknown, or if a closer parent such as `withAgent` encloses the call.
    */
   placeOf(spanId: string): CallPlace | null {
     const open = this.#open.get(spanId);
@@ -131,7 +131,7 @@ export class SpanSteps implements SpanListener {
       isHidden: span.spanData.type === 'task',
       attributes: kind === 'agent' && trace !== null ? traceAttributes(trace) : {},
       gathered: () => {
-        this.#forget(open);
+        this.#remove(open);
         return exchange === null || open.hasEnded ? {} : modelCallEnd(span.spanData, exchange).attributes;
       },
     });
@@ -139,19 +139,19 @@ export class SpanSteps implements SpanListener {
 
   #endModelCall(open: OpenSpan, exchange: HttpExchange): void {
     const { span, agentId } = open;
-    const { attributes, answer, isPartial, failure } = modelCallEnd(span.spanData, exchange);
+    const { attributes, response, isPartial, failure } = modelCallEnd(span.spanData, exchange);
     open.hasEnded = true;
-    if (agentId !== null && answer !== null) this.#toolCalls.add(agentId, answer);
+    if (agentId !== null && response !== null) this.#toolCalls.add(agentId, response);
     const end = this.#endOf(open, messageOf(span.error) ?? failure);
     this.#steps.end(span.spanId, { attributes, isAborted: isPartial, ...end });
   }
 
-  /** How a span ended: with an error or none, or only stopped, as far as the rollout and the error tell. */
+  /** The end of a span: success, error, or cancellation, by the state of the rollout and the error. */
   #endOf({ span, kind }: OpenSpan, error: string | null): AgentStepEnd {
     if (error === null) return {};
     const isCancelled = this.#steps.rolloutOf(span.spanId)?.signal.aborted ?? false;
-    // What a tool says of something that was aborted is its own business.
-    return { error, isAborted: isCancelled || (kind !== 'tool-call' && abortWords.test(error)) };
+    // An abort within a tool is the tool's own error.
+    return { error, isAborted: isCancelled || (kind !== 'tool-call' && abortPattern.test(error)) };
   }
 
   #attributesOf(open: OpenSpan): Attributes {
@@ -165,7 +165,7 @@ export class SpanSteps implements SpanListener {
     return { ...attributes, ...this.#toolCalls.take(agentId, spanData, equal.indexOf(open)) };
   }
 
-  #forget({ span, kind }: OpenSpan): void {
+  #remove({ span, kind }: OpenSpan): void {
     this.#open.delete(span.spanId);
     if (kind === 'agent') this.#toolCalls.forget(span.spanId);
   }

@@ -10,7 +10,7 @@ import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans
 import type { FrameworkTrace, SpanData, SpanError } from './framework.ts';
 import type { HttpExchange } from './http-exchange.ts';
 
-/** Names of what only this framework has. */
+/** Attributes specific to this framework. */
 export const openAIAgentsAttributes = {
   traceId: 'openai_agents.trace_id',
   groupId: 'openai_agents.group_id',
@@ -28,73 +28,77 @@ export const openAIAgentsAttributes = {
 
 const names = openAIAgentsAttributes;
 
-/** What is known of a step from its kind of span alone. */
+/** The attributes that follow from a span's data. */
 export function dataAttributes(data: SpanData): Attributes {
   switch (data.type) {
     case 'agent':
-      return known({
+      return plainAttributes({
         [names.tools]: data.tools,
         [names.handOffs]: data.handoffs,
         [names.outputType]: data.output_type,
       });
     case 'turn':
-      return known({ [names.turn]: data.turn });
+      return plainAttributes({ [names.turn]: data.turn });
     case 'function':
-      return known({
+      return plainAttributes({
         [genAiAttributes.toolCallArguments]: asText(data.input),
         [genAiAttributes.toolCallResult]: asText(data.output),
         [names.mcp]: asText(data.mcp_data),
       });
     case 'handoff':
-      return known({ [names.fromAgent]: data.from_agent, [names.toAgent]: data.to_agent });
+      return plainAttributes({ [names.fromAgent]: data.from_agent, [names.toAgent]: data.to_agent });
     case 'guardrail':
-      return known({ [names.isTriggered]: data.triggered });
+      return plainAttributes({ [names.isTriggered]: data.triggered });
     case 'mcp_tools':
-      return known({ [names.tools]: data.result });
+      return plainAttributes({ [names.tools]: data.result });
     case 'custom':
-      return known({ [names.data]: asText(data.data) });
+      return plainAttributes({ [names.data]: asText(data.data) });
     default:
       return {};
   }
 }
 
-/** Which run an agent is part of. */
+/** The attributes of the run of an agent. */
 export function traceAttributes(trace: FrameworkTrace): Attributes {
-  return known({ [names.traceId]: trace.traceId, [names.groupId]: trace.groupId, [names.workflow]: trace.name });
+  return plainAttributes({
+    [names.traceId]: trace.traceId,
+    [names.groupId]: trace.groupId,
+    [names.workflow]: trace.name,
+  });
 }
 
-/** What a model call came to. */
+/** The outcome of a model call. */
 export interface ModelCallEnd {
   readonly attributes: Attributes;
-  /** The answer's body; null when there is none. */
-  readonly answer: JsonObject | null;
-  /** Whether something of an answer came, but not all of it. */
+  /** The response body; null without a response. */
+  readonly response: JsonObject | null;
+  /** Whether the response is incomplete. */
   readonly isPartial: boolean;
-  /** What the answer itself says went wrong; null when it says nothing. */
+  /** The error that the response reports; null without an error. */
   readonly failure: string | null;
 }
 
-/** A model call from what the framework shows of it, and where it shows nothing, from what went over the wire. */
+/** Reads a model call from the framework's span, or, if that has no data, from the HTTP exchange. */
 export function modelCallEnd(data: SpanData, exchange: HttpExchange): ModelCallEnd {
   const shown = firstObject(data.output) ?? objectOf(data._response);
-  const read = shown === null ? exchange.readAnswer() : null;
-  const answer = shown ?? read?.body ?? null;
+  const read = shown === null ? exchange.readResponse() : null;
+  const response = shown ?? read?.body ?? null;
   const request = exchange.request ?? shownRequest(data);
   const isPartial = read !== null && !read.isWhole;
   const attributes = {
     ...(request === null ? {} : modelRequestAttributes(request)),
-    ...(answer === null ? {} : modelAnswerAttributes(answer)),
+    ...(response === null ? {} : modelAnswerAttributes(response)),
     ...(isPartial ? { [modelCallAttributes.isPartial]: true } : {}),
   };
   return {
     attributes: isSensitiveDataOff(data) ? withoutAttributes(attributes, contentNames) : attributes,
-    answer,
+    response,
     isPartial,
     failure: read?.failure ?? null,
   };
 }
 
-/** What an error of the framework says, if there is one: its own message is often a general one, with the cause beside it. */
+/** The message of a framework error: a cause, if present, is more specific than the error's own message. */
 export function messageOf(error: SpanError | null): string | null {
   if (error === null) return null;
   const { message, data } = error;
@@ -102,7 +106,7 @@ export function messageOf(error: SpanError | null): string | null {
   return typeof cause === 'string' && cause !== '' ? `${message}: ${cause}` : message;
 }
 
-/** With `traceIncludeSensitiveData: false` the framework shows no input. */
+/** With `traceIncludeSensitiveData: false` the framework's spans have no input. */
 function isSensitiveDataOff(data: SpanData): boolean {
   return data.input === undefined && data._input === undefined;
 }
@@ -113,7 +117,7 @@ const contentNames: readonly string[] = [
   genAiAttributes.toolDefinitions,
 ];
 
-/** For models that are not asked over HTTP in this process. */
+/** For models that do not use HTTP in this process. */
 function shownRequest(data: SpanData): JsonObject | null {
   const model = typeof data.model === 'string' ? { model: data.model } : {};
   if (Array.isArray(data.input)) return { ...model, messages: data.input };
@@ -125,7 +129,7 @@ function firstObject(value: unknown): JsonObject | null {
   return Array.isArray(value) ? objectOf(value[0]) : null;
 }
 
-/** The framework's data are what came as JSON, or will go as JSON. */
+/** The framework's data is parsed JSON, or serialisable as JSON. */
 function objectOf(value: unknown): JsonObject | null {
   const object = fieldsOf(value) as JsonObject;
   return object === value && isJsonObject(object) ? object : null;
@@ -136,7 +140,7 @@ function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function known(fields: Readonly<Record<string, unknown>>): Attributes {
+function plainAttributes(fields: Readonly<Record<string, unknown>>): Attributes {
   const attributes: Record<string, AttributeValue> = {};
   for (const [name, value] of Object.entries(fields)) {
     const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';

@@ -6,10 +6,10 @@ test.for(['0.14.0', '0.14.3', '0.20.0', '0.99.1', null])('version %s is supporte
   expect(() => assertSupportedVersion(version)).not.toThrow();
 });
 
-test.for(['0.0.17', '0.13.5', '1.0.0'])('version %s is refused, and the error says which are not', (version) => {
+test.for(['0.0.17', '0.13.5', '1.0.0'])('version %s is rejected with the supported versions', (version) => {
   expect(() => assertSupportedVersion(version)).toThrow(new RegExp(`UNSUPPORTED_FRAMEWORK.*${version}.*0\\.14\\.0`));
 });
 
-test('the version that is installed is found', () => {
+test('the installed version is found', () => {
   expect(installedVersion()).toMatch(/^0\.20\./);
 });

@@ -1,25 +1,25 @@
 import type { AgentLightningError } from '@agentlightning/core';
 import { unsupportedFramework } from '@agentlightning/core/adapter';
 
-/** From here on, an agent's runs are told of turn by turn. */
+/** The first version that reports turns. */
 const oldestSupported = '0.14.0';
 
 /**
- * Checks that the framework is one whose spans we know.
+ * Checks that the spans of this framework version are known.
  *
- * @param version - as its package.json has it; null when it is not known, which passes
+ * @param version - from its package.json; null if unknown, which passes
  * @throws AgentLightningError UNSUPPORTED_FRAMEWORK
  */
 export function assertSupportedVersion(version: string | null): void {
   if (version === null || isSupported(version)) return;
-  throw unsupported(`@openai/agents is here in version ${version}`);
+  throw unsupported(`Unsupported version of @openai/agents: ${version}`);
 }
 
-/** The error that says what is here, what is supported, and what to do. */
+/** An error with the reason, the supported versions and the remedy. */
 export function unsupported(message: string): AgentLightningError {
   return unsupportedFramework(
     `${message}. Supported are @openai/agents from ${oldestSupported} on, before 1.0.`,
-    "Install a supported version. For `modules`, pass what `import * as agents from '@openai/agents'` gives.",
+    "Install a supported version. For `modules`, pass the result of `import * as agents from '@openai/agents'`.",
   );
 }
 

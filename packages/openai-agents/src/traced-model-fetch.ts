@@ -10,22 +10,22 @@ import {
 } from '@agentlightning/core/adapter';
 import type { HttpExchange } from './http-exchange.ts';
 
-/** What is known of a model call that is made now. */
-export interface CallsUnderWay {
-  /** What goes over the wire for it is noted here; null when no model call of the framework is under way. */
+/** Looks up the model call in progress. */
+export interface CurrentCall {
+  /** The HTTP exchange to record in; null without a model call of the framework. */
   exchange(): HttpExchange | null;
-  /** Where in the trace it belongs. */
+  /** The trace position of the call. */
   place(): CallPlace | null;
 }
 
-/** How model calls are treated. */
+/** How model calls are recorded and redirected. */
 export interface ModelFetchOptions {
-  readonly calls: CallsUnderWay;
+  readonly calls: CurrentCall;
   readonly redirect: boolean;
   readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
 }
 
-/** Lays a fetch over another that notes what goes over the wire, and sends model calls to the rollout's endpoint. */
+/** Wraps a fetch: records the HTTP exchange, and redirects model calls to the rollout's endpoint. */
 export function tracedModelFetch(
   inner: typeof fetch,
   { calls, redirect, shouldRedirect }: ModelFetchOptions,
@@ -39,24 +39,24 @@ export function tracedModelFetch(
     if (exchange === null) return send(input, init);
     exchange.sent(init?.body);
     quietly('A model call of OpenAI Agents has no place in the trace', () => calls.place());
-    return noted(await send(input, init), exchange);
+    return recordResponse(await send(input, init), exchange);
   };
   return markLayer(traced, { inner: send, place });
 }
 
-/** Answers that are noted already: a client's own fetch and the global one may both be ours. */
-const notedResponses = new WeakSet<Response>();
+/** Responses that are recorded already: a client's own fetch and the global fetch may both be wrapped. */
+const recordedResponses = new WeakSet<Response>();
 
-/** The same response, whose answer is noted when it is read. */
-function noted(response: Response, exchange: HttpExchange): Response {
-  if (response.body === null || notedResponses.has(response)) return response;
+/** Returns the response with reads that are recorded. */
+function recordResponse(response: Response, exchange: HttpExchange): Response {
+  if (response.body === null || recordedResponses.has(response)) return response;
   const isStreamed = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
-  const same = isStreamed ? notedStream(response, exchange) : notedText(response, exchange);
-  notedResponses.add(same);
+  const same = isStreamed ? recordStream(response, exchange) : recordText(response, exchange);
+  recordedResponses.add(same);
   return same;
 }
 
-function notedStream(response: Response, exchange: HttpExchange): Response {
+function recordStream(response: Response, exchange: HttpExchange): Response {
   const ignore = (): void => {};
   return readThroughResponse(response, {
     take: (chunk) => exchange.take(chunk),
@@ -66,13 +66,13 @@ function notedStream(response: Response, exchange: HttpExchange): Response {
   });
 }
 
-/** An answer in one piece says nothing before it is whole, so there is no need of a stream of ours in between. */
-function notedText(response: Response, exchange: HttpExchange): Response {
+/** A non-streaming body is useless before it is complete, so its read methods are patched instead of its stream. */
+function recordText(response: Response, exchange: HttpExchange): Response {
   const read = response.text.bind(response);
   const text = async (): Promise<string> => {
-    const answer = await read();
-    exchange.takeWhole(answer);
-    return answer;
+    const body = await read();
+    exchange.takeWhole(body);
+    return body;
   };
   const json = async (): Promise<unknown> => JSON.parse(await text());
   return Object.defineProperties(response, {

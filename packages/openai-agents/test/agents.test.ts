@@ -42,7 +42,7 @@ const look = tool({
 });
 
 describe('the tree of a run', () => {
-  test('a hand-off is part of the turn that decides on it, and the next agent stands beside the first', async () => {
+  test('a hand-off is a child of its turn, and the next agent is a sibling of the first', async () => {
     await using server = await ScriptedModel.start([callTool('transfer_to_Booker', {}), answer('booked')]);
     const model = modelOf(server);
     const booker = new Agent({ name: 'Booker', instructions: 'Book.', model });
@@ -68,7 +68,7 @@ describe('the tree of a run', () => {
     expect(paths).toEqual(['Triage', 'Booker']);
   });
 
-  test('without the framework’s spans of tasks and turns, calls are part of their agent', async () => {
+  test('without task and turn spans, calls are children of their agent', async () => {
     await using server = await ScriptedModel.start([callTool('look', { key: 'k' }), answer('done')]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [look] });
     const runner = new Runner({ tracing: { includeTaskAndTurnSpans: false } });
@@ -76,7 +76,7 @@ describe('the tree of a run', () => {
     expect(tree).toEqual(['invoke_agent Helper', '  chat tiny', '  execute_tool look', '  chat tiny']);
   });
 
-  test('agents say which run they are part of', async () => {
+  test('agents have the attributes of their run', async () => {
     await using server = await ScriptedModel.start([answer('done')]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const runner = new Runner({ workflowName: 'Support', groupId: 'thread-7', traceId: 'trace_mine' });
@@ -88,7 +88,7 @@ describe('the tree of a run', () => {
     });
   });
 
-  test('a guardrail that trips is recorded, and ends the run as ever', async () => {
+  test('a triggered guardrail is recorded and ends the run', async () => {
     await using server = await ScriptedModel.start(() => answer('hello'));
     const guardrail: InputGuardrail = {
       name: 'no secrets',
@@ -111,7 +111,7 @@ describe('the tree of a run', () => {
     expect(abandoned).toBe(0);
   });
 
-  test('the tools of an MCP server are listed in a step of their own, and called like others', async () => {
+  test('listing the tools of an MCP server is a separate step, and its tools are called like others', async () => {
     await using server = await ScriptedModel.start([callTool('ping', {}), answer('done')]);
     const mcp: MCPServer = {
       name: 'local',
@@ -136,7 +136,7 @@ describe('the tree of a run', () => {
     expect(String(ofKind(spans, 'tool-call')[0]?.attributes[genAiAttributes.toolCallResult])).toContain('pong');
   });
 
-  test('equal calls of a tool have each their own id, in whichever order they end', async () => {
+  test('equal tool calls have different ids, in any order of completion', async () => {
     const toolCalls = ['first', 'second'].map((id) => ({ id, name: 'wait', arguments: { key: 'k' } }));
     await using server = await ScriptedModel.start([answer('', { toolCalls }), answer('done')]);
     let release = (): void => {};
@@ -166,7 +166,7 @@ describe('the tree of a run', () => {
     ]);
   });
 
-  test('an agent that is stopped from outside did not fail', async () => {
+  test('an aborted agent is not failed', async () => {
     await using server = await ScriptedModel.start(() => answer('never', { until: new Promise(() => {}) }));
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const controller = new AbortController();
@@ -180,7 +180,7 @@ describe('the tree of a run', () => {
     for (const { attributes } of spans) expect(attributes[modelCallAttributes.isPartial]).toBe(true);
   });
 
-  test('an agent whose rollout is over did not fail', async () => {
+  test('an agent stopped by the end of its rollout is not failed', async () => {
     await using server = await ScriptedModel.start(() => answer('never', { until: new Promise(() => {}) }));
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const controller = new AbortController();
@@ -197,7 +197,7 @@ describe('the tree of a run', () => {
     expect(spans.map(({ status }) => status.code)).toEqual(['UNSET', 'UNSET', 'UNSET']);
   });
 
-  test('a stream that is under way at the end of the rollout is partial', async () => {
+  test('a stream in progress at the end of the rollout is partial', async () => {
     await using server = await ScriptedModel.start([
       answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
     ]);
@@ -215,7 +215,7 @@ describe('the tree of a run', () => {
     expect(String(call?.attributes[genAiAttributes.outputMessages])).toContain('one');
   });
 
-  test('an HTTP error is one of the model call, its turn and its agent', async () => {
+  test('an HTTP error is recorded on the model call, its turn and its agent', async () => {
     await using server = await ScriptedModel.start(() => ({ type: 'failure', status: 400, message: 'too long' }));
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const { spans, tree } = await recorded(() => run(agent, 'go').catch(() => null));
@@ -224,7 +224,7 @@ describe('the tree of a run', () => {
   });
 });
 
-describe('a run that a human interrupts', () => {
+describe('a run interrupted for approval', () => {
   const pay = tool({
     name: 'pay',
     description: 'Pays.',
@@ -240,7 +240,7 @@ describe('a run that a human interrupts', () => {
       tools: [pay],
     });
 
-  async function goOn(
+  async function resume(
     agent: Agent<undefined, AgentOutputType>,
     state: RunState<undefined, Agent<undefined, AgentOutputType>>,
   ): Promise<unknown> {
@@ -248,15 +248,15 @@ describe('a run that a human interrupts', () => {
     return (await run(agent, state)).finalOutput;
   }
 
-  test.for(['as it is', 'from its text'])(
-    'goes on %s in the same trace of the framework, as an agent anew',
+  test.for(['from memory', 'from its serialised state'])(
+    'resumes %s in the same framework trace, as a new agent step',
     async (how) => {
       await using server = await ScriptedModel.start([callTool('pay', { sum: 3 }), answer('done')]);
       const agent = payer(server);
       const { tree, spans, abandoned, result } = await recorded(async () => {
         const first = await run(agent, 'go');
-        if (how === 'as it is') return goOn(agent, first.state);
-        return goOn(agent, await RunState.fromString(agent, first.state.toString()));
+        if (how === 'from memory') return resume(agent, first.state);
+        return resume(agent, await RunState.fromString(agent, first.state.toString()));
       });
       expect(result).toBe('done');
       expect(tree).toEqual([
@@ -277,7 +277,7 @@ describe('a run that a human interrupts', () => {
 });
 
 describe('sensitive data', () => {
-  test('switched off for traces, messages and tools stay out of the spans, but ids and usage do not', async () => {
+  test('when disabled for traces, is omitted from spans, while ids and usage are recorded', async () => {
     await using server = await ScriptedModel.start([callTool('look', { key: 'my secret' }), answer('the secret is 7')]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [look] });
     const runner = new Runner({ traceIncludeSensitiveData: false });

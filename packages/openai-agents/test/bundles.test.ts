@@ -11,10 +11,10 @@ import { expect, test } from 'vitest';
 test.for([
   ['cjs', 'bundled-agent.cjs'],
   ['esm', 'bundled-agent.mjs'],
-] as const)('an agent in a bundle of the format %s is traced and redirected', async ([format, file]) => {
+] as const)('an agent in a %s bundle is traced and redirected', async ([format, file]) => {
   await using own = await ScriptedModel.start([answer('own')]);
   await using gateway = await ScriptedModel.start([answer('trained')]);
-  // Outside of the workspace, so that no package is found beside the bundle.
+  // Outside the workspace, so that no package is resolved next to the bundle.
   const folder = await mkdtemp(join(tmpdir(), 'openai-agents-bundle-'));
   try {
     const outfile = join(folder, file);
@@ -26,7 +26,7 @@ test.for([
       minify: true,
       platform: 'node',
       conditions: ['@agentlightning/source'],
-      // What the dependencies have in CommonJS requires modules of Node.
+      // CommonJS dependencies require Node modules.
       ...(format === 'esm' ? { banner: { js: requireInEsModules } } : {}),
       logLevel: 'silent',
     });

@@ -3,7 +3,7 @@ import * as agentsModule from 'openai-agents-v0.14';
 import { OpenAI as OpenAI6 } from 'openai-v6';
 import { type AgentsModule, cannot, type OpenAIClass, openAIAgentsUnderTest } from './openai-agents-under-test.ts';
 
-// The last line on version 6 of openai. What the drive uses of it is as in the current one.
+// The last versions for openai 6. The parts used by the driver are the same as in the current version.
 const agents = agentsModule as unknown as AgentsModule;
 const OpenAI = OpenAI6 as unknown as OpenAIClass;
 const modules = [agents, OpenAI];

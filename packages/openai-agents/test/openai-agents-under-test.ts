@@ -8,47 +8,47 @@ import {
 import type * as agentsModule from '@openai/agents';
 import { instrumentOpenAIAgents } from '../src/index.ts';
 
-/** The framework's module, of whatever version. */
+/** The framework's module, in any version. */
 export type AgentsModule = typeof agentsModule;
 
-/** The class of clients that belongs to it. */
+/** The matching `openai` client class. */
 export type OpenAIClass = new (options: {
   baseURL: string;
   apiKey: string;
   maxRetries: number;
 }) => ConstructorParameters<AgentsModule['OpenAIResponsesModel']>[0];
 
-/** A model, with the settings that the agents it is given to need. */
+/** A model with its agent settings. */
 export interface SceneModel {
   readonly model: agentsModule.Model;
   readonly choices: number;
 }
 
-/** Which version of the framework is driven. */
+/** The framework version to test. */
 export interface Framework {
   readonly name: string;
   readonly agents: AgentsModule;
   readonly OpenAI: OpenAIClass;
-  /** The API of all scenes that do not ask for one. */
+  /** The default API of the scenes. */
   readonly api: SceneModelOptions['api'];
-  /** What the adapter is told of it. @default nothing: it is found */
+  /** The `modules` option of the adapter. @default none: found automatically */
   readonly modules?: readonly unknown[];
 }
 
 type Cannot = AdapterUnderTest<SceneModel>['cannot'];
 
 const nowhere: Cannot = {
-  embeddings: 'OpenAI Agents makes no embeddings',
-  'cached-answer': 'OpenAI Agents has no cache of answers',
+  embeddings: 'OpenAI Agents has no embeddings',
+  'cached-answer': 'OpenAI Agents has no response cache',
 };
 
-/** What the framework cannot do, by the API of its models. */
+/** Unsupported scenes, by model API. */
 export const cannot: Readonly<Record<SceneModelOptions['api'], Cannot>> = {
   'chat-completions': nowhere,
-  responses: { ...nowhere, 'many-choices': 'The Responses API gives one answer' },
+  responses: { ...nowhere, 'many-choices': 'The Responses API returns one choice' },
 };
 
-/** Agents as the framework's documentation writes them. */
+/** Agents as in the framework's documentation. */
 export function openAIAgentsUnderTest(framework: Framework, missing: Cannot): AdapterUnderTest<SceneModel> {
   const { agents, OpenAI, name, api, modules = [] } = framework;
   return {
@@ -83,7 +83,7 @@ function buildAgent(
           description: scene.description,
           parameters: jsonSchemaOf(scene.parameters),
           strict: true,
-          // Without it, the framework hides what went wrong from the model and from the trace.
+          // Without it, the framework hides the tool error from the model and from the trace.
           errorFunction: (_context, error) => `The tool failed: ${String(error)}`,
           execute: (input) => scene.run(input as Readonly<Record<string, unknown>>),
         }),

@@ -6,14 +6,14 @@ import { expect, test } from 'vitest';
 
 const agents = [
   ['in CommonJS, instrumented before the framework is loaded', 'commonjs-agent.cjs'],
-  ['as ES module, instrumented by an import', 'es-module-agent.mjs'],
+  ['as an ES module, instrumented by an import', 'es-module-agent.mjs'],
 ] as const;
 
-test.for(agents)('an agent %s is traced and redirected in a process of its own', async ([, file]) => {
+test.for(agents)('an agent %s is traced and redirected in its own process', async ([, file]) => {
   await using own = await ScriptedModel.start([answer('own')]);
   await using gateway = await ScriptedModel.start([answer('trained')]);
   const script = fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
-  // Sources, so that no build is needed; and not as under test, where the framework turns tracing off.
+  // Uses the sources, so that no build is required. NODE_ENV=test would disable the framework's tracing.
   const args = ['--conditions=@agentlightning/source', script, own.baseUrl, gateway.baseUrl];
   const env = { ...process.env, NODE_ENV: 'production', OPENAI_API_KEY: '' };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env });

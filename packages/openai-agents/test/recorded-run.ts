@@ -2,17 +2,17 @@ import { type RolloutContext, type Span, withRollout } from '@agentlightning/cor
 import { AttemptSpans, agentLightningAttributes } from '@agentlightning/core/spans';
 import { aRolloutContext, MemorySpanSink } from '@agentlightning/core/testing';
 
-/** What came of a run within a rollout. */
+/** The result of a run within a rollout. */
 export interface RecordedRun<TResult> {
   readonly result: TResult;
   readonly spans: readonly Span[];
-  /** One line a span: its name, and its status when that is an error; what is inside is indented. */
+  /** The spans as an indented tree: one line each, `!` marks an error. */
   readonly tree: readonly string[];
-  /** How many spans were still open at the end. */
+  /** The number of spans still open at the end. */
   readonly abandoned: number;
 }
 
-/** Runs something in a rollout of its own. */
+/** Runs a function in a new rollout. */
 export async function recorded<TResult>(
   run: () => Promise<TResult>,
   fields: Partial<RolloutContext> = {},
@@ -25,7 +25,7 @@ export async function recorded<TResult>(
   return { result, spans, tree: treeOf(spans), abandoned };
 }
 
-/** The spans of a kind of step. */
+/** The spans of a step kind. */
 export function ofKind(spans: readonly Span[], kind: string): readonly Span[] {
   return spans.filter(({ attributes }) => attributes[agentLightningAttributes.stepKind] === kind);
 }
@@ -40,7 +40,7 @@ function treeOf(spans: readonly Span[], parentId: string | null = null, indent: 
     ]);
 }
 
-/** The warnings of the adapters that the process emits during a function. */
+/** The adapter warnings that the process emits during a function. */
 export async function warningsDuring(run: () => unknown): Promise<readonly string[]> {
   const warnings: string[] = [];
   const onWarning = ({ name, message }: Error): void => {

@@ -17,8 +17,8 @@ function clientOf({ baseUrl }: ScriptedModel, fetch?: typeof globalThis.fetch): 
   return new OpenAI({ baseURL: baseUrl, apiKey: 'own-key', maxRetries: 0, ...(fetch === undefined ? {} : { fetch }) });
 }
 
-describe('where model calls go', () => {
-  test('the framework’s default client, made and used before, is redirected in rollouts only', async () => {
+describe('redirection', () => {
+  test('an already used default client is redirected in rollouts only', async () => {
     await using own = await ScriptedModel.start(() => answer('own'));
     await using gateway = await ScriptedModel.start([answer('trained')]);
     agents.setDefaultOpenAIClient(clientOf(own));
@@ -31,7 +31,7 @@ describe('where model calls go', () => {
     expect(gateway.requests[0]?.api).toBe('responses');
   });
 
-  test('a client with a fetch of its own keeps using it', async () => {
+  test('a client with its own fetch keeps using it', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start([answer('trained')]);
     const urls: string[] = [];
@@ -49,7 +49,7 @@ describe('where model calls go', () => {
     expect(urls).toEqual([`${gateway.baseUrl}/chat/completions`]);
   });
 
-  test('calls of a judge stay where they are sent', async () => {
+  test('calls excluded by shouldRedirect are not redirected', async () => {
     await using own = await ScriptedModel.start([answer('fine')]);
     await using gateway = await ScriptedModel.start([]);
     undo = instrumentOpenAIAgents({ shouldRedirect: ({ model }) => model !== 'judge' });
@@ -63,7 +63,7 @@ describe('where model calls go', () => {
     expect(ofKind(spans, 'model-call')).toHaveLength(1);
   });
 
-  test('a client that was made before is redirected also where no agent is traced, or none has worked yet', async () => {
+  test('an existing client is redirected without tracing, and before the first agent', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start(() => answer('trained'));
     const client = clientOf(own);
@@ -80,7 +80,7 @@ describe('where model calls go', () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test('a model on a web socket asks over HTTP also where no agent is traced', async () => {
+  test('a web socket model uses HTTP, even if agents are not traced', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start([answer('trained')]);
     undo = instrumentOpenAIAgents();
@@ -91,7 +91,7 @@ describe('where model calls go', () => {
     expect(result.finalOutput).toBe('trained');
   });
 
-  test('a tool’s own call of a model is placed in the tool call', async () => {
+  test('a model call within a tool is a child of the tool call', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start([callTool('ask', {}), answer('inner'), answer('done')]);
     const client = clientOf(own);
@@ -119,7 +119,7 @@ describe('where model calls go', () => {
     expect(inner?.['x-agl-agent-name']).toBe('Helper');
   });
 
-  test('a tool’s own call of a model within an agent that it names is that agent’s', async () => {
+  test('a model call within withAgent in a tool belongs to that agent', async () => {
     await using gateway = await ScriptedModel.start([callTool('judge', {}), answer('inner'), answer('done')]);
     const client = clientOf(gateway);
     const judge = agents.tool({
@@ -144,7 +144,7 @@ describe('where model calls go', () => {
 });
 
 describe('api: chat_completions', () => {
-  test('models that speak Responses speak Chat Completions in rollouts with an endpoint, and only there', async () => {
+  test('Responses API models use Chat Completions in rollouts with an endpoint only', async () => {
     await using own = await ScriptedModel.start(() => answer('own'));
     await using gateway = await ScriptedModel.start(() => answer('trained'));
     undo = instrumentOpenAIAgents({ api: 'chat_completions' });
@@ -169,7 +169,7 @@ describe('api: chat_completions', () => {
     expect(own.requests.map(({ api }) => api)).toEqual(['responses', 'responses', 'responses']);
   });
 
-  test('a model on a web socket asks over HTTP in rollouts with an endpoint', async () => {
+  test('a web socket model uses HTTP in rollouts with an endpoint', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start([answer('trained')]);
     undo = instrumentOpenAIAgents();
@@ -182,7 +182,7 @@ describe('api: chat_completions', () => {
 });
 
 describe('modules', () => {
-  test('the framework’s module, a client’s class and a client can be passed', async () => {
+  test('modules may be the framework’s module, a client class and a client', async () => {
     await using own = await ScriptedModel.start([]);
     await using gateway = await ScriptedModel.start([answer('trained')]);
     const client = clientOf(own);
@@ -196,7 +196,7 @@ describe('modules', () => {
     expect(tree).toHaveLength(3);
   });
 
-  test('what is neither the framework nor a client is warned of, and nothing is left behind', async () => {
+  test('an unsupported module causes a warning, and nothing is patched', async () => {
     const before = globalThis.fetch;
     const modules = [{ generateText: () => {} }];
     const [warning] = await warningsDuring(() => instrumentOpenAIAgents({ modules }));

@@ -20,7 +20,7 @@ afterEach(() => {
   for (const undo of undos) undo();
   undos = [];
   agents.setTraceProcessors([]);
-  // As the framework has it under NODE_ENV=test.
+  // The framework's default under NODE_ENV=test.
   agents.setTracingDisabled(true);
 });
 
@@ -33,16 +33,16 @@ async function helper(server: ScriptedModel): Promise<agents.Agent> {
   });
 }
 
-/** A processor of the application's own. */
-function aProcessor(): agents.TracingProcessor & { readonly heard: string[] } {
-  const heard: string[] = [];
-  const note = (what: string): Promise<void> => Promise.resolve(void heard.push(what));
+/** A trace processor of the application. */
+function createProcessor(): agents.TracingProcessor & { readonly events: string[] } {
+  const events: string[] = [];
+  const record = (event: string): Promise<void> => Promise.resolve(void events.push(event));
   return {
-    heard,
-    onTraceStart: () => note('trace'),
-    onTraceEnd: () => note('/trace'),
-    onSpanStart: ({ spanData }) => note(spanData.type),
-    onSpanEnd: ({ spanData }) => note(`/${spanData.type}`),
+    events,
+    onTraceStart: () => record('trace'),
+    onTraceEnd: () => record('/trace'),
+    onSpanStart: ({ spanData }) => record(spanData.type),
+    onSpanEnd: ({ spanData }) => record(`/${spanData.type}`),
     shutdown: () => Promise.resolve(),
     forceFlush: () => Promise.resolve(),
   };
@@ -51,24 +51,24 @@ function aProcessor(): agents.TracingProcessor & { readonly heard: string[] } {
 const wholeRun = ['trace', 'task', 'agent', 'turn', 'generation', '/generation', '/turn', '/agent', '/task', '/trace'];
 
 describe('the application’s own tracing', () => {
-  test('its processors hear of everything as ever, set before or after, in rollouts and outside', async () => {
+  test('its processors receive all events, set before or after, in rollouts and outside', async () => {
     await using server = await ScriptedModel.start(() => answer('done'));
     agents.setTracingDisabled(false);
-    const [first, second] = [aProcessor(), aProcessor()];
+    const [first, second] = [createProcessor(), createProcessor()];
     agents.setTraceProcessors([first]);
     instrument();
     const agent = await helper(server);
     expect((await recorded(() => agents.run(agent, 'go'))).tree).toEqual(helperTree);
-    expect(first.heard.toSorted()).toEqual(wholeRun.toSorted());
+    expect(first.events.toSorted()).toEqual(wholeRun.toSorted());
     agents.setTraceProcessors([second]);
     expect((await recorded(() => agents.run(agent, 'go'))).tree).toEqual(helperTree);
     await agents.run(agent, 'go');
-    expect(second.heard.toSorted()).toEqual([...wholeRun, ...wholeRun].toSorted());
+    expect(second.events.toSorted()).toEqual([...wholeRun, ...wholeRun].toSorted());
   });
 
-  test('switched off, it hears of nothing, and rollouts are recorded all the same', async () => {
+  test('when disabled, its processors receive no events, and rollouts are still recorded', async () => {
     await using server = await ScriptedModel.start(() => answer('done'));
-    const processor = aProcessor();
+    const processor = createProcessor();
     agents.setTraceProcessors([processor]);
     instrument();
     const agent = await helper(server);
@@ -76,10 +76,10 @@ describe('the application’s own tracing', () => {
     agents.setTracingDisabled(true);
     expect((await recorded(() => agents.run(agent, 'go'))).tree).toEqual(helperTree);
     await agents.run(agent, 'go');
-    expect(processor.heard).toEqual([]);
+    expect(processor.events).toEqual([]);
   });
 
-  test('loading another copy of the framework, which sets the processors anew, loses no span', async () => {
+  test('loading another copy of the framework, which replaces the processors, loses no span', async () => {
     await using server = await ScriptedModel.start(() => answer('done'));
     instrument();
     const copy = createRequire(import.meta.url)('@openai/agents') as typeof agents;
@@ -97,8 +97,10 @@ describe('the application’s own tracing', () => {
 });
 
 describe('uploading to OpenAI', () => {
-  /** A server that takes traces as OpenAI does, and the texts of what it was sent. */
-  async function anIngest(): Promise<AsyncDisposable & { readonly endpoint: string; readonly bodies: string[] }> {
+  /** A server that accepts traces like OpenAI's, and the bodies it received. */
+  async function startTraceServer(): Promise<
+    AsyncDisposable & { readonly endpoint: string; readonly bodies: string[] }
+  > {
     const bodies: string[] = [];
     const server = createServer(async (request, response) => {
       const parts: Buffer[] = [];
@@ -107,7 +109,7 @@ describe('uploading to OpenAI', () => {
       response.end('{}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces/ingest`;
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces/traceServer`;
     const close = (): Promise<void> => {
       server.closeAllConnections();
       return new Promise((resolve) => server.close(() => resolve()));
@@ -115,54 +117,54 @@ describe('uploading to OpenAI', () => {
     return { endpoint, bodies, [Symbol.asyncDispose]: close };
   }
 
-  test.for([false, true])('what a rollout’s agent says is uploaded only when asked for: %s', async (upload) => {
+  test.for([false, true])('rollouts are uploaded only with the option upload: %s', async (upload) => {
     await using server = await ScriptedModel.start(() => answer('done'));
-    await using ingest = await anIngest();
+    await using traceServer = await startTraceServer();
     agents.setTracingDisabled(false);
-    const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: ingest.endpoint });
+    const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: traceServer.endpoint });
     agents.setTraceProcessors([new agents.BatchTraceProcessor(exporter)]);
     instrument({ upload });
     const agent = await helper(server);
     await recorded(() => agents.run(agent, 'said in a rollout'));
     await agents.run(agent, 'said in production');
     await agents.getGlobalTraceProvider().forceFlush();
-    expect(ingest.bodies.join().includes('said in production')).toBe(true);
-    expect(ingest.bodies.join().includes('said in a rollout')).toBe(upload);
-    const traces = ingest.bodies.join().match(/"object":"trace"/g) ?? [];
+    expect(traceServer.bodies.join().includes('said in production')).toBe(true);
+    expect(traceServer.bodies.join().includes('said in a rollout')).toBe(upload);
+    const traces = traceServer.bodies.join().match(/"object":"trace"/g) ?? [];
     expect(traces).toHaveLength(upload ? 2 : 1);
   });
 
-  test('what still waits to be uploaded is kept back by the undo, too', async () => {
+  test('the undo also removes pending uploads', async () => {
     await using server = await ScriptedModel.start(() => answer('done'));
-    await using ingest = await anIngest();
+    await using traceServer = await startTraceServer();
     agents.setTracingDisabled(false);
-    const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: ingest.endpoint });
+    const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: traceServer.endpoint });
     agents.setTraceProcessors([new agents.BatchTraceProcessor(exporter)]);
     const undo = instrumentOpenAIAgents();
     const agent = await helper(server);
     const { result } = await recorded(() => agents.run(agent, 'said in a rollout'));
     undo();
     await agents.getGlobalTraceProvider().forceFlush();
-    expect(ingest.bodies.join()).not.toContain('said in a rollout');
+    expect(traceServer.bodies.join()).not.toContain('said in a rollout');
     expect(JSON.parse(result.state.toString()).trace.id).toMatch(/^trace_/);
   });
 
-  test('under NODE_ENV=test nothing is uploaded at all', async () => {
+  test('nothing is uploaded under NODE_ENV=test', async () => {
     await using server = await ScriptedModel.start(() => answer('done'));
-    await using ingest = await anIngest();
-    const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: ingest.endpoint });
+    await using traceServer = await startTraceServer();
+    const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: traceServer.endpoint });
     agents.setTraceProcessors([new agents.BatchTraceProcessor(exporter)]);
     instrument({ upload: true });
     const agent = await helper(server);
     await recorded(() => agents.run(agent, 'said in a rollout'));
     await agents.run(agent, 'said in production');
     await agents.getGlobalTraceProvider().forceFlush();
-    expect(ingest.bodies).toEqual([]);
+    expect(traceServer.bodies).toEqual([]);
   });
 });
 
-describe('runs that the application keeps out of traces', () => {
-  test('leave no span, and their agent runs', async () => {
+describe('runs with tracing disabled', () => {
+  test('have no span, and their agent runs', async () => {
     await using server = await ScriptedModel.start(() => answer('done'));
     instrument();
     const agent = await helper(server);
