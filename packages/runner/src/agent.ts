@@ -1,33 +1,33 @@
 import type { JsonObject, NamedResources, RewardValue, RolloutEndpoint, RolloutMode } from '@agentlightning/core';
 
-/** What an agent gets beside its task. Most agents need none of it. */
+/** The second argument of an agent. Most agents do not use it. */
 export interface AgentContext {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** Which try this is, from 1. */
+  /** The number of the attempt, from 1. */
   readonly attemptNumber: number;
-  /** What the rollout is for; null when it was not said. */
+  /** The purpose of the rollout; null if unspecified. */
   readonly mode: RolloutMode | null;
   readonly metadata: JsonObject | null;
-  /** The model endpoints and prompts of this rollout, by name. Endpoints are the attempt's own. */
+  /** The model endpoints and prompts of this rollout, by name. Endpoints are specific to the attempt. */
   readonly resources: NamedResources;
-  /** The attempt's own model endpoint, for clients without an adapter; null when there is none. */
+  /** The attempt's model endpoint, for clients without an adapter; null without one. */
   readonly endpoint: RolloutEndpoint | null;
   /**
-   * The attempt's own key, for programs that the agent starts and that record spans themselves: as bearer of what they
-   * send to the store, by OTLP for example; the gateway takes it too. Null where the runner makes none.
+   * The attempt's access token, for child processes that record spans themselves: the bearer token for the store, for example
+   * over OTLP, and for the gateway. Null if the runner creates none.
    */
   readonly attemptToken: string | null;
-  /** Aborts when the time is up, the rollout is cancelled or the runner stops: pass it on to what takes long. */
+  /** Aborts on timeout, on cancellation of the rollout and when the runner stops: pass it to long operations. */
   readonly signal: AbortSignal;
 }
 
-/** What an agent returns: the reward, as a number or by dimension; nothing when it emitted its rewards itself. */
+/** An agent's return value: a reward, as a number or by dimension; nothing if the agent emitted its rewards. */
 // biome-ignore lint/suspicious/noConfusingVoidType: an agent without a return statement is of type void.
 export type AgentResult = RewardValue | null | undefined | void;
 
 /**
- * The one thing a user writes: runs a task and returns how good the outcome is.
+ * The function that a user writes: performs a task and returns the reward of the outcome.
  *
  * @example
  * ```ts

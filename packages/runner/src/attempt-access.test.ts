@@ -19,15 +19,15 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-describe('an agent’s own token', () => {
-  /** What an agent gets for a rollout. */
+describe('an attempt token', () => {
+  /** Returns the context that an agent receives. */
   async function contextOf(metadata: JsonObject = {}, hasTokens = true): Promise<AgentContext | undefined> {
     await store.addResources({
       policy: {
         resourceType: 'proxy_llm',
         endpoint: 'http://gateway/v1',
         model: 'm',
-        apiKey: 'the key of the gateway',
+        apiKey: 'gateway-key',
         samplingParameters: {},
       },
     });
@@ -44,34 +44,34 @@ describe('an agent’s own token', () => {
     return given;
   }
 
-  test('takes the place of the gateway’s key, wherever an agent may find that', async () => {
+  test('replaces the gateway’s key everywhere in the context', async () => {
     const context = await contextOf();
     const { rolloutId, attemptId, attemptToken } = context ?? {};
     expect(await tokens.verify(attemptToken ?? '')).toMatchObject({ rolloutId, attemptId, mayReward: true });
     expect(context?.endpoint?.apiKey).toBe(attemptToken);
-    expect(JSON.stringify(context)).not.toContain('the key of the gateway');
+    expect(JSON.stringify(context)).not.toContain('gateway-key');
   });
 
-  test('records no rewards where they come from an evaluator', async () => {
+  test('cannot record rewards if an evaluator does', async () => {
     const context = await contextOf(judged);
     expect(await tokens.verify(context?.attemptToken ?? '')).toMatchObject({ mayReward: false });
   });
 
-  test('is good for an hour beyond the time of its rollout', async () => {
+  test('is valid for an hour beyond the timeout of its rollout', async () => {
     const nowMs = Date.now();
     const { expiresAtMs } = await tokens.verify((await contextOf())?.attemptToken ?? '');
     expect(expiresAtMs).toBeGreaterThanOrEqual(nowMs + 3_660_000);
     expect(expiresAtMs).toBeLessThan(nowMs + 2 * 3_660_000);
   });
 
-  test('is not there unless the runner makes some', async () => {
+  test('is null unless the runner creates tokens', async () => {
     const context = await contextOf({}, false);
-    expect(context).toMatchObject({ attemptToken: null, endpoint: { apiKey: 'the key of the gateway' } });
+    expect(context).toMatchObject({ attemptToken: null, endpoint: { apiKey: 'gateway-key' } });
   });
 });
 
-describe('where rewards come from an evaluator', () => {
-  test('neither what the agent returns is one, nor what it emits, and it is told', async () => {
+describe('with rewards from an evaluator', () => {
+  test('the agent’s returned and emitted rewards are not recorded but reported', async () => {
     const errors: AgentLightningError[] = [];
     const missing: string[] = [];
     const outcome = await runTask({
@@ -91,7 +91,7 @@ describe('where rewards come from an evaluator', () => {
     expect(missing).toEqual([]);
   });
 
-  test('a hook of the runner is one', async () => {
+  test('a reward from a hook is recorded', async () => {
     const outcome = await runTask({
       store,
       agent: () => 1,

@@ -5,16 +5,16 @@ import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
 import { after } from './time-limit.ts';
 
-/** What an attempt's life depends on. */
+/** Options of {@link AttemptLife}. */
 export interface AttemptLifeOptions {
   readonly rollout: AttemptedRollout;
   readonly options: Pick<AttemptOptions<never>, 'store' | 'timeoutMs' | 'heartbeatMs'>;
   readonly services: RunnerServices;
-  /** Aborts when the runner stops and waits no longer. */
+  /** Aborts when the grace time of a stopped runner is over. */
   readonly hardStop: AbortSignal;
 }
 
-/** From the start of an attempt to its end: heartbeats, and what may end it before its agent does. */
+/** The lifetime of an attempt: its heartbeats, and the causes that end it before its agent. */
 export class AttemptLife implements Disposable {
   readonly #work: AbortController = new AbortController();
   readonly #beats: AbortController = new AbortController();
@@ -27,7 +27,7 @@ export class AttemptLife implements Disposable {
     this.#aborted = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    // Nobody may be waiting when it happens.
+    // The rejection may occur while nothing awaits it.
     this.#aborted.catch(() => {});
     const { clock } = services;
     const timeoutMs = rollout.config.timeoutMs ?? options.timeoutMs ?? null;
@@ -54,21 +54,21 @@ export class AttemptLife implements Disposable {
     });
   }
 
-  /** For the agent: aborts when it should stop. */
+  /** Aborts when the agent should stop. */
   get signal(): AbortSignal {
     return this.#work.signal;
   }
 
-  /** The work's result, unless the attempt is ended first: then it throws why. The work itself continues. */
+  /** Returns the result of the work, or throws the reason if the attempt ends first. The work itself continues. */
   async orEnd<TResult>(work: Promise<TResult>): Promise<TResult> {
     const result = await Promise.race([this.#aborted, work]);
-    // An agent that blocks the event loop also blocks the timer of its time limit.
+    // An agent that blocks the event loop also blocks its timeout.
     this.#abortIfLate();
     this.signal.throwIfAborted();
     return result;
   }
 
-  /** Ends heartbeats and timers. */
+  /** Stops heartbeats and timers. */
   [Symbol.dispose](): void {
     this.#beats.abort();
     for (const cancel of this.#cancel) cancel();

@@ -2,27 +2,27 @@ import { AgentLightningError, type AttemptedRollout } from '@agentlightning/core
 import type { FailureOrigin } from '@agentlightning/core/store';
 
 /**
- * How an attempt ended: `cancelled` when the rollout was ended by somebody else meanwhile, `returned` when the
- * runner stopped and gave the rollout back to the queue.
+ * How an attempt ended: `cancelled` when the store ended it, `returned` when the runner stopped and returned the rollout to
+ * the queue.
  */
 export type AttemptEnding = 'succeeded' | 'failed' | 'timeout' | 'cancelled' | 'returned';
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export interface AttemptOutcome {
   readonly rolloutId: string;
   readonly attemptId: string;
   readonly ending: AttemptEnding;
-  /** The primary value of the final reward; null when there was none. */
+  /** The primary value of the final reward; null without a reward. */
   readonly reward: number | null;
-  /** What went wrong; null when it succeeded. */
+  /** The error; null when the attempt succeeded. */
   readonly error: AgentLightningError | null;
-  /** What caused the failure; null when the attempt succeeded. A failure of the infrastructure is not the agent's. */
+  /** The cause of the failure; null when the attempt succeeded. The agent is not responsible for infrastructure failures. */
   readonly failureOrigin: FailureOrigin | null;
   /** In milliseconds. */
   readonly durationMs: number;
 }
 
-/** Why an attempt was ended before its agent had. */
+/** Ends an attempt before its agent has finished. */
 export class AttemptAborted extends AgentLightningError {
   readonly ending: Exclude<AttemptEnding, 'succeeded'>;
 
@@ -31,25 +31,25 @@ export class AttemptAborted extends AgentLightningError {
     this.ending = ending;
   }
 
-  /** The time is up. */
+  /** The attempt has reached its timeout. */
   static timeout(timeoutMs: number): AttemptAborted {
     return new AttemptAborted('timeout', `The agent did not finish within ${timeoutMs} ms`);
   }
 
-  /** The runner stops and could not wait any longer. */
+  /** The grace time of a stopped runner is over. */
   static returned(): AttemptAborted {
     return new AttemptAborted('returned', 'The runner stopped before the agent had finished');
   }
 
-  /** The store says that the attempt is over. */
-  static elsewhere(rollout: AttemptedRollout, status: string): AttemptAborted {
+  /** The store has ended the attempt. */
+  static endedInStore(rollout: AttemptedRollout, status: string): AttemptAborted {
     const ending = status === 'timeout' ? 'timeout' : 'cancelled';
     const message = `Attempt ${rollout.attempt.attemptId} of rollout ${rollout.rolloutId} was ended in the store (${status})`;
     return new AttemptAborted(ending, message);
   }
 }
 
-/** An error of ours for whatever went wrong with an attempt; errors that are ours already stay. */
+/** Converts any error to an AgentLightningError; such errors are returned unchanged. */
 export function attemptError(error: unknown): AgentLightningError {
   if (AgentLightningError.isInstance(error)) return error;
   const shown = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

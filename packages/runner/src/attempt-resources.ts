@@ -9,23 +9,23 @@ import {
 } from '@agentlightning/core';
 import { attemptBaseUrl } from '@agentlightning/core/store';
 
-/** What an attempt runs with. */
+/** The resources of an attempt. */
 export interface AttemptResources {
-  /** With the attempt's own address in the place of the gateway's. */
+  /** With the attempt's URL at the gateway instead of the gateway's. */
   readonly resources: NamedResources;
   readonly endpoint: RolloutEndpoint | null;
 }
 
-/** Which resources are read, and how they are handed on. */
+/** Selects resources, and the key that they contain. */
 export interface ResourceChoice {
   /** The name of the endpoint; by default the first `proxy_llm`. */
   readonly endpointResource: string | undefined;
-  /** The attempt's own key, which takes the place of the gateway's; null for none. */
+  /** The attempt's token, which replaces the gateway's key; null for none. */
   readonly attemptToken: string | null;
 }
 
 /**
- * Reads the resources that a rollout was enqueued with; the latest ones when it names none.
+ * Reads the resources with which a rollout was enqueued; the latest ones if it has no resources id.
  *
  * @throws NotFoundError when the rollout's snapshot, or the named endpoint, does not exist
  */
@@ -50,8 +50,8 @@ export async function loadResources(
   };
 }
 
-/** The prompts among resources. */
-export function promptsAmong(resources: NamedResources): Readonly<Record<string, PromptTemplateResource>> {
+/** The prompts of a resource set. */
+export function promptsOf(resources: NamedResources): Readonly<Record<string, PromptTemplateResource>> {
   return Object.fromEntries(
     Object.entries(resources).flatMap(([name, resource]) =>
       resource.resourceType === 'prompt_template' ? [[name, resource] as const] : [],
@@ -67,7 +67,7 @@ interface AttemptPlace {
 
 function ofAttempt(resource: Resource, place: AttemptPlace): Resource {
   if (resource.resourceType !== 'proxy_llm') return resource;
-  // An agent that uses the resource itself must not have to know about the gateway.
+  // An agent that uses the resource directly must not depend on the gateway.
   const { baseUrl, apiKey } = endpointOf(resource, place);
   return { ...resource, resourceType: 'llm', endpoint: baseUrl, apiKey };
 }

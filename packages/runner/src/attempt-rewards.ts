@@ -1,8 +1,8 @@
 import type { ActiveSpan, AttemptedRollout, SpanInput, SpanSink, Store } from '@agentlightning/core';
 import { findFinalReward, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 
-/** A sink that hands spans on and remembers the last reward among them. */
-export class RewardWatch implements SpanSink {
+/** A sink that forwards spans and stores the value of the last reward. */
+export class RewardTracker implements SpanSink {
   readonly #sink: SpanSink;
   #lastReward: number | null = null;
 
@@ -10,13 +10,13 @@ export class RewardWatch implements SpanSink {
     this.#sink = sink;
   }
 
-  /** The primary value of the last reward; null when there was none. */
+  /** The primary value of the last reward; null without a reward. */
   get lastReward(): number | null {
     return this.#lastReward;
   }
 
-  /** Takes a reward that went to the store past this sink. */
-  wasRecordedElsewhere(reward: number): void {
+  /** Stores a reward that did not pass through this sink. */
+  setRecordedReward(reward: number): void {
     this.#lastReward = reward;
   }
 
@@ -39,7 +39,7 @@ export class RewardWatch implements SpanSink {
   }
 }
 
-/** The reward that somebody else recorded for an attempt, such as a program the agent ran; null when nobody did. */
+/** The reward that another process recorded for an attempt, such as a program started by the agent; null without one. */
 export async function rewardInStore(store: Store, rollout: AttemptedRollout): Promise<number | null> {
   const { rolloutId, attempt } = rollout;
   const query = { rolloutId, attemptId: attempt.attemptId };

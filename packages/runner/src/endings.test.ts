@@ -14,8 +14,8 @@ beforeEach(async () => {
 
 afterEach(() => store.close());
 
-/** Something that happens once, and can be waited for. */
-function signalling<TValue>(): { readonly happened: Promise<TValue>; readonly happen: (value: TValue) => void } {
+/** A one-time event that can be awaited. */
+function createEvent<TValue>(): { readonly happened: Promise<TValue>; readonly happen: (value: TValue) => void } {
   let happen: (value: TValue) => void = () => {};
   const happened = new Promise<TValue>((resolve) => {
     happen = resolve;
@@ -25,7 +25,7 @@ function signalling<TValue>(): { readonly happened: Promise<TValue>; readonly ha
 
 const never = new Promise<never>(() => {});
 
-/** The store, with some of its methods replaced. */
+/** The store with some methods replaced. */
 function storeWith(methods: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {
@@ -35,13 +35,13 @@ function storeWith(methods: Partial<Store>): Store {
   });
 }
 
-test('an agent that hangs is timed out, told to stop, and does not hold up the others', async () => {
+test('a hanging agent times out, has its signal aborted, and does not block others', async () => {
   const clock = new ManualClock();
   const [hanging, fine] = await store.enqueueRollouts([
     { input: 'hang', config: { timeoutMs: 5000 } },
     { input: 'fine' },
   ]);
-  const started = signalling<AgentContext>();
+  const started = createEvent<AgentContext>();
   const run = runRollouts({
     store,
     clock,
@@ -66,19 +66,19 @@ test('an agent that hangs is timed out, told to stop, and does not hold up the o
   expect((await store.getRollout(fine?.rolloutId ?? '')).status).toBe('succeeded');
 });
 
-test('the runner’s timeout holds for rollouts that have none of their own', async () => {
+test('the runner’s timeout applies to rollouts without a timeout', async () => {
   const outcome = await runTask({ store, task: { input: 1 }, agent: () => never, timeoutMs: 1 });
   expect(outcome).toMatchObject({ ending: 'timeout', reward: null, error: { code: 'TIMEOUT' } });
 });
 
-test('an agent that heeds its signal is timed out all the same', async () => {
+test('an agent that stops on its signal still has a timeout', async () => {
   const agent = (_task: unknown, { signal }: AgentContext): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   const outcome = await runTask({ store, task: { input: 1 }, agent, timeoutMs: 1 });
   expect(outcome.ending).toBe('timeout');
 });
 
-test('a timed-out attempt is tried again when the rollout says so', async () => {
+test('a timed-out attempt is retried if the rollout is configured so', async () => {
   await store.enqueueRollouts([{ input: 1, config: { timeoutMs: 20, maxAttempts: 2, retryCondition: ['timeout'] } }]);
   const summary = await runRollouts({
     store,
@@ -88,10 +88,10 @@ test('a timed-out attempt is tried again when the rollout says so', async () => 
   expect(summary).toMatchObject({ timeout: 1, succeeded: 1 });
 });
 
-test('spans that come after the end are dropped and reported, those left open are ended as abandoned', async () => {
+test('late spans are dropped and reported, and open spans end as abandoned', async () => {
   const late: SpanInput[] = [];
-  const goOn = signalling<void>();
-  const afterwards = signalling<void>();
+  const goOn = createEvent<void>();
+  const afterwards = createEvent<void>();
   const { rolloutId } = await runTask({
     store,
     task: { input: 1 },
@@ -117,10 +117,10 @@ test('spans that come after the end are dropped and reported, those left open ar
   expect(items.find((span) => span.name === 'left open')?.attributes).toEqual({ 'agentlightning.abandoned': true });
 });
 
-test('a cancelled rollout tells its agent to stop at the next heartbeat, and stays cancelled', async () => {
+test('a cancelled rollout aborts its agent at the next heartbeat and stays cancelled', async () => {
   const clock = new ManualClock();
   const [rollout] = await store.enqueueRollouts([{ input: 1 }]);
-  const started = signalling<AgentContext>();
+  const started = createEvent<AgentContext>();
   const run = runRollouts({
     store,
     clock,
@@ -142,7 +142,7 @@ test('a cancelled rollout tells its agent to stop at the next heartbeat, and sta
   expect((await store.getRollout(rollout?.rolloutId ?? '')).status).toBe('cancelled');
 });
 
-test('a rollout that is cancelled before its agent starts does not start it', async () => {
+test('the agent of a rollout that is already cancelled is not started', async () => {
   await store.enqueueRollouts([{ input: 1 }]);
   let isCalled = false;
   const racing = storeWith({
@@ -160,10 +160,10 @@ test('a rollout that is cancelled before its agent starts does not start it', as
   expect(isCalled).toBe(false);
 });
 
-test('heartbeats reach the attempt and its worker, often enough for rollouts that are given up for silence', async () => {
+test('heartbeats reach attempt and worker within the unresponsive limit', async () => {
   const clock = new ManualClock();
-  const started = signalling<AgentContext>();
-  const finish = signalling<number>();
+  const started = createEvent<AgentContext>();
+  const finish = createEvent<number>();
   const run = runTask({
     store,
     clock,
@@ -184,11 +184,11 @@ test('heartbeats reach the attempt and its worker, often enough for rollouts tha
   expect((await advanceUntilDone(clock, run)).ending).toBe('succeeded');
 });
 
-test('a stopped runner claims no more and waits for what runs', async () => {
+test('a stopped runner claims nothing and waits for running attempts', async () => {
   const [first, second] = await store.enqueueRollouts([{ input: 1 }, { input: 2 }]);
   const stop = new AbortController();
-  const started = signalling<void>();
-  const finish = signalling<number>();
+  const started = createEvent<void>();
+  const finish = createEvent<number>();
   const run = runRollouts({
     store,
     concurrency: 1,
@@ -206,12 +206,12 @@ test('a stopped runner claims no more and waits for what runs', async () => {
   expect((await store.getRollout(second?.rolloutId ?? '')).status).toBe('queuing');
 });
 
-test('what still runs after the grace time goes back to the queue, at no cost to its attempts', async () => {
+test('attempts still running after the grace time return to the queue without using up an attempt', async () => {
   const clock = new ManualClock();
   const [rollout] = await store.enqueueRollouts([{ input: 1, config: { maxAttempts: 1 } }]);
   const rolloutId = rollout?.rolloutId ?? '';
   const stop = new AbortController();
-  const started = signalling<AgentContext>();
+  const started = createEvent<AgentContext>();
   const run = runRollouts({
     store,
     clock,
@@ -235,14 +235,14 @@ test('what still runs after the grace time goes back to the queue, at no cost to
   expect((await store.getRollout(rolloutId)).status).toBe('succeeded');
 });
 
-test('a stopped runner ends at once when nothing runs', async () => {
+test('a stopped runner without running attempts ends immediately', async () => {
   const stop = new AbortController();
   const run = runRollouts({ store, agent: () => 1, signal: stop.signal, claimWaitMs: 600_000, graceMs: 600_000 });
   stop.abort();
   expect(await run).toMatchObject({ succeeded: 0 });
 });
 
-test('a rollout claimed in the moment of the stop goes back unrun', async () => {
+test('a rollout claimed during the stop returns to the queue without running', async () => {
   const [rollout] = await store.enqueueRollouts([{ input: 1 }]);
   const stop = new AbortController();
   const racing = storeWith({
@@ -257,7 +257,7 @@ test('a rollout claimed in the moment of the stop goes back unrun', async () => 
   expect((await store.getRollout(rollout?.rolloutId ?? '')).status).toBe('requeuing');
 });
 
-test('a store that cannot be reached for a while is asked again, and nothing is lost', async () => {
+test('requests to an unreachable store are retried without loss', async () => {
   const failing = (times: number): (() => void) => {
     let left = times;
     return () => {
@@ -294,18 +294,18 @@ test('a store that cannot be reached for a while is asked again, and nothing is 
   expect((await store.statistics()).totalSpans).toBe(2);
 });
 
-test('an attempt whose spans were lost did not succeed', async () => {
-  const refusing = storeWith({
+test('an attempt with lost spans fails', async () => {
+  const rejecting = storeWith({
     appendSpans: async () => {
-      throw new AgentLightningError({ code: 'VALIDATION', message: 'this span is refused' });
+      throw new AgentLightningError({ code: 'VALIDATION', message: 'this span is rejected' });
     },
   });
-  const outcome = await runTask({ store: refusing, task: { input: 1 }, agent: () => 1 });
+  const outcome = await runTask({ store: rejecting, task: { input: 1 }, agent: () => 1 });
   expect(outcome).toMatchObject({ ending: 'failed', error: { code: 'VALIDATION' } });
   expect(outcome.error?.message).toContain('Spans of attempt');
 });
 
-test('a store that refuses the runner ends it with the reason', async () => {
+test('a runner that the store rejects ends with the error', async () => {
   const locked = storeWith({
     claimRollouts: async () => {
       throw new AgentLightningError({ code: 'UNAUTHENTICATED', message: 'wrong key' });
@@ -314,7 +314,7 @@ test('a store that refuses the runner ends it with the reason', async () => {
   await expect(runRollouts({ store: locked, agent: () => 1 })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
 });
 
-test('a hook that hangs is given up, and the rollout goes on', async () => {
+test('a hanging hook times out, and the rollout continues', async () => {
   const errors: AgentLightningError[] = [];
   const outcome = await runTask({
     store,
@@ -328,12 +328,12 @@ test('a hook that hangs is given up, and the rollout goes on', async () => {
   expect(errors[0]?.message).toContain('did not finish within 1 ms');
 });
 
-test('a timeout longer than a timer can wait does not fire at once', async () => {
+test('a timeout beyond the timer limit does not fire immediately', async () => {
   const outcome = await runTask({ store, task: { input: 1 }, agent: () => 1, timeoutMs: 2 ** 40 });
   expect(outcome.ending).toBe('succeeded');
 });
 
-/** Moves time on, a second at a time, until the work is done. */
+/** Advances the clock by one second at a time until the work is done. */
 async function advanceUntilDone<TResult>(clock: ManualClock, work: Promise<TResult>): Promise<TResult> {
   let isDone = false;
   const done = work.finally(() => {
@@ -343,7 +343,7 @@ async function advanceUntilDone<TResult>(clock: ManualClock, work: Promise<TResu
   return done;
 }
 
-test('an agent is not started when its attempt was ended before', async () => {
+test('the agent of an attempt that has already ended is not started', async () => {
   let starts = 0;
   const agent = (): number => {
     starts += 1;
@@ -355,9 +355,9 @@ test('an agent is not started when its attempt was ended before', async () => {
   expect(starts).toBe(0);
 });
 
-test('a reward that comes after the end is none', async () => {
-  const writing = signalling<void>();
-  const emitted = signalling<void>();
+test('a reward after the end of the attempt is ignored', async () => {
+  const writing = createEvent<void>();
+  const emitted = createEvent<void>();
   const slow = storeWith({
     appendSpans: async (spans) => {
       writing.happen();
@@ -371,12 +371,12 @@ test('a reward that comes after the end is none', async () => {
     emitted.happen();
     return never;
   };
-  // Long enough for the agent to have begun: one that never does emits nothing.
+  // Long enough for the agent to have started: otherwise it would emit nothing.
   const outcome = await runTask({ store: slow, agent, task: { input: 'hang' }, timeoutMs: 1000 });
   expect(outcome).toMatchObject({ ending: 'timeout', reward: null });
 });
 
-test('a reward that somebody else recorded is the outcome’s', async () => {
+test('the outcome has a reward that another process recorded', async () => {
   const agent = async (_task: unknown, { rolloutId, attemptId }: AgentContext): Promise<void> => {
     const attributes = rewardAttributes([{ name: 'primary', value: 0.5 }]);
     await store.appendSpans([aSpan({ rolloutId, attemptId, name: 'agentlightning.annotation', attributes })]);
@@ -384,7 +384,7 @@ test('a reward that somebody else recorded is the outcome’s', async () => {
   expect(await runTask({ store, agent, task: { input: 'judged' } })).toMatchObject({ reward: 0.5 });
 });
 
-test('an async callback that fails is ignored like any other', async () => {
+test('a rejected async callback is ignored', async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', note);

@@ -2,32 +2,32 @@ import type { AttemptedRollout, Clock, Store } from '@agentlightning/core';
 import { isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { AttemptAborted } from './attempt-outcome.ts';
 
-/** What a heartbeat works with. */
+/** Options of {@link keepAlive}. */
 export interface HeartbeatOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly rollout: AttemptedRollout;
   /** In milliseconds. */
   readonly intervalMs: number;
-  /** The heartbeat ends with it. */
+  /** Stops the heartbeat. */
   readonly signal: AbortSignal;
-  /** Called when the store says that the attempt is over: cancelled, or given up. */
+  /** Called when the store has ended the attempt. */
   readonly onOver: (reason: AttemptAborted) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Tells the store again and again that an attempt is alive, and learns from it when it is over. */
+/** Sends heartbeats for an attempt, and reports its end in the store. */
 export async function keepAlive(options: HeartbeatOptions): Promise<void> {
   const { clock, signal, rollout, onOver, onFailure } = options;
   const intervalMs = intervalFor(rollout, options.intervalMs);
   while (!signal.aborted) {
-    // The wait is cut short by the signal, which also ends the loop.
+    // The signal interrupts the delay and ends the loop.
     await clock.sleep(intervalMs, signal).catch(() => {});
     if (signal.aborted) return;
     try {
       const status = await beat(options);
       if (isTerminalAttemptStatus(status) && !signal.aborted) {
-        onOver(AttemptAborted.elsewhere(rollout, status));
+        onOver(AttemptAborted.endedInStore(rollout, status));
         return;
       }
     } catch (error) {
@@ -48,7 +48,7 @@ async function beat({
   return status;
 }
 
-/** Often enough that a rollout which is given up for silence never is by accident. */
+/** The interval: short enough that the store does not consider the attempt unresponsive. */
 function intervalFor(rollout: AttemptedRollout, intervalMs: number): number {
   const { unresponsiveMs } = rollout.config;
   return unresponsiveMs === null ? intervalMs : Math.min(intervalMs, unresponsiveMs / 3);

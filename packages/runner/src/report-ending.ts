@@ -5,10 +5,10 @@ import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { retryTransient } from './retry.ts';
 
-/** Together with the waits in between, more than a minute of a store that cannot be reached. */
+/** With the backoff delays, more than a minute without a reachable store. */
 const maxTries = 20;
 
-/** The status in the store of each ending that the runner decides. */
+/** The status for each ending that the runner decides. */
 const statuses: Readonly<Partial<Record<AttemptEnding, AttemptStatus>>> = {
   succeeded: 'succeeded',
   failed: 'failed',
@@ -16,8 +16,8 @@ const statuses: Readonly<Partial<Record<AttemptEnding, AttemptStatus>>> = {
 };
 
 /**
- * Tells the store how an attempt ended, and keeps trying while it cannot be reached. A failed attempt is tried
- * again if the rollout's configuration says so: that is the store's decision.
+ * Reports the end of an attempt to the store, with retries while it cannot be reached. The store decides whether the
+ * rollout gets another attempt.
  */
 export async function reportEnding<TTask>(
   run: AttemptRun<TTask>,
@@ -27,13 +27,13 @@ export async function reportEnding<TTask>(
   const { rollout, options, services } = run;
   const { rolloutId, attempt } = rollout;
   const status = statuses[ending];
-  const doing = `Reporting that attempt ${attempt.attemptId} of rollout ${rolloutId} ended (${ending})`;
+  const doing = `Reporting the end of attempt ${attempt.attemptId} of rollout ${rolloutId} (${ending})`;
   const metadata = error === null ? null : failureMetadata(attempt, error);
   const patch = { ...(status === undefined ? {} : { status }), ...(metadata === null ? {} : { metadata }) };
   const retry = retryTransient(services, { doing, maxTries });
   try {
-    if (ending === 'returned') await withRetry(() => giveBack(run), retry);
-    // A cancelled attempt was ended in the store already; nothing is to be added.
+    if (ending === 'returned') await withRetry(() => returnToQueue(run), retry);
+    // The store has already ended a cancelled attempt.
     else if (ending !== 'cancelled') {
       await withRetry(() => options.store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);
     }
@@ -42,14 +42,14 @@ export async function reportEnding<TTask>(
   }
 }
 
-/** Puts the rollout back into the queue, unless it is over or in other hands. */
-async function giveBack<TTask>({ rollout, options: { store } }: AttemptRun<TTask>): Promise<void> {
+/** Returns the rollout to the queue, unless it is finished or has a newer attempt. */
+async function returnToQueue<TTask>({ rollout, options: { store } }: AttemptRun<TTask>): Promise<void> {
   const [{ status }, latest] = await Promise.all([
     store.getRollout(rollout.rolloutId),
     store.getLatestAttempt(rollout.rolloutId),
   ]);
-  const isOurs = latest?.attemptId === rollout.attempt.attemptId;
-  if (isOurs && (status === 'preparing' || status === 'running')) {
+  const isLatest = latest?.attemptId === rollout.attempt.attemptId;
+  if (isLatest && (status === 'preparing' || status === 'running')) {
     await store.updateRollout(rollout.rolloutId, { status: 'requeuing' });
   }
 }

@@ -1,7 +1,7 @@
 import type { ActiveSpan, SpanInput, SpanSink } from '@agentlightning/core';
 import { rewardFromSpan } from '@agentlightning/core/spans';
 
-/** A sink that hands every span on but rewards: for agents whose rewards come from an evaluator. */
+/** A sink that forwards all spans except rewards, for agents whose rewards come from an evaluator. */
 export class RewardlessSink implements SpanSink {
   readonly #sink: SpanSink;
   readonly #onReward: (span: SpanInput) => void;
@@ -24,7 +24,7 @@ export class RewardlessSink implements SpanSink {
       this.#sink.append(span);
       return;
     }
-    // It began, and is not to be ended later on.
+    // The reward's span has started: it must not be ended as abandoned.
     this.#sink.spanDiscarded?.(span.spanId);
     this.#onReward(span);
   }

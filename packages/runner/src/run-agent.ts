@@ -13,48 +13,48 @@ import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/pro
 import type { AgentContext, AgentResult } from './agent.ts';
 import type { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
-import { type RewardWatch, rewardInStore } from './attempt-rewards.ts';
+import { type RewardTracker, rewardInStore } from './attempt-rewards.ts';
 import { RewardlessSink } from './rewardless-sink.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
 import { settlesWithin } from './time-limit.ts';
 
-/** How long an agent whose rollout is given back may take to notice that it should stop. */
+/** How long an aborted agent may take to stop before its rollout is returned to the queue. */
 const settleMs = 1000;
 
-const rewardRemedy = `Emit it from a hook or an evaluator, or take ${rewardSourceKey} out of the rollout's metadata.`;
+const rewardRemedy = `Emit it from a hook or an evaluator, or remove ${rewardSourceKey} from the rollout's metadata.`;
 
-/** An agent about to run. */
+/** The input of {@link runAgent}. */
 export interface AgentRun<TTask> {
   readonly rollout: AttemptedRollout;
   readonly options: AttemptOptions<TTask>;
   readonly services: RunnerServices;
   readonly life: AttemptLife;
-  readonly rewards: RewardWatch;
+  readonly rewards: RewardTracker;
   readonly context: AgentContext;
-  /** Whether the infrastructure failed the last model call that went through the gateway. */
+  /** Whether the last model call through the gateway had an infrastructure failure. */
   readonly modelCalls: { readonly isUnavailable: boolean };
 }
 
 /**
- * Runs the agent and its hooks within the rollout's context, and records how it went.
+ * Runs the agent and its hooks within the rollout's context, and records the outcome.
  *
- * @returns what went wrong; null when the agent succeeded
+ * @returns the error; null when the agent succeeded
  */
 export async function runAgent<TTask>(run: AgentRun<TTask>, rootSpan: ActiveSpan): Promise<AgentLightningError | null> {
   const { rollout, options, context } = run;
   await runHook(run, 'onRolloutStart', async () => options.hooks?.onRolloutStart?.({ rollout, context }));
-  const error = await judgeAgent(run);
+  const error = await executeAgent(run);
   if (error !== null) {
     rootSpan.recordException(error);
     emitException(error.code === 'AGENT_FAILED' ? error.cause : error);
   }
   await runHook(run, 'onRolloutEnd', async () => options.hooks?.onRolloutEnd?.({ rollout, context, error }));
-  if (error === null) await noteMissingReward(run);
+  if (error === null) await reportMissingReward(run);
   return error;
 }
 
-async function judgeAgent<TTask>({
+async function executeAgent<TTask>({
   rollout,
   options,
   context,
@@ -62,30 +62,30 @@ async function judgeAgent<TTask>({
   services,
   modelCalls,
 }: AgentRun<TTask>): Promise<AgentLightningError | null> {
-  // Ended before it began: an agent that nobody waits for must not call models.
+  // Already ended: the agent must not call models.
   if (life.signal.aborted) return attemptError(life.signal.reason);
-  const parseTask = options.parseTask ?? asItIs<TTask>;
-  const isJudged = isRewardedByEvaluator(rollout);
+  const parseTask = options.parseTask ?? unchangedTask<TTask>;
+  const isEvaluated = isRewardedByEvaluator(rollout);
   const act = async (): Promise<AgentResult> => options.agent(parseTask(rollout.input), context);
-  const work = isJudged ? withoutRewards({ rollout, services }, act) : act();
+  const work = isEvaluated ? withoutRewards({ rollout, services }, act) : act();
   try {
     const result = await life.orEnd(work);
     if (modelCalls.isUnavailable) return modelUnavailable(rollout);
-    if (result !== undefined && result !== null && !isJudged) {
+    if (result !== undefined && result !== null && !isEvaluated) {
       emitReward(result, options.primaryReward === undefined ? {} : { primaryKey: options.primaryReward });
     }
     return null;
   } catch (thrown) {
     const error = attemptError(thrown);
     if (error instanceof AttemptAborted && error.ending === 'returned') {
-      // What the agent still records must not come after its rollout is back in the queue.
+      // Spans of the agent must not arrive after its rollout has returned to the queue.
       await settlesWithin(work.then(nothing, nothing), settleMs, services.clock);
     }
     return error;
   }
 }
 
-/** An agent that catches the failure of its last model call judges an outcome without it. */
+/** An agent that catches the failure of its last model call returns an invalid reward. */
 function modelUnavailable({ rolloutId }: AttemptedRollout): AgentLightningError {
   return new AgentLightningError({
     code: 'UPSTREAM_FAILED',
@@ -93,7 +93,7 @@ function modelUnavailable({ rolloutId }: AttemptedRollout): AgentLightningError 
   });
 }
 
-/** Runs an agent whose rewards come from an evaluator: those that it emits itself are reported, and not recorded. */
+/** Runs an agent whose rewards come from an evaluator: rewards that it emits are reported but not recorded. */
 function withoutRewards<TResult>(
   { rollout, services }: Pick<AgentRun<never>, 'rollout' | 'services'>,
   act: () => Promise<TResult>,
@@ -101,15 +101,15 @@ function withoutRewards<TResult>(
   const current = currentRollout();
   if (current === null) return act();
   const sink = new RewardlessSink(current.sink, ({ name }) => {
-    const message = `its rewards come from an evaluator, and ${name} was not recorded`;
+    const message = `rewards come from an evaluator; ${name} was not recorded`;
     const refusal = new AgentLightningError({ code: 'PERMISSION_DENIED', message, remedy: rewardRemedy });
-    services.failed(`A reward of the agent of rollout ${rollout.rolloutId}`, refusal);
+    services.failed(`Recording a reward of the agent of rollout ${rollout.rolloutId}`, refusal);
   });
   return withRollout({ ...current, sink }, act);
 }
 
-/** A task as it is: whoever gives no `parseTask` says that the tasks are what the agent takes. */
-function asItIs<TTask>(input: JsonValue): TTask {
+/** The default for `parseTask`: without it, tasks must have the agent's input type. */
+function unchangedTask<TTask>(input: JsonValue): TTask {
   return input as TTask;
 }
 
@@ -117,7 +117,7 @@ function nothing(): void {}
 
 async function runHook<TTask>(run: AgentRun<TTask>, name: string, hook: () => Promise<void>): Promise<void> {
   const { options, services, rollout } = run;
-  const doing = `The hook ${name} of rollout ${rollout.rolloutId}`;
+  const doing = `Hook ${name} of rollout ${rollout.rolloutId}`;
   const hookTimeoutMs = options.hookTimeoutMs ?? 30_000;
   try {
     if (await settlesWithin(hook(), hookTimeoutMs, services.clock)) return;
@@ -128,19 +128,19 @@ async function runHook<TTask>(run: AgentRun<TTask>, name: string, hook: () => Pr
   }
 }
 
-/** A rollout without a reward is not one with the reward 0: it is marked, and training leaves it out. */
-async function noteMissingReward<TTask>({ rollout, options, services, rewards }: AgentRun<TTask>): Promise<void> {
-  // An evaluator may come later.
+/** A missing reward differs from the reward 0: the rollout is marked and excluded from training. */
+async function reportMissingReward<TTask>({ rollout, options, services, rewards }: AgentRun<TTask>): Promise<void> {
+  // An evaluator may record one later.
   if (rewards.lastReward !== null || isRewardedByEvaluator(rollout)) return;
   try {
     const recorded = await rewardInStore(options.store, rollout);
-    if (recorded !== null) return rewards.wasRecordedElsewhere(recorded);
+    if (recorded !== null) return rewards.setRecordedReward(recorded);
   } catch (error) {
-    services.failed(`Looking for the reward of rollout ${rollout.rolloutId}`, error);
+    services.failed(`Querying the reward of rollout ${rollout.rolloutId}`, error);
     return;
   }
   emitAnnotation({
-    'agentlightning.warning': 'The agent returned no reward and emitted none: the rollout cannot be learned from.',
+    'agentlightning.warning': 'The agent neither returned nor emitted a reward: the rollout is excluded from training.',
   });
   services.rewardMissing(rollout);
 }

@@ -6,16 +6,15 @@ import { failureOriginOf, newTraceId } from '@agentlightning/core/store';
 import type { AgentContext } from './agent.ts';
 import { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
-import { type AttemptResources, loadResources, promptsAmong } from './attempt-resources.ts';
-import { RewardWatch } from './attempt-rewards.ts';
+import { type AttemptResources, loadResources, promptsOf } from './attempt-resources.ts';
+import { RewardTracker } from './attempt-rewards.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { reportEnding } from './report-ending.ts';
 import { retryTransient } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 
 /**
- * Runs one claimed attempt from its start to its end in the store. Never throws: whatever goes wrong is the
- * attempt's outcome, or is reported.
+ * Runs a claimed attempt until its end in the store. Never throws: an error is part of the outcome, or is reported.
  */
 export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<AttemptOutcome> {
   const { rollout, services } = run;
@@ -23,7 +22,7 @@ export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<Attempt
   const startMs = services.clock.now();
   services.attemptStarted(rollout);
   const { error: agentError, reward } = await execute(run);
-  // What is lost was part of the outcome: an attempt without it did not succeed.
+  // Lost spans are part of the outcome: an attempt without them fails.
   const error = agentError ?? services.takeLoss(attempt.attemptId);
   const ending: AttemptEnding =
     error === null ? 'succeeded' : error instanceof AttemptAborted ? error.ending : 'failed';
@@ -36,13 +35,13 @@ export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<Attempt
   return outcome;
 }
 
-/** Runs the agent; when it returns, everything that was recorded is in the store, or is known to be lost. */
+/** Runs the agent. On return, all recorded spans are in the store or known to be lost. */
 async function execute<TTask>(
   run: AttemptRun<TTask>,
 ): Promise<{ readonly error: AgentLightningError | null; readonly reward: number | null }> {
   const { services } = run;
   const spans = new AttemptSpans(services.sink, { onLateSpan: (span) => services.spanWasLate(span) });
-  const rewards = new RewardWatch(spans);
+  const rewards = new RewardTracker(spans);
   using life = new AttemptLife(run);
   let error: AgentLightningError | null;
   try {
@@ -51,7 +50,7 @@ async function execute<TTask>(
     error = attemptError(thrown);
   }
   spans.close();
-  // What an agent still emits from now on is dropped, so it is no reward either.
+  // Spans emitted later are dropped, and are not rewards.
   const reward = rewards.lastReward;
   await services.sink.flush();
   return { error, reward };
@@ -60,7 +59,7 @@ async function execute<TTask>(
 async function withinContext<TTask>(
   run: AttemptRun<TTask>,
   life: AttemptLife,
-  rewards: RewardWatch,
+  rewards: RewardTracker,
 ): Promise<AgentLightningError | null> {
   const { rollout, options, services } = run;
   const { rolloutId, mode, attempt } = rollout;
@@ -74,7 +73,7 @@ async function withinContext<TTask>(
   const onModelCall = (isUnavailable: boolean): void => {
     modelCalls.isUnavailable = isUnavailable;
   };
-  const traced: RolloutContext = { ...ids, ...place, prompts: promptsAmong(resources), onModelCall };
+  const traced: RolloutContext = { ...ids, ...place, prompts: promptsOf(resources), onModelCall };
   const attributes = {
     'agentlightning.rollout_id': rolloutId,
     'agentlightning.attempt_id': attemptId,
@@ -91,13 +90,13 @@ async function withinContext<TTask>(
   );
 }
 
-/** What an attempt begins with. */
+/** The resources and token of an attempt. */
 interface AttemptBeginning extends AttemptResources {
-  /** The attempt's own key; null where none is made. */
+  /** The attempt's token; null if none is created. */
   readonly attemptToken: string | null;
 }
 
-/** Says that the attempt is running, and reads what it runs with; waits a little for a store that cannot be reached. */
+/** Marks the attempt as running and loads its resources, with retries while the store cannot be reached. */
 async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptBeginning> {
   const { rolloutId, attempt } = rollout;
   const { store, endpointResource, createAttemptToken } = options;
@@ -107,7 +106,7 @@ async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): 
     await withRetry(() => store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);
   } catch (error) {
     const isOver = AgentLightningError.isInstance(error) && error.code === 'ILLEGAL_TRANSITION';
-    throw isOver ? AttemptAborted.elsewhere(rollout, 'ended before it began') : error;
+    throw isOver ? AttemptAborted.endedInStore(rollout, 'ended before it began') : error;
   }
   const attemptToken =
     createAttemptToken === undefined ? null : await withRetry(() => createAttemptToken(tokenRequestOf(rollout)), retry);
@@ -115,7 +114,7 @@ async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): 
   return { ...(await withRetry(() => loadResources(store, rollout, choice), retry)), attemptToken };
 }
 
-/** How long after its attempt is over a token is still good, for what comes late, in milliseconds. */
+/** How long a token stays valid after the end of its attempt, for late spans, in milliseconds. */
 const tokenGraceMs = 3_600_000;
 
 function tokenRequestOf(rollout: AttemptedRollout): AttemptTokenRequest {

@@ -19,12 +19,12 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 import { runRollouts, runTask } from './run-rollouts.ts';
 import type { RunnerEvents, RunnerOptions } from './runner-options.ts';
 
-/** A store with one rollout for each input, and what a runner made of them. */
-async function played(
+/** Runs the agent on one rollout for each input. */
+async function runAll(
   inputs: readonly number[],
   agent: Agent<number>,
   options: Partial<RunnerOptions<number>> & { readonly config?: Partial<RolloutConfig> } = {},
-): Promise<Played> {
+): Promise<CompletedRun> {
   const store = await openStore(':memory:');
   const { config = {}, events = {}, ...rest } = options;
   const rollouts = await store.enqueueRollouts(inputs.map((input) => ({ input, config, mode: 'train' })));
@@ -42,7 +42,7 @@ async function played(
   return { store, ids, outcomes, errors, summary, statuses, [Symbol.asyncDispose]: () => store.close() };
 }
 
-interface Played extends AsyncDisposable {
+interface CompletedRun extends AsyncDisposable {
   readonly store: Store;
   readonly ids: readonly string[];
   readonly outcomes: readonly AttemptOutcome[];
@@ -51,12 +51,12 @@ interface Played extends AsyncDisposable {
   readonly statuses: readonly string[];
 }
 
-async function spansOf({ store, ids }: Pick<Played, 'store' | 'ids'>, index = 0): Promise<readonly Span[]> {
+async function spansOf({ store, ids }: Pick<CompletedRun, 'store' | 'ids'>, index = 0): Promise<readonly Span[]> {
   return (await store.querySpans({ rolloutId: ids[index] ?? '' })).items;
 }
 
-test('the number an agent returns is the reward of its rollout', async () => {
-  await using done = await played([1, 2, 3], (task) => task / 10, { concurrency: 2 });
+test('the number that an agent returns is the reward of its rollout', async () => {
+  await using done = await runAll([1, 2, 3], (task) => task / 10, { concurrency: 2 });
   expect(done.summary).toEqual({ succeeded: 3, failed: 0, timeout: 0, cancelled: 0, returned: 0 });
   expect(done.statuses).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(done.outcomes.map((outcome) => outcome.reward).sort()).toEqual([0.1, 0.2, 0.3]);
@@ -65,8 +65,8 @@ test('the number an agent returns is the reward of its rollout', async () => {
   }
 });
 
-test('everything an agent records is below the root span of its attempt', async () => {
-  await using done = await played([1], () => {
+test('all spans of an agent are descendants of the root span of its attempt', async () => {
+  await using done = await runAll([1], () => {
     emitMessage('hello');
     tracer.withSpan('step', () => {});
     return { primary: 1, speed: 2 };
@@ -97,8 +97,8 @@ test('spans are in the store before the rollout is finished', async () => {
   await store.close();
 });
 
-test('an agent that throws fails its attempt, with the exception in the trace, and nothing else', async () => {
-  await using done = await played([1, 2], (task) => {
+test('an error of an agent fails only its attempt, with the exception in the trace', async () => {
+  await using done = await runAll([1, 2], (task) => {
     if (task === 1) throw new RangeError('too hard');
     return 1;
   });
@@ -121,10 +121,10 @@ test('an agent that throws fails its attempt, with the exception in the trace, a
 test.each([
   ['NaN', Number.NaN],
   ['Infinity', Number.POSITIVE_INFINITY],
-  ['a text', 'good'],
+  ['a string', 'good'],
   ['dimensions without a primary one', { a: 1, b: 2 }],
-])('%s is no reward, and fails the attempt', async (_name, result) => {
-  await using done = await played([1], () => result as never);
+])('%s is an invalid reward and fails the attempt', async (_name, result) => {
+  await using done = await runAll([1], () => result as never);
   expect(done.statuses).toEqual(['failed']);
   expect(done.outcomes[0]?.error?.code).toBe('INVALID_REWARD');
   expect((await done.store.getLatestAttempt(done.ids[0] ?? ''))?.metadata).toMatchObject({
@@ -132,15 +132,15 @@ test.each([
   });
 });
 
-test('the primary dimension can be named for agents that return several', async () => {
-  await using done = await played([1], () => ({ a: 1, b: 2 }), { primaryReward: 'b' });
+test('primaryReward selects the primary dimension', async () => {
+  await using done = await runAll([1], () => ({ a: 1, b: 2 }), { primaryReward: 'b' });
   expect(done.outcomes[0]).toMatchObject({ ending: 'succeeded', reward: 2 });
 });
 
-test('an agent without any reward succeeds, is marked, and is reported', async () => {
+test('an agent without a reward succeeds, is marked and is reported', async () => {
   const missing: string[] = [];
   const events: RunnerEvents = { onMissingReward: ({ rolloutId }) => missing.push(rolloutId) };
-  await using done = await played([1], () => {}, { events });
+  await using done = await runAll([1], () => {}, { events });
   expect(done.statuses).toEqual(['succeeded']);
   expect(missing).toEqual(done.ids);
   const spans = await spansOf(done);
@@ -148,10 +148,10 @@ test('an agent without any reward succeeds, is marked, and is reported', async (
   expect(spans.some((span) => 'agentlightning.warning' in span.attributes)).toBe(true);
 });
 
-test('a reward that the agent emits, or somebody else records for the attempt, is not missing', async () => {
+test('a reward that the agent emits or another process records is not missing', async () => {
   const missing: string[] = [];
   const events: RunnerEvents = { onMissingReward: ({ rolloutId }) => missing.push(rolloutId) };
-  await using emitted = await played([1], () => void emitReward(0.5), { events });
+  await using emitted = await runAll([1], () => void emitReward(0.5), { events });
   const store = await openStore(':memory:');
   const outcome = await runTask({
     store,
@@ -167,9 +167,9 @@ test('a reward that the agent emits, or somebody else records for the attempt, i
   await store.close();
 });
 
-test('an attempt that fails is tried again as often as the rollout says, and the last one decides', async () => {
+test('a failed attempt is retried up to the configured limit, and the last one decides', async () => {
   const seen: number[] = [];
-  await using done = await played(
+  await using done = await runAll(
     [1],
     (_task, { attemptNumber }) => {
       seen.push(attemptNumber);
@@ -183,19 +183,19 @@ test('an attempt that fails is tried again as often as the rollout says, and the
   expect(done.summary).toMatchObject({ succeeded: 1, failed: 2 });
 });
 
-test('32 rollouts run at the same time, each in its own context', async () => {
+test('32 concurrent rollouts each have their own context', async () => {
   let running = 0;
   let most = 0;
   let meet = (): void => {};
   const crowd = new Promise<void>((resolve) => {
     meet = resolve;
   });
-  await using done = await played(
+  await using done = await runAll(
     Array.from({ length: 96 }, (_, index) => index),
     async (task, { rolloutId }) => {
       running += 1;
       most = Math.max(most, running);
-      // Nobody goes on before all places are taken, which hangs where there are fewer.
+      // A barrier: the test hangs with fewer than 32 slots.
       if (running === 32) meet();
       await crowd;
       for (let step = 0; step < 3; step += 1) {
@@ -216,12 +216,12 @@ test('32 rollouts run at the same time, each in its own context', async () => {
   }
 });
 
-test('a task that does not parse fails its attempt before the agent sees it', async () => {
+test('a task that fails to parse fails its attempt before the agent starts', async () => {
   let isCalled = false;
   const agent: Agent<number> = () => {
     isCalled = true;
   };
-  await using done = await played([1], agent, {
+  await using done = await runAll([1], agent, {
     parseTask: (input) => {
       throw new AgentLightningError({ code: 'VALIDATION', message: `task ${String(input)} has no question` });
     },
@@ -230,7 +230,7 @@ test('a task that does not parse fails its attempt before the agent sees it', as
   expect(done.outcomes[0]?.error?.message).toContain('task 1 has no question');
 });
 
-test('an agent gets the prompts, and an endpoint that is the attempt’s own', async () => {
+test('an agent receives the prompts and the endpoint of its attempt', async () => {
   const store = await openStore(':memory:');
   await store.addResources({
     policy: {
@@ -262,8 +262,8 @@ test('an agent gets the prompts, and an endpoint that is the attempt’s own', a
   await store.close();
 });
 
-test('hooks run within the rollout, and what they throw changes nothing', async () => {
-  await using done = await played([1], () => {}, {
+test('hooks run within the rollout, and their errors are ignored', async () => {
+  await using done = await runAll([1], () => {}, {
     hooks: {
       onRolloutStart: () => {
         emitMessage('before');
@@ -277,22 +277,22 @@ test('hooks run within the rollout, and what they throw changes nothing', async 
   });
   expect(done.outcomes[0]).toMatchObject({ ending: 'succeeded', reward: 0.75 });
   expect(done.errors.map((error) => error.message)).toEqual([
-    expect.stringMatching(/^\[INTERNAL\] The hook onRolloutStart of rollout .* failed: broken hook$/),
+    expect.stringMatching(/^\[INTERNAL\] Hook onRolloutStart of rollout .* failed: broken hook$/),
   ]);
   expect((await spansOf(done)).map((span) => span.name)).toContain('agentlightning.message');
 });
 
-test('callbacks that throw are ignored', async () => {
+test('errors of callbacks are ignored', async () => {
   const broken = (): never => {
     throw new TypeError('broken callback');
   };
-  await using done = await played([1], () => {}, {
+  await using done = await runAll([1], () => {}, {
     events: { onAttemptStart: broken, onAttemptEnd: broken, onMissingReward: broken, onError: broken },
   });
   expect(done.summary.succeeded).toBe(1);
 });
 
-test('rollouts of other runs are left alone', async () => {
+test('rollouts of other runs are not claimed', async () => {
   const store = await openStore(':memory:');
   for (const runId of ['run-a', 'run-b']) await store.createRun({ runId, name: runId, config: {} });
   await store.enqueueRollouts([
@@ -305,7 +305,7 @@ test('rollouts of other runs are left alone', async () => {
   await store.close();
 });
 
-test('a concurrency that is no whole number of at least 1 is refused', async () => {
+test('a concurrency that is not a whole number of at least 1 is rejected', async () => {
   const store = await openStore(':memory:');
   for (const concurrency of [0, -1, 1.5, Number.NaN]) {
     await expect(runRollouts({ store, agent: () => 1, concurrency })).rejects.toThrow('concurrency: must be a whole');

@@ -6,13 +6,13 @@ import type { AttemptOptions, RunnerOptions, RunnerSummary } from './runner-opti
 import { RunnerServices } from './runner-services.ts';
 
 /**
- * Claims rollouts and runs the agent on them, many at a time, until `signal` aborts.
+ * Claims rollouts and runs the agent on them concurrently, until `signal` aborts.
  *
- * A number that the agent returns is the rollout's reward. An agent that throws, hangs or returns something that
- * is no reward fails its attempt and nothing else; whether it is tried again is up to the rollout's configuration.
+ * A number that the agent returns is the reward of the rollout. An agent that throws, hangs or returns an invalid reward
+ * fails only its attempt; the rollout's configuration decides on a retry.
  *
- * @returns how many attempts ended, and how
- * @throws AgentLightningError when the store refuses the runner; VALIDATION when the options make no sense
+ * @returns the number of attempts by ending
+ * @throws AgentLightningError when the store rejects the runner; VALIDATION when the options are invalid
  *
  * @example
  * ```ts
@@ -27,16 +27,16 @@ export async function runRollouts<TTask = unknown>(options: RunnerOptions<TTask>
   return new Runner(options).run();
 }
 
-/** How to run one task. */
+/** Options of {@link runTask}. */
 export interface RunTaskOptions<TTask> extends AttemptOptions<TTask> {
-  /** The task, and whatever else a rollout is started with. */
+  /** The task and the other fields of its rollout. */
   readonly task: EnqueueRolloutRequest;
-  /** Ends the attempt; the rollout then waits in the queue. @default never */
+  /** Ends the attempt; the rollout then returns to the queue. @default never */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Runs the agent on one task at once, past the queue: for trying an agent out.
+ * Runs the agent on one task immediately, without the queue, to try an agent out.
  *
  * @example
  * ```ts

@@ -4,31 +4,31 @@ import type { SpanSinkFailure } from '@agentlightning/core/spans';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 
-/** Told of what a runner does. None of these may throw; what they throw is ignored. */
+/** Callbacks for runner events. Their errors are ignored. */
 export interface RunnerEvents {
-  /** A rollout was claimed and its agent is about to start. */
+  /** A rollout was claimed, and its agent is about to start. */
   readonly onAttemptStart?: (rollout: AttemptedRollout) => void;
-  /** An attempt ended and the store knows. */
+  /** An attempt ended, and its end is in the store. */
   readonly onAttemptEnd?: (outcome: AttemptOutcome) => void;
-  /** An agent returned nothing and no reward was emitted: the rollout succeeds, but cannot be learned from. */
+  /** An agent neither returned nor emitted a reward: the rollout succeeds, but is excluded from training. */
   readonly onMissingReward?: (rollout: AttemptedRollout) => void;
-  /** A span came after its attempt had ended, and was dropped. */
+  /** A span arrived after the end of its attempt and was dropped. */
   readonly onLateSpan?: (span: SpanInput) => void;
-  /** Spans could not be written; whether they are tried again is in the failure. */
+  /** Spans could not be written; the failure has whether they are retried. */
   readonly onSpanFailure?: (failure: SpanSinkFailure) => void;
-  /** Something went wrong that is no attempt's outcome: the store cannot be reached, a hook threw. The runner goes on. */
+  /** An error outside an attempt's outcome, such as an unreachable store or a failed hook. The runner continues. */
   readonly onError?: (error: AgentLightningError) => void;
 }
 
-/** The rollout that a hook is called for. */
+/** The argument of a hook. */
 export interface HookedRollout {
   readonly rollout: AttemptedRollout;
   readonly context: AgentContext;
 }
 
 /**
- * Code that runs before and after the agent, within the rollout: what it emits is recorded. What it throws is
- * reported to `onError` and changes nothing.
+ * Functions that run before and after the agent, within the rollout: their spans are recorded. Their errors are reported to
+ * `onError` and otherwise ignored.
  */
 export interface RunnerHooks {
   readonly onRolloutStart?: (rollout: HookedRollout) => void | Promise<void>;
@@ -38,27 +38,27 @@ export interface RunnerHooks {
   ) => void | Promise<void>;
 }
 
-/** How attempts are run. */
+/** Options of an attempt. */
 export interface AttemptOptions<TTask> {
   readonly store: Store;
   readonly agent: Agent<TTask>;
-  /** Checks a task before the agent gets it; what it throws fails the attempt. @default the task as it is */
+  /** Validates a task before the agent receives it; an error fails the attempt. @default the task unchanged */
   readonly parseTask?: (input: JsonValue) => TTask;
-  /** For rollouts that have no timeout of their own, in milliseconds; null for no limit. @default null */
+  /** For rollouts without a timeout, in milliseconds; null for no limit. @default null */
   readonly timeoutMs?: number | null;
-  /** How often the store hears that an attempt is alive, in milliseconds. @default 10000 */
+  /** The heartbeat interval, in milliseconds. @default 10000 */
   readonly heartbeatMs?: number;
-  /** How long a hook may take, in milliseconds. @default 30000 */
+  /** The timeout of a hook, in milliseconds. @default 30000 */
   readonly hookTimeoutMs?: number;
-  /** The name of the `proxy_llm` resource that model calls are sent to. @default the first one there is */
+  /** The name of the `proxy_llm` resource for model calls. @default the first one */
   readonly endpointResource?: string;
   /**
-   * Makes the agent's own key: a token with which it speaks for its attempt alone, at the gateway and at the store. A
-   * `StoreClient` has one of that name, and so have `AttemptTokens` (`create`). @default none: agents get the key of
-   * their endpoint
+   * Creates the attempt's token, which authorises the agent for this attempt only, at the gateway and at the store. Both
+   * `StoreClient` (`createAttemptToken`) and `AttemptTokens` (`create`) provide such a function. @default none: agents use
+   * the key of their endpoint
    */
   readonly createAttemptToken?: (request: AttemptTokenRequest) => Promise<string>;
-  /** The dimension that is trained on, for agents that return several. @default `primary`, or the only one */
+  /** The dimension to train on, for agents that return several. @default `primary`, or the only one */
   readonly primaryReward?: string;
   readonly hooks?: RunnerHooks;
   readonly events?: RunnerEvents;
@@ -66,25 +66,25 @@ export interface AttemptOptions<TTask> {
   readonly clock?: Clock;
 }
 
-/** How a runner works. */
+/** Options of a runner. */
 export interface RunnerOptions<TTask = unknown> extends AttemptOptions<TTask> {
-  /** How many rollouts run at the same time, at least 1. @default 8 */
+  /** The number of concurrent rollouts, at least 1. @default 8 */
   readonly concurrency?: number;
   /** Only rollouts of this training run. @default any */
   readonly runId?: string;
-  /** The runner's name in the store; every slot adds its number. @default a new id */
+  /** The runner's id in the store; each slot appends its number. @default a new id */
   readonly workerId?: string;
-  /** Stops the runner: it claims no more, and waits for what runs. @default it never stops */
+  /** Stops the runner: it claims nothing more and waits for running attempts. @default never */
   readonly signal?: AbortSignal;
-  /** How long a stopped runner waits for running agents before it gives their rollouts back, in milliseconds. @default 30000 */
+  /** How long a stopped runner waits for running agents before it returns their rollouts, in milliseconds. @default 30000 */
   readonly graceMs?: number;
   /** How long one claim waits in an empty queue, in milliseconds. @default 10000 */
   readonly claimWaitMs?: number;
-  /** Whether to end when the queue is empty and nothing runs, instead of waiting for more. @default false */
+  /** Whether to end when the queue is empty and nothing is running, instead of waiting. @default false */
   readonly stopWhenIdle?: boolean;
 }
 
-/** How many attempts a runner ended, by ending. */
+/** The number of ended attempts, by ending. */
 export interface RunnerSummary {
   readonly succeeded: number;
   readonly failed: number;

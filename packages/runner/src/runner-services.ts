@@ -12,13 +12,13 @@ import { StoreSpanSink } from '@agentlightning/core/spans';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptOptions } from './runner-options.ts';
 
-/** What all attempts of a runner share: the way to the store, and those who are told what happens. */
+/** The services shared by all attempts of a runner: the store connection and the event callbacks. */
 export class RunnerServices {
   readonly clock: Clock;
   readonly sink: SpanSink;
   readonly tracer: Tracer;
   readonly #events: NonNullable<AttemptOptions<never>['events']>;
-  /** Attempts of which spans were lost. */
+  /** Attempts with lost spans, and the cause. */
   readonly #lossy: Map<string, unknown> = new Map();
 
   constructor(options: Pick<AttemptOptions<never>, 'store' | 'events' | 'clock'>) {
@@ -29,12 +29,12 @@ export class RunnerServices {
       clock: this.clock,
       onError: (failure) => {
         if (!failure.isRetried) for (const span of failure.spans) this.#lossy.set(span.attemptId, failure.error);
-        this.#tell(() => this.#events.onSpanFailure?.(failure));
+        this.#notify(() => this.#events.onSpanFailure?.(failure));
       },
     });
   }
 
-  /** Why spans of an attempt were lost; null when none were. Forgets the attempt. */
+  /** Returns and removes the error for an attempt's lost spans; null without loss. */
   takeLoss(attemptId: string): AgentLightningError | null {
     if (!this.#lossy.has(attemptId)) return null;
     const cause = this.#lossy.get(attemptId);
@@ -45,37 +45,37 @@ export class RunnerServices {
   }
 
   attemptStarted(rollout: AttemptedRollout): void {
-    this.#tell(() => this.#events.onAttemptStart?.(rollout));
+    this.#notify(() => this.#events.onAttemptStart?.(rollout));
   }
 
   attemptEnded(outcome: AttemptOutcome): void {
-    this.#tell(() => this.#events.onAttemptEnd?.(outcome));
+    this.#notify(() => this.#events.onAttemptEnd?.(outcome));
   }
 
   rewardMissing(rollout: AttemptedRollout): void {
-    this.#tell(() => this.#events.onMissingReward?.(rollout));
+    this.#notify(() => this.#events.onMissingReward?.(rollout));
   }
 
   spanWasLate(span: SpanInput): void {
-    this.#tell(() => this.#events.onLateSpan?.(span));
+    this.#notify(() => this.#events.onLateSpan?.(span));
   }
 
-  /** Reports what is no attempt's outcome. `doing` says what was tried. */
+  /** Reports an error outside an attempt's outcome. `doing` is the failed operation. */
   failed(doing: string, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     const code = AgentLightningError.isInstance(error) ? error.code : 'INTERNAL';
     const remedy = AgentLightningError.isInstance(error) ? { remedy: error.remedy } : {};
     const reported = new AgentLightningError({ code, message: `${doing} failed: ${reason}`, cause: error, ...remedy });
-    this.#tell(() => this.#events.onError?.(reported));
+    this.#notify(() => this.#events.onError?.(reported));
   }
 
-  #tell(callback: () => unknown): void {
+  #notify(callback: () => unknown): void {
     try {
-      const told = callback();
-      // An async callback that fails is no reason to end the process either.
-      if (told instanceof Promise) told.catch(() => {});
+      const result = callback();
+      // A rejected async callback must not end the process.
+      if (result instanceof Promise) result.catch(() => {});
     } catch {
-      // Whoever is told must not be able to stop the runner, and there is nobody else to tell.
+      // Callback errors must not stop the runner, and there is no further callback to report them to.
     }
   }
 }

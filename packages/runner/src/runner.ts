@@ -10,17 +10,17 @@ import { RunnerServices } from './runner-services.ts';
 
 import { after } from './time-limit.ts';
 
-/** A claim that comes back empty sooner than this did not wait: the store does not know how to. */
+/** An empty claim that returns sooner did not wait: the store does not support waiting. */
 const minClaimMs = 50;
 
-/** How long to wait before asking such a store again. */
+/** The polling interval for such a store, in milliseconds. */
 const pollMs = 250;
 
-/** How long a claim waits when the runner is to end with an empty queue. */
+/** The waiting time of a claim with `stopWhenIdle`, in milliseconds. */
 const idleClaimMs = 100;
 
 /**
- * Claims rollouts and runs the agent on them, many at a time, until it is stopped.
+ * Claims rollouts and runs the agent on them concurrently, until it is stopped.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export class Runner<TTask = unknown> {
   readonly #hardStop: AbortController = new AbortController();
   readonly #counts: Record<AttemptEnding, number> = { succeeded: 0, failed: 0, timeout: 0, cancelled: 0, returned: 0 };
   #running = 0;
-  /** Ends the wait for what runs, once nothing does. */
+  /** Ends the grace time early when nothing is running. */
   #onLastEnd: () => void = () => {};
 
   /** @throws ValidationError when the concurrency is not a whole number of at least 1 */
@@ -50,10 +50,10 @@ export class Runner<TTask = unknown> {
   }
 
   /**
-   * Runs until it is stopped, or until nothing is left when `stopWhenIdle` is set.
+   * Runs until it is stopped, or until the queue is empty with `stopWhenIdle`.
    *
-   * @throws AgentLightningError when the store refuses the runner: a wrong key, a closed store. A store that
-   * cannot be reached is asked again and again instead
+   * @throws AgentLightningError when the store rejects the runner: a wrong key, a closed store. Requests to an unreachable
+   * store are retried instead
    */
   async run(): Promise<RunnerSummary> {
     const { concurrency = 8, signal } = this.#options;
@@ -67,7 +67,7 @@ export class Runner<TTask = unknown> {
     try {
       await Promise.all(slots);
     } finally {
-      // When one slot cannot go on, none can: the others end what they run.
+      // A fatal error of one slot stops the others, which finish their attempts.
       this.stop();
       await Promise.allSettled(slots);
       signal?.removeEventListener('abort', stop);
@@ -76,7 +76,7 @@ export class Runner<TTask = unknown> {
     return { ...this.#counts };
   }
 
-  /** Claims no more, and waits `graceMs` for what runs; what then still runs is given back to the queue. */
+  /** Stops claiming and waits `graceMs` for running attempts; those still running are returned to the queue. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
@@ -122,7 +122,7 @@ export class Runner<TTask = unknown> {
       hardStop: this.#hardStop.signal,
     };
     if (this.#stop.signal.aborted) {
-      // It was claimed in the moment of the stop.
+      // It was claimed during the stop.
       await reportEnding(run, 'returned', null);
       this.#counts.returned += 1;
       return;
@@ -137,7 +137,7 @@ export class Runner<TTask = unknown> {
     }
   }
 
-  /** Cut short when the runner is stopped. */
+  /** Waits; a stop of the runner ends the wait. */
   async #pause(ms: number): Promise<void> {
     await this.#services.clock.sleep(ms, this.#stop.signal).catch(() => {});
   }

@@ -17,7 +17,7 @@ function open<TOpened extends { close(): Promise<void> }>(each: TOpened): TOpene
   return each;
 }
 
-test('a key with the scope runner is enough for runners and gateways, and a token for agents', {
+test('a key with the scope runner suffices for runners and gateways, and a token for agents', {
   timeout: 60_000,
 }, async () => {
   const store = open(await openStore(':memory:'));

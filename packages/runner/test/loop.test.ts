@@ -15,7 +15,7 @@ let gateway: ServedGateway;
 
 beforeEach(async () => {
   store = await openStore(':memory:');
-  // It calls the tool first, and answers with the tool's result when it has it.
+  // It requests the tool first, and returns the tool's result afterwards.
   model = await ScriptedModel.start(({ messages }) => {
     const last = messages.at(-1);
     return last?.role === 'tool' ? answer(`It is ${String(last.content)}.`) : callTool('add', { a: 2, b: 3 });
@@ -40,7 +40,7 @@ afterEach(async () => {
 
 const client = new OpenAI({ apiKey: 'the-agents-own', baseURL: 'http://nowhere.invalid/v1', fetch: traceFetch() });
 
-/** An ordinary agent with a tool and two model calls; it judges each of its turns. */
+/** An agent with a tool and two model calls that emits a reward for each turn. */
 const agent: Agent<{ readonly question: string; readonly isStreamed: boolean }> = async ({ question, isStreamed }) => {
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: question }];
   const first = await client.chat.completions.create({ model: 'any', messages });
@@ -68,7 +68,7 @@ async function spansOf(rolloutId: string): Promise<readonly Span[]> {
   return (await store.querySpans({ rolloutId })).items;
 }
 
-test('64 rollouts go through the gateway at the same time, every call recorded once and in its place', async () => {
+test('64 concurrent rollouts use the gateway, with every call recorded once under its parent', async () => {
   const inputs = Array.from({ length: 64 }, (_, index) => ({
     input: { question: `question ${index}`, isStreamed: index % 2 === 1 },
   }));
@@ -84,14 +84,14 @@ test('64 rollouts go through the gateway at the same time, every call recorded o
       [{ role: 'user', content: `question ${index}` }],
       expect.arrayContaining([{ role: 'user', content: `question ${index}` }]),
     ]);
-    // The second prompt goes on exactly where the first answer ended: nothing was tokenised again.
+    // The second prompt extends the first prompt and completion token by token.
     const [first, second] = calls;
     const before = [...(first?.promptTokenIds ?? []), ...(first?.choices[0]?.responseTokenIds ?? [])];
     expect(second?.promptTokenIds.slice(0, before.length)).toEqual(before);
   }
 });
 
-test('rewards lie between the calls they judge, and calls below the agent that made them', async () => {
+test('rewards are ordered between their calls, and calls are children of their agent', async () => {
   const [rollout] = await store.enqueueRollouts([{ input: { question: 'q', isStreamed: true } }]);
   await runRollouts({ store, agent, stopWhenIdle: true });
   const spans = await spansOf(rollout?.rolloutId ?? '');
@@ -111,7 +111,7 @@ test('rewards lie between the calls they judge, and calls below the agent that m
   expect(new Set(spans.map((span) => span.traceId)).size).toBe(1);
 });
 
-test('an agent that is stopped in the middle of a call leaves a rollout that can be run again', async () => {
+test('an agent stopped during a call leaves a rollout that can be retried', async () => {
   const [rollout] = await store.enqueueRollouts([{ input: { question: 'q', isStreamed: false } }]);
   const rolloutId = rollout?.rolloutId ?? '';
   await model.close();
@@ -136,7 +136,7 @@ test('an agent that is stopped in the middle of a call leaves a rollout that can
 });
 
 test.each(['throws', 'hides'])(
-  'a gateway that is down is a failure of the infrastructure when the agent %s it',
+  'an unreachable gateway is an infrastructure failure when the agent %s it',
   async (what) => {
     await gateway.close();
     const [rollout] = await store.enqueueRollouts([{ input: { question: 'q', isStreamed: false } }]);
