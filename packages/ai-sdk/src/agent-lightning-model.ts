@@ -2,18 +2,18 @@ import { currentRollout } from '@agentlightning/core';
 import { modelRequestAttributes } from '@agentlightning/core/adapter';
 import { genAiAttributes } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
-import { gatherStream } from './gathered-stream.ts';
+import { observeStream } from './observe-stream.ts';
 import { insideModelCalls, requestAttributes } from './open-model-call.ts';
 import { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
 import { operations } from './recorded-operations.ts';
-import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
+import type { SdkPrompt, SdkResponse } from './sdk-events.ts';
 import { requestOf } from './sdk-messages.ts';
 
-/** A language model of the AI SDK, of any version of its specification. */
+/** A language model of the AI SDK, in any version of its specification. */
 export interface WrappableModel {
   readonly modelId: string;
-  // The prompts and results of the versions differ; what is read of them is looked at as unknown.
+  // Prompts and results differ between versions; they are read as unknown.
   doGenerate(options: never): PromiseLike<unknown>;
   doStream(options: never): PromiseLike<unknown>;
 }
@@ -21,9 +21,9 @@ export interface WrappableModel {
 type Call = (options: unknown) => PromiseLike<unknown>;
 
 /**
- * The same model, which records its own calls where the AI SDK does not tell enough of them: errors, broken streams and
- * the place of requests in version 6, and `generateObject`. Where it tells enough, and without `instrumentAISDK`, the model
- * adds nothing.
+ * Wraps a model so that it records calls that the AI SDK's telemetry does not fully report: errors, interrupted streams and
+ * the trace position of requests in version 6, and `generateObject`. It has no effect on fully reported calls, or without
+ * `instrumentAISDK`.
  *
  * @param model - a model of a provider, shared by any number of agents and rollouts
  *
@@ -50,9 +50,9 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
   const request = requestOf(prompt);
   const attributes = modelRequestAttributes(request);
   const claimed = operations.unplaced.claim(attributes[genAiAttributes.inputMessages]);
-  // A call that the AI SDK does not tell of is an operation by itself.
+  // A call outside the AI SDK's telemetry is an operation in itself.
   const call = claimed ?? new Operation(operations.steps, newSpanId()).beginModelCall({ request });
-  // The request says more than events do, such as the schemas of tools.
+  // The request has more data than the events, such as tool schemas.
   operations.steps.annotate(call.id, requestAttributes(call, attributes));
   const { operation } = call;
   const end = (error?: unknown): void => (claimed === null ? operation.end(endOf(error)) : undefined);
@@ -63,8 +63,8 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
       tap.ended();
       end();
     };
-    if (!gatherStream(result, () => ({ ...tap, ended }))) {
-      operation.answerModelCall((result ?? {}) as SdkAnswer);
+    if (!observeStream(result, () => ({ ...tap, ended }))) {
+      operation.completeModelCall((result ?? {}) as SdkResponse);
       end();
     }
     return result;

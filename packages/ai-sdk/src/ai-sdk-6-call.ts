@@ -1,16 +1,16 @@
 import { type Fields, fieldsOf } from '@agentlightning/core/adapter';
 import { newSpanId } from '@agentlightning/core/store';
 import type { Operation } from './operation.ts';
-import { placeTool } from './place-tool.ts';
-import type { SdkAnswerEvent, SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';
+import { patchTool } from './patch-tool.ts';
+import type { SdkResponseEvent, SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';
 import { requestOf } from './sdk-messages.ts';
 import { beginOperation, type TelemetryOptions } from './telemetry-options.ts';
 
 /**
  * One call of `generateText` or `streamText` in version 6, whose events carry no id.
  *
- * That version tells neither of errors nor of aborts, and runs tools and requests without a word: tools are placed in
- * the trace while they are called, requests by where they are made.
+ * Version 6 reports neither errors nor aborts, and has no hooks around tools and requests: tools are patched while they are
+ * called, and requests are matched by their context.
  */
 export class AISDK6Call {
   readonly #options: TelemetryOptions;
@@ -44,7 +44,7 @@ export class AISDK6Call {
     if (stepId === undefined) return;
     const { toolCallId, toolName } = event.toolCall;
     const within = <TResult>(run: () => TResult): TResult => this.#options.operations.steps.within(stepId, run);
-    this.#releases.set(toolCallId, placeTool(this.#tools[toolName], { toolCallId, messages: event.messages, within }));
+    this.#releases.set(toolCallId, patchTool(this.#tools[toolName], { toolCallId, messages: event.messages, within }));
   }
 
   endTool({ toolCall: { toolCallId }, output, error }: SdkToolEvent): void {
@@ -53,8 +53,8 @@ export class AISDK6Call {
     this.#operation?.endTool(toolCallId, { output, error });
   }
 
-  endStep(event: SdkAnswerEvent): void {
-    this.#operation?.answerModelCall(event);
+  endStep(event: SdkResponseEvent): void {
+    this.#operation?.completeModelCall(event);
     this.#operation?.endStep();
   }
 

@@ -9,49 +9,49 @@ import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';
 import { assertSupportedVersion } from './supported-version.ts';
 import { AISDKTelemetry } from './telemetry.ts';
-import { followChannel } from './telemetry-channel.ts';
+import { subscribeToChannel } from './telemetry-channel.ts';
 
-/** What {@link instrumentAISDK} can be given. */
+/** Options of {@link instrumentAISDK}. */
 export interface InstrumentAISDKOptions {
   /**
-   * Whether model calls go to the rollout's endpoint, where it has one. When false, they go where the agent sends them,
-   * and are traced without tokens.
+   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged and
+   * traced without tokens.
    *
    * @default true
    */
   readonly redirect?: boolean;
-  /** Which model calls go to the rollout's endpoint: say no to those of a judge. @default all */
+  /** Selects the model calls to redirect; return false for a judge. @default all */
   readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
   /**
-   * Names the agent that a call of `generateText` or the like is the work of; null for a call that is only a step of
-   * whatever is around it.
+   * Returns the agent name of a call of `generateText` or a similar function; null for a call that is only a step of the
+   * enclosing agent.
    *
    * @default the call's `telemetry.functionId`
    */
   readonly agentName?: AgentNaming;
   /**
-   * Where models that are named by a text (`model: 'openai/gpt-5'`) come from in rollouts with an endpoint: a provider
-   * that speaks Chat Completions. Without it they go to Vercel's AI Gateway, which cannot be redirected.
+   * The provider of models given as a string (`model: 'openai/gpt-5'`) in rollouts with an endpoint. It must use Chat
+   * Completions. Without it they are requested from Vercel's AI Gateway, which cannot be redirected.
    *
-   * @default what they come from outside of rollouts
+   * @default the default provider outside rollouts
    */
   readonly stringModels?: LanguageModelProvider;
 }
 
-/** The telemetry integrations of the AI SDK, of both majors, and of every copy that is loaded. */
+/** The global telemetry integrations of the AI SDK, shared by all versions and loaded copies. */
 interface TelemetryHolder {
   AI_SDK_TELEMETRY_INTEGRATIONS?: unknown[] | undefined;
 }
 
 /**
- * Makes every agent on the Vercel AI SDK in this process traceable and trainable, of version 6 and 7, made before or after.
+ * Makes all existing and future agents on the Vercel AI SDK 6 and 7 in this process traceable and trainable.
  *
- * Outside of rollouts nothing changes. In one, its operations are recorded as agents, steps, model calls and tool calls,
- * and its model calls go to the rollout's endpoint, where it has one. Doing it twice is doing it once: the options of the first
- * count, and the last undo undoes it. When the installed version is not supported, the process emits one warning with the
- * remedy, and agents run untraced.
+ * Outside a rollout nothing changes. Within one, operations are recorded as agents, steps, model calls and tool calls, and
+ * model calls are redirected to the rollout's endpoint, if it has one. A second call has no effect: the first options apply
+ * until the last undo. If the installed version is not supported, the process emits one warning with the remedy, and agents
+ * run untraced.
  *
- * @returns undoes it, exactly; safe more than once
+ * @returns the undo; safe more than once
  *
  * @example
  * ```ts
@@ -67,8 +67,12 @@ const instrument = sharedInstrumentation<InstrumentAISDKOptions>('ai-sdk', (opti
   assertSupportedVersion(installedVersion('ai', import.meta.url));
   const { agentName = ({ functionId }) => functionId, redirect = true, shouldRedirect, stringModels } = options;
   const recording = { operations, naming: agentName, isRedirecting: redirect };
-  undos.push(addIntegration(globalThis, new AISDKTelemetry(recording)), followChannel(recording), letModelsRecord());
-  // Without redirection, too: abort signals are known by the requests that have them.
+  undos.push(
+    addIntegration(globalThis, new AISDKTelemetry(recording)),
+    subscribeToChannel(recording),
+    enableModelRecording(),
+  );
+  // Required without redirection too: requests provide the abort signals.
   const isRedirected = redirect ? shouldRedirect : () => false;
   undos.push(redirectGlobalFetch({ shouldRedirect: isRedirected, place: () => operations.unplaced.place() }));
   if (redirect && stringModels !== undefined) undos.push(provideStringModels(stringModels));
@@ -78,7 +82,7 @@ function addIntegration(holder: typeof globalThis & TelemetryHolder, integration
   const own = holder.AI_SDK_TELEMETRY_INTEGRATIONS === undefined;
   const list = holder.AI_SDK_TELEMETRY_INTEGRATIONS ?? [];
   holder.AI_SDK_TELEMETRY_INTEGRATIONS = list;
-  // The first: version 6 awaits the one before, and what is entered after an await has no effect on the operation.
+  // The integration must come first: version 6 awaits each one, and a context entered after an await is lost.
   list.unshift(integration);
   return () => {
     const index = list.indexOf(integration);
@@ -88,7 +92,7 @@ function addIntegration(holder: typeof globalThis & TelemetryHolder, integration
   };
 }
 
-function letModelsRecord(): () => void {
+function enableModelRecording(): () => void {
   operations.isRecording = true;
   return () => {
     operations.isRecording = false;

@@ -7,67 +7,67 @@ import {
   withoutAttributes,
 } from '@agentlightning/core/adapter';
 import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
-import type { GatheredAnswer } from './gathered-answer.ts';
-import type { SdkAnswer } from './sdk-events.ts';
-import { answerOf } from './sdk-messages.ts';
+import type { PartialResponse } from './partial-response.ts';
+import type { SdkResponse } from './sdk-events.ts';
+import { responseBody } from './sdk-messages.ts';
 
-/** What a model call is made in: it is told what comes of the call. */
+/** The operation of a model call, which receives its result. */
 export interface ModelCallOwner {
-  /** Where the call is recorded. */
+  /** The steps in which the call is recorded. */
   readonly steps: AgentSteps;
-  /** Ends the operation itself, with everything in it. */
+  /** Ends the operation and its open steps. */
   end(end?: AgentStepEnd): void;
-  /** The call has its answer. */
-  answerModelCall(answer: SdkAnswer): void;
-  /** Sends a request of the call, in its place in the trace. One that fails the framework may send again. */
+  /** Records the response of the call. */
+  completeModelCall(response: SdkResponse): void;
+  /** Sends a request in the context of the call. The framework may retry a failed request. */
   request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult>;
-  /** Looks at the call's answer as it passes by. */
+  /** Returns an observer for the response stream of the call. */
   streamTap(call: OpenModelCall): StreamTap<unknown>;
 }
 
-/** The contexts that requests of recorded model calls are made in. */
+/** The contexts in which requests of recorded model calls are sent. */
 export const insideModelCalls: WeakSet<RolloutContext> = new WeakSet();
 
-/** A model call that is under way. */
+/** A model call in progress. */
 export interface OpenModelCall {
   readonly id: string;
-  /** The operation that it is made in. */
+  /** The operation that makes the call. */
   readonly operation: ModelCallOwner;
-  /** How often the framework may send it again; null when the framework tells of failures itself. */
+  /** The maximum number of retries; null if the framework reports failures. */
   readonly maxRetries: number | null;
-  readonly answer: GatheredAnswer;
-  /** What tells it from others that are made at the same time. */
+  readonly response: PartialResponse;
+  /** Distinguishes the call from concurrent calls. */
   readonly inputMessages: AttributeValue | undefined;
   readonly areInputsRecorded: boolean;
   readonly areOutputsRecorded: boolean;
-  /** How many of its requests have been found. */
+  /** The number of requests that were matched to the call. */
   requests: number;
-  /** How many of its requests have failed. */
+  /** The number of failed requests. */
   failures: number;
 }
 
-/** What an answer says, as attributes, as far as the user has it recorded. */
-export function answerAttributes(call: OpenModelCall, answer: SdkAnswer): Attributes {
-  const attributes = modelAnswerAttributes(answerOf(answer));
+/** The attributes of a response, limited to what the user records. */
+export function responseAttributes(call: OpenModelCall, response: SdkResponse): Attributes {
+  const attributes = modelAnswerAttributes(responseBody(response));
   return call.areOutputsRecorded ? attributes : withoutAttributes(attributes, [genAiAttributes.outputMessages]);
 }
 
-/** What has come of an answer that nobody told the end of. */
-export function brokenOffAttributes(call: OpenModelCall): Attributes {
-  if (call.answer.isEmpty) return {};
+/** The attributes of the received part of a response whose end was not reported. */
+export function partialAttributes(call: OpenModelCall): Attributes {
+  if (call.response.isEmpty) return {};
   return {
-    ...answerAttributes(call, call.answer.toAnswer()),
-    ...(call.answer.isWhole ? {} : { [modelCallAttributes.isPartial]: true }),
+    ...responseAttributes(call, call.response.toResponse()),
+    ...(call.response.isWhole ? {} : { [modelCallAttributes.isPartial]: true }),
   };
 }
 
-/** What a request says, as attributes, as far as the user has it recorded. */
+/** The attributes of a request, limited to what the user records. */
 export function requestAttributes(call: OpenModelCall, attributes: Attributes): Attributes {
   const hidden = [genAiAttributes.inputMessages, genAiAttributes.toolDefinitions];
   return call.areInputsRecorded ? attributes : withoutAttributes(attributes, hidden);
 }
 
-/** Whether a request of a model call is to come: the first, or one in the place of one that failed. */
+/** Whether a request of the call is pending: the first one, or a retry. */
 export function isWaiting({ requests, failures }: OpenModelCall): boolean {
   return requests === failures;
 }

@@ -1,17 +1,17 @@
 import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
 
-/** How something ends that ended with this error, or with none. Being stopped is no failure. */
+/** The end of a step, by its error. An abort is not a failure. */
 export function endOf(error: unknown): AgentStepEnd {
   if (error === undefined || error === null) return {};
-  return { error: error instanceof Error ? error : wordsOf(error), isAborted: isAbort(error) };
+  return { error: error instanceof Error ? error : messageOf(error), isAborted: isAbort(error) };
 }
 
-/** By their names, as the AI SDK itself tells them. */
+/** Recognised by name, as in the AI SDK. */
 function isAbort(error: unknown): boolean {
   return /^(AbortError|ResponseAborted|TimeoutError)$/.test(String(fieldsOf(error).name));
 }
 
-/** Providers pass errors of streams on as they come: as objects. */
-function wordsOf(error: unknown): string {
+/** Providers forward stream errors unchanged: as objects. */
+function messageOf(error: unknown): string {
   return plainText(fieldsOf(error).message ?? error);
 }

@@ -10,66 +10,65 @@ import {
   type StreamTap,
 } from '@agentlightning/core/adapter';
 import { exceptionAttributes, genAiAttributes } from '@agentlightning/core/spans';
-import { GatheredAnswer } from './gathered-answer.ts';
-import { gatherStream } from './gathered-stream.ts';
+import { observeStream } from './observe-stream.ts';
 import {
-  answerAttributes,
-  brokenOffAttributes,
   insideModelCalls,
   isWaiting,
   type ModelCallOwner,
   type OpenModelCall,
+  partialAttributes,
   requestAttributes,
+  responseAttributes,
 } from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
-import type { SdkAnswer, SdkEmbedEvent, SdkToolEvent } from './sdk-events.ts';
-import { answerOf } from './sdk-messages.ts';
+import { PartialResponse } from './partial-response.ts';
+import type { SdkEmbedEvent, SdkResponse, SdkToolEvent } from './sdk-events.ts';
+import { responseBody } from './sdk-messages.ts';
 
-/** How a model call begins. */
+/** The start of a model call. */
 export interface ModelCallStart {
-  /** As the body of a Chat Completions request. */
+  /** The body of a Chat Completions request. */
   readonly request: JsonObject;
-  /** Whether the user wants prompts recorded. @default true */
+  /** Whether the user records prompts. @default true */
   readonly recordInputs?: boolean | undefined;
-  /** Whether the user wants answers recorded. @default true */
+  /** Whether the user records responses. @default true */
   readonly recordOutputs?: boolean | undefined;
   /** See {@link OpenModelCall.maxRetries}. @default null */
   readonly maxRetries?: number | null;
 }
 
 /**
- * One call of `generateText`, `streamText`, `generateObject`, `embed`, … that is under way in a rollout, and what it is
- * doing.
+ * One call of `generateText`, `streamText`, `generateObject`, `embed`, … in progress within a rollout, with its open steps.
  */
 export class Operation implements ModelCallOwner {
   readonly id: string;
   readonly steps: AgentSteps;
-  /** Whether only the diagnostics channel tells of it. */
-  isFollowed = false;
+  /** Whether only the diagnostics channel reports it. */
+  isFromChannel = false;
   #stepId: string;
   #modelCall: OpenModelCall | null = null;
   #modelCalls = 0;
   #steps = 0;
-  /** Whether the model has answered in the step that is under way. */
+  /** Whether the current step has its model response. */
   #isAnswered = false;
-  /** What is under way in it, in the order of their beginnings. */
+  /** The ids of the open steps, in the order of their start. */
   readonly #open: Set<string> = new Set();
 
-  /** @param id - that of its own step; where it has none, what it does belongs to whatever is around it */
+  /** @param id - the id of its step; an operation without a step adds its children to the enclosing step */
   constructor(steps: AgentSteps, id: string) {
     this.steps = steps;
     this.id = id;
     this.#stepId = id;
   }
 
-  /** The model call that it is making; null when it makes none. */
+  /** The model call in progress; null without one. */
   get modelCall(): OpenModelCall | null {
     return this.#modelCall;
   }
 
   /**
-   * The model call that a request is made for where nobody tells of steps: the one that it is sent again for, or the
-   * next. Every answer ends a step.
+   * The model call of a request whose step is not reported: a retry of the current call, or a new call. Every response ends
+   * a step.
    */
   callToSend(start: () => ModelCallStart): OpenModelCall {
     const open = this.#modelCall;
@@ -78,7 +77,7 @@ export class Operation implements ModelCallOwner {
     return this.beginModelCall(start());
   }
 
-  /** Goes on to the next step. */
+  /** Starts the next step. */
   beginStep(): void {
     this.endStep();
     this.#isAnswered = false;
@@ -92,7 +91,7 @@ export class Operation implements ModelCallOwner {
     this.#stepId = this.id;
   }
 
-  /** Ends the operation, and what is still open in it. */
+  /** Ends the operation and its open steps. */
   end(end: AgentStepEnd = {}): void {
     this.#endModelCall(end);
     for (const id of [...this.#open].reverse()) this.#end(id, end);
@@ -111,7 +110,7 @@ export class Operation implements ModelCallOwner {
       id: `${this.id}/model-call/${this.#modelCalls++}`,
       operation: this,
       maxRetries,
-      answer: new GatheredAnswer(),
+      response: new PartialResponse(),
       inputMessages: attributes[genAiAttributes.inputMessages],
       areInputsRecorded: recordInputs,
       areOutputsRecorded: recordOutputs,
@@ -125,9 +124,9 @@ export class Operation implements ModelCallOwner {
       kind: 'model-call',
       name: String(request.model ?? 'unknown'),
       attributes: requestAttributes(call, attributes),
-      // Whoever knows how the call ended has cleared this away; otherwise it broke off.
+      // A reported end has removed the call; otherwise its stream was interrupted.
       gathered: () => ({
-        ...(this.#modelCall === call && brokenOffAttributes(call)),
+        ...(this.#modelCall === call && partialAttributes(call)),
         ...(call.requests > 1 && { 'http.request.resend_count': call.requests - 1 }),
       }),
     });
@@ -135,26 +134,26 @@ export class Operation implements ModelCallOwner {
     return call;
   }
 
-  /** Ends the model call with the answer that is told of. */
-  answerModelCall(answer: SdkAnswer): void {
+  /** Ends the model call with the reported response. */
+  completeModelCall(response: SdkResponse): void {
     const call = this.#modelCall;
     if (call === null) return;
     this.#isAnswered = true;
     this.#modelCall = null;
-    this.#end(call.id, { attributes: answerAttributes(call, answer), ...endOf(call.answer.error) });
+    this.#end(call.id, { attributes: responseAttributes(call, response), ...endOf(call.response.error) });
   }
 
-  /** Notes that the request of a model call failed; the framework may send it again. */
+  /** Records a failed request; the framework may retry it. */
   requestFailed(call: OpenModelCall, error: unknown): void {
     call.failures += 1;
     this.steps.addEvent(call.id, 'request_failed', exceptionAttributes(error, false));
-    // As the AI SDK itself decides whether to send a request again.
+    // The same condition by which the AI SDK decides on a retry.
     const isOver =
       call.maxRetries !== null && (call.failures > call.maxRetries || fieldsOf(error).isRetryable !== true);
     if (isOver) this.end(endOf(error));
   }
 
-  /** Sends a request of a model call, in the call's place in the trace. */
+  /** Sends a request in the context of its model call. */
   async request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult> {
     call.requests += 1;
     try {
@@ -165,14 +164,14 @@ export class Operation implements ModelCallOwner {
     }
   }
 
-  /** Takes what a provider gave for a request: the answer, or a stream that it will come in. */
+  /** Records the result of a request: the response or its stream. */
   takeResult(call: OpenModelCall, result: unknown): void {
-    if (!gatherStream(result, () => this.streamTap(call))) this.answerModelCall(fieldsOf(result) as SdkAnswer);
+    if (!observeStream(result, () => this.streamTap(call))) this.completeModelCall(fieldsOf(result) as SdkResponse);
   }
 
-  /** What follows from how the stream of a model call is read. */
+  /** Returns an observer that ends the model call with its stream. */
   streamTap(call: OpenModelCall): StreamTap<unknown> {
-    const { answer } = call;
+    const { response } = call;
     const isOpen = (): boolean => this.#modelCall === call;
     const failed = (error: unknown): void => {
       if (isOpen()) this.#endModelCall(endOf(error));
@@ -180,16 +179,16 @@ export class Operation implements ModelCallOwner {
     return {
       failed,
       take: (part) => {
-        answer.take(part);
-        // What may come after an error is no answer any more, and most agents do not wait for it.
-        if (answer.error !== undefined) failed(answer.error);
+        response.take(part);
+        // Parts after an error are ignored, and most agents do not read them.
+        if (response.error !== undefined) failed(response.error);
       },
-      // Nobody asks this operation for more: the framework does not tell of it.
+      // The framework does not report the end of a cancelled stream.
       cancelled: () => {
         if (isOpen()) this.end({ isAborted: true });
       },
       ended: () => {
-        if (isOpen() && answer.isWhole) this.answerModelCall(answer.toAnswer());
+        if (isOpen() && response.isWhole) this.completeModelCall(response.toResponse());
       },
     };
   }
@@ -210,7 +209,7 @@ export class Operation implements ModelCallOwner {
     this.#end(this.toolStepId(toolCallId), { ...endOf(error), attributes });
   }
 
-  /** The id that a tool call is recorded by: the model's own ids are not unique. */
+  /** The step id of a tool call: the model's ids are not unique. */
   toolStepId(toolCallId: string): string {
     return `${this.id}/tool-call/${toolCallId}`;
   }
@@ -220,7 +219,7 @@ export class Operation implements ModelCallOwner {
   }
 
   endEmbedding({ embedCallId, usage }: SdkEmbedEvent): void {
-    this.#end(embedCallId, { attributes: modelAnswerAttributes(answerOf({ usage })) });
+    this.#end(embedCallId, { attributes: modelAnswerAttributes(responseBody({ usage })) });
   }
 
   #start(step: AgentStep): RolloutContext | null {
@@ -233,11 +232,11 @@ export class Operation implements ModelCallOwner {
     this.steps.end(id, end);
   }
 
-  /** Ends a model call that nobody told the end of, with what has come of it. */
+  /** Ends a model call whose end was not reported, with the received part. */
   #endModelCall(end: AgentStepEnd = {}): void {
     const call = this.#modelCall;
     if (call === null) return;
-    this.#end(call.id, { ...endOf(call.answer.error), ...end });
+    this.#end(call.id, { ...endOf(call.response.error), ...end });
     this.#modelCall = null;
   }
 }

@@ -3,26 +3,25 @@ import type { AgentSteps } from '@agentlightning/core/adapter';
 import { Operation } from './operation.ts';
 import { UnplacedCalls } from './unplaced-calls.ts';
 
-/** How an operation begins. */
+/** The start of an operation. */
 export interface OperationStart {
   readonly id: string;
   /** `generateText`. */
   readonly name: string;
-  /** The agent that the operation is the work of; null when it is only a step. */
+  /** The name of the operation's agent; null if the operation is only a step. */
   readonly agentName: string | null;
 }
 
 /**
- * The operations of the AI SDK that are under way in rollouts. Both majors' events, and models that record themselves,
- * end up here.
+ * The AI SDK operations in progress within rollouts, from the events of both versions and from wrapped models.
  */
 export class Operations {
   readonly steps: AgentSteps;
-  /** Model calls whose request nobody announces. */
+  /** Model calls without a hook around their request. */
   readonly unplaced: UnplacedCalls;
-  /** Whether models record themselves: the one line is in place. */
+  /** Whether wrapped models record their calls: `instrumentAISDK` is active. */
   isRecording = false;
-  /** Those that are under way. */
+  /** The operations in progress. */
   readonly open: Map<string, Operation> = new Map();
 
   constructor(steps: AgentSteps) {
@@ -30,12 +29,12 @@ export class Operations {
     this.unplaced = new UnplacedCalls(steps);
   }
 
-  /** The operation of an id; undefined outside of rollouts, and for those that have ended. */
+  /** The operation of an id; undefined outside a rollout and after its end. */
   get(id: string | undefined): Operation | undefined {
     return this.open.get(id ?? '');
   }
 
-  /** Begins an operation, in a rollout; outside of one there is none. */
+  /** Starts an operation within a rollout; returns undefined outside a rollout. */
   begin({ id, name, agentName }: OperationStart): Operation | undefined {
     const gathered = (): Attributes => {
       this.open.delete(id);

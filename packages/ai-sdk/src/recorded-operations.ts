@@ -1,5 +1,5 @@
 import { AgentSteps } from '@agentlightning/core/adapter';
 import { Operations } from './operations.ts';
 
-/** The operations of this process: events, models and the global fetch all speak of the same ones. */
+/** The operations of this process, shared by the telemetry, wrapped models and the global fetch. */
 export const operations: Operations = new Operations(new AgentSteps({ framework: 'ai-sdk' }));

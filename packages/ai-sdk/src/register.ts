@@ -1,6 +1,6 @@
 /**
- * Instruments the AI SDK by being imported: `node --import @agentlightning/ai-sdk/register agent.js`, or an import in the
- * agent itself. Use `instrumentAISDK` to give options, or to undo it.
+ * Instruments the AI SDK on import: `node --import @agentlightning/ai-sdk/register agent.js`, or an import in the agent. For
+ * options or the undo, use `instrumentAISDK`.
  *
  * @module
  */

@@ -1,21 +1,21 @@
 /**
- * What of the AI SDK's events is read here. Both majors have these fields under these names; the ones that only one has,
- * or that a user's privacy settings leave out, are optional.
+ * The fields that are read of the AI SDK's events. Both versions use the same names; fields that only one version has, or
+ * that privacy settings omit, are optional.
  *
  * @module
  */
 
-/** Fields that every event of version 7 has. */
+/** The fields common to all events of version 7. */
 export interface SdkEvent {
   /** Links all events of one `generateText`, `embed`, …; absent in version 6. */
   readonly callId?: string | undefined;
-  /** `telemetry.functionId`, as the user named the call. */
+  /** `telemetry.functionId` of the call. */
   readonly functionId?: string | undefined;
   readonly recordInputs?: boolean | undefined;
   readonly recordOutputs?: boolean | undefined;
 }
 
-/** The settings of a model call that are recorded. */
+/** The recorded settings of a model call. */
 export interface SdkCallSettings {
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
@@ -23,81 +23,81 @@ export interface SdkCallSettings {
   readonly seed?: number | undefined;
 }
 
-/** A prompt in any of the forms that events have it in. */
+/** A prompt in any of the formats used by events. */
 export interface SdkPrompt extends SdkCallSettings {
   readonly modelId?: string | undefined;
-  /** Version 6 has it in place of `provider` and `modelId`. */
+  /** Replaces `provider` and `modelId` in version 6. */
   readonly model?: { readonly provider?: string; readonly modelId?: string } | undefined;
   readonly instructions?: unknown;
   readonly system?: unknown;
   readonly prompt?: unknown;
   readonly messages?: unknown;
-  /** A list of definitions, or the user's tools by name. */
+  /** A list of definitions, or an object of tools by name. */
   readonly tools?: unknown;
 }
 
-/** An operation has begun: a call of `generateText`, `streamText`, `generateObject`, `embed`, … */
+/** The start of an operation: a call of `generateText`, `streamText`, `generateObject`, `embed`, … */
 export interface SdkStart extends SdkEvent, SdkPrompt {
   readonly operationId?: string | undefined;
   readonly provider?: string | undefined;
   readonly maxRetries?: number | undefined;
 }
 
-/** A model was asked once more. */
+/** The start of a step with one model call. */
 export interface SdkStepStart extends SdkEvent, SdkPrompt {
   readonly stepNumber?: number | undefined;
   /** The prompt of `generateObject`. */
   readonly promptMessages?: unknown;
 }
 
-/** What a model answered, in any of the forms that events and providers have it in. */
-export interface SdkAnswer {
+/** A model response in any of the formats used by events and providers. */
+export interface SdkResponse {
   readonly responseId?: string | undefined;
   readonly modelId?: string | undefined;
   readonly response?: { readonly id?: string | undefined; readonly modelId?: string | undefined } | undefined;
   readonly content?: unknown;
-  /** The answer of `generateObject`. */
+  /** The response text of `generateObject`. */
   readonly objectText?: string | undefined;
   readonly finishReason?: unknown;
   readonly usage?: unknown;
 }
 
-/** A step, or the model call in it, has ended. */
-export interface SdkAnswerEvent extends SdkEvent, SdkAnswer {
+/** The end of a step or of its model call. */
+export interface SdkResponseEvent extends SdkEvent, SdkResponse {
   readonly stepNumber?: number | undefined;
 }
 
-/** A tool is called, or has answered. */
+/** The start or the end of a tool call. */
 export interface SdkToolEvent extends SdkEvent {
   readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input?: unknown };
   readonly messages?: unknown;
-  /** Version 7: what came of it. */
+  /** The outcome in version 7. */
   readonly toolOutput?: { readonly type?: string; readonly output?: unknown; readonly error?: unknown } | undefined;
-  /** Version 6: what came of it. */
+  /** The outcome in version 6. */
   readonly output?: unknown;
   readonly error?: unknown;
 }
 
-/** Embeddings are asked for, or have come. */
+/** The start or the end of an embedding request. */
 export interface SdkEmbedEvent extends SdkEvent {
   readonly embedCallId: string;
   readonly modelId?: string | undefined;
   readonly usage?: unknown;
 }
 
-/** An operation failed or was aborted. */
+/** An error or an abort of an operation. */
 export interface SdkFailure extends SdkEvent {
   readonly error?: unknown;
   readonly reason?: unknown;
 }
 
-/** What the telemetry's wrapper of tools is given. */
+/** The arguments of the telemetry's tool wrapper. */
 export interface SdkExecution<TResult> extends SdkEvent {
   readonly toolCallId?: string | undefined;
   readonly execute: () => PromiseLike<TResult>;
 }
 
-/** What the telemetry's wrapper of requests is given. */
+/** The arguments of the telemetry's request wrapper. */
 export interface SdkModelExecution<TResult> extends SdkStepStart {
   readonly execute: () => PromiseLike<TResult>;
 }

@@ -1,9 +1,9 @@
 import { modelAnswerAttributes } from '@agentlightning/core/adapter';
 import { describe, expect, test } from 'vitest';
-import { answerOf, requestOf } from './sdk-messages.ts';
+import { requestOf, responseBody } from './sdk-messages.ts';
 
 describe('messages of the AI SDK', () => {
-  test('a conversation has its instructions, tool calls and their results', () => {
+  test('a conversation includes instructions, tool calls and tool results', () => {
     const { messages } = requestOf({
       instructions: 'Be brief.',
       messages: [
@@ -41,7 +41,7 @@ describe('messages of the AI SDK', () => {
     ]);
   });
 
-  test('files are named by their address or their kind, and never repeated', () => {
+  test('files are recorded by URL or media type, without their content', () => {
     const file = { type: 'file', mediaType: 'image/png' };
     const parts = [
       { ...file, data: new URL('https://pictures.example/a.png') },
@@ -64,10 +64,10 @@ describe('messages of the AI SDK', () => {
     ]);
   });
 
-  test('bytes of a file are not made a text of, which would be many times as long', () => {
+  test('binary file content is not converted to a string', () => {
     class Watched extends Uint8Array {
       override toString(): string {
-        throw new TypeError('made a text of');
+        throw new TypeError('converted to a string');
       }
     }
     const part = { type: 'image', image: new Watched(9), mediaType: 'image/png' };
@@ -76,20 +76,20 @@ describe('messages of the AI SDK', () => {
     ]);
   });
 
-  test('counts of tokens are read from events and from providers', () => {
-    const fromEvents = modelAnswerAttributes(answerOf({ usage: { inputTokens: 3, outputTokens: 4 } }));
+  test('token counts are read from events and from providers', () => {
+    const fromEvents = modelAnswerAttributes(responseBody({ usage: { inputTokens: 3, outputTokens: 4 } }));
     const fromProvider = modelAnswerAttributes(
-      answerOf({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }),
+      responseBody({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }),
     );
     expect(fromEvents).toEqual({ 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 });
     expect(fromProvider).toEqual(fromEvents);
-    expect(modelAnswerAttributes(answerOf({ usage: { inputTokens: undefined } }))).toEqual({});
+    expect(modelAnswerAttributes(responseBody({ usage: { inputTokens: undefined } }))).toEqual({});
   });
 
-  test('finish reasons are spelled as gateways spell them', () => {
-    const reason = (finishReason: unknown): unknown => answerOf({ content: [], finishReason }).choices;
+  test('finish reasons use the spelling of gateways', () => {
+    const reason = (finishReason: unknown): unknown => responseBody({ content: [], finishReason }).choices;
     expect(reason('tool-calls')).toMatchObject([{ finish_reason: 'tool_calls' }]);
     expect(reason({ unified: 'content-filter', raw: 'x' })).toMatchObject([{ finish_reason: 'content_filter' }]);
-    expect(JSON.stringify(reason(undefined)), 'nobody told of one').not.toContain('finish_reason');
+    expect(JSON.stringify(reason(undefined)), 'without a reason').not.toContain('finish_reason');
   });
 });

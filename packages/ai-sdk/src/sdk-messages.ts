@@ -1,10 +1,10 @@
 import type { JsonObject } from '@agentlightning/core';
 import { type Fields, fieldsOf, hasFields, plainText } from '@agentlightning/core/adapter';
-import type { SdkAnswer, SdkPrompt } from './sdk-events.ts';
+import type { SdkPrompt, SdkResponse } from './sdk-events.ts';
 
 /**
- * A prompt of the AI SDK as the body of a Chat Completions request, which is the form that traces have messages in.
- * Files are named, not repeated.
+ * Converts an AI SDK prompt to the body of a Chat Completions request, the message format of traces. File content is
+ * omitted.
  */
 export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined): JsonObject {
   const { instructions = prompt.system } = prompt;
@@ -22,24 +22,24 @@ export function requestOf(prompt: SdkPrompt, promptMessages: unknown = undefined
   });
 }
 
-/** The model that is asked, by whichever name either version tells it. */
+/** The requested model; the field name depends on the version. */
 export function modelIdOf({ modelId, model }: SdkPrompt): string | undefined {
   return modelId ?? model?.modelId;
 }
 
-/** A model's answer as the body of a Chat Completions answer. */
-export function answerOf(answer: SdkAnswer): JsonObject {
-  const { content, finishReason, usage } = answer;
-  const said = content ?? answer.objectText;
+/** Converts a model response to the body of a Chat Completions response. */
+export function responseBody(response: SdkResponse): JsonObject {
+  const { content, finishReason, usage } = response;
+  const message = content ?? response.objectText;
   const reason = fieldsOf(finishReason).unified ?? finishReason;
   return json({
-    id: answer.responseId ?? answer.response?.id,
-    model: answer.response?.modelId ?? answer.modelId,
-    // Reasons are spelled as gateways spell them, which is OpenAI's way.
+    id: response.responseId ?? response.response?.id,
+    model: response.response?.modelId ?? response.modelId,
+    // OpenAI's spelling, which gateways use.
     choices:
-      said === undefined
-        ? said
-        : [{ finish_reason: reason && String(reason).replace('-', '_'), message: saying(said) }],
+      message === undefined
+        ? message
+        : [{ finish_reason: reason && String(reason).replace('-', '_'), message: assistantMessage(message) }],
     usage: {
       prompt_tokens: tokenCount(fieldsOf(usage).inputTokens ?? fieldsOf(usage).tokens),
       completion_tokens: tokenCount(fieldsOf(usage).outputTokens),
@@ -47,35 +47,35 @@ export function answerOf(answer: SdkAnswer): JsonObject {
   });
 }
 
-/** Fields that are undefined are as good as absent: whoever reads the body, and JSON, passes them over. */
+/** Undefined fields are kept, because readers and JSON ignore them. */
 function json(body: Fields): JsonObject {
   return body as JsonObject;
 }
 
-/** Messages, or the text of a role's only one. */
+/** A message list, or a single text of the given role. */
 function messageList(role: string, messages: unknown): readonly Fields[] {
   return typeof messages === 'string' ? [{ role, content: messages }] : partsOf(messages).flatMap(message);
 }
 
 function message({ role, content }: Fields): readonly Fields[] {
-  if (role === 'assistant') return [saying(content)];
+  if (role === 'assistant') return [assistantMessage(content)];
   if (role === 'tool') return partsOf(content).flatMap(toolResult);
   return [{ role, content: typeof content === 'string' ? content : partsOf(content).map(userPart) }];
 }
 
-/** Whatever an assistant said, from a text, or from the parts of a message, an answer or an event. */
-function saying(content: unknown): Fields {
-  let said = '';
+/** An assistant message from a text, or from the parts of a message, a response or an event. */
+function assistantMessage(content: unknown): Fields {
+  let text = '';
   let reasoning = '';
   const calls: Fields[] = [];
   for (const part of typeof content === 'string' ? [{ type: 'text', text: content }] : partsOf(content)) {
     if (part.type === 'tool-call') calls.push(toolCall(part));
-    else if (part.type === 'text') said += String(part.text ?? '');
+    else if (part.type === 'text') text += String(part.text ?? '');
     else if (part.type === 'reasoning') reasoning += String(part.text ?? '');
   }
   return {
     role: 'assistant',
-    content: said,
+    content: text,
     reasoning_content: reasoning || undefined,
     tool_calls: calls,
   };
@@ -92,13 +92,13 @@ function toolResult({ type, toolCallId, output }: Fields): readonly Fields[] {
 
 function userPart({ type, text, image, data = image, mediaType }: Fields): Fields {
   if (type === 'text') return { type, text };
-  // The bytes themselves are not repeated, and would be long as a text: for each of them a number.
+  // Binary content is omitted: converted to a string, it would be many times as long.
   const address = ArrayBuffer.isView(data) ? '' : String(fieldsOf(data).url ?? data);
   const url = /^https?:/.test(address) ? address : `data:${mediaType ?? 'application/octet-stream'}`;
   return { type: 'image_url', image_url: { url } };
 }
 
-/** From a list of definitions, or from the user's tools by name, whose schemas may be only their library's to read. */
+/** From a list of definitions, or from tools by name, whose schemas may be opaque library objects. */
 function toolDefinitions(tools: unknown): readonly Fields[] {
   if (Array.isArray(tools)) return partsOf(tools).map(toolDefinition);
   return Object.entries(fieldsOf(tools)).map(([name, tool]) => {
@@ -111,7 +111,7 @@ function toolDefinition({ name, description, inputSchema }: Fields): Fields {
   return { type: 'function', function: { name, description, parameters: inputSchema } };
 }
 
-/** A number in events, the details with their total where it comes from the provider. */
+/** Events have a number, providers an object with the total. */
 function tokenCount(count: unknown): unknown {
   return fieldsOf(count).total ?? count;
 }

@@ -1,6 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
 
-/** A provider of the AI SDK, as far as it is used here: what `createOpenAICompatible(…)` gives. */
+/** A minimal AI SDK provider, such as the result of `createOpenAICompatible(…)`. */
 export interface LanguageModelProvider {
   languageModel(modelId: string): unknown;
 }
@@ -8,15 +8,15 @@ export interface LanguageModelProvider {
 const key = 'AI_SDK_DEFAULT_PROVIDER';
 
 /**
- * Lets models that are named by a text come from this provider, in rollouts that have an endpoint. Elsewhere they come
- * from where they would without it: the default provider that is set, or Vercel's AI Gateway.
+ * Resolves models given as a string with this provider in rollouts with an endpoint. Outside them the global default
+ * provider or Vercel's AI Gateway is used.
  *
- * @returns undoes it
+ * @returns the undo
  */
 export function provideStringModels(provider: LanguageModelProvider): () => void {
   const before = Object.getOwnPropertyDescriptor(globalThis, key);
   let value: unknown = Reflect.get(globalThis, key);
-  const get = (): unknown => (currentRollout()?.endpoint ? inPlaceOf(value, provider) : value);
+  const get = (): unknown => (currentRollout()?.endpoint ? withLanguageModels(value, provider) : value);
   const set = (next: unknown): void => {
     value = next;
   };
@@ -29,8 +29,8 @@ export function provideStringModels(provider: LanguageModelProvider): () => void
   };
 }
 
-/** The user's default provider with language models from another; that other alone where there is none. */
-function inPlaceOf(own: unknown, provider: LanguageModelProvider): unknown {
+/** The user's default provider with the language models of another one, or that other one alone. */
+function withLanguageModels(own: unknown, provider: LanguageModelProvider): unknown {
   if (own === undefined || own === null) return provider;
   return Object.create(own, { languageModel: { value: (modelId: string) => provider.languageModel(modelId) } });
 }

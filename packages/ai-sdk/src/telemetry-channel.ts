@@ -8,7 +8,7 @@ import { beginOperation, startOf, type TelemetryOptions } from './telemetry-opti
 
 const channelName = 'ai:telemetry';
 
-/** What version 7 says on its channel. */
+/** A message on the channel of version 7. */
 interface ChannelMessage {
   readonly type: string;
   readonly event: SdkStart & SdkStepStart & Partial<SdkToolEvent>;
@@ -17,21 +17,21 @@ interface ChannelMessage {
 }
 
 /**
- * Follows version 7's diagnostics channel, for calls that name integrations of their own in the place of the global ones.
- * Calls that the integration is told of are left to it. Does nothing where there are no such channels.
+ * Subscribes to version 7's diagnostics channel, to record calls with their own integrations, which replace the global
+ * ones. Calls reported to the global integration are ignored here. Has no effect on runtimes without such channels.
  *
- * @returns stops following
+ * @returns the function to unsubscribe
  */
-export function followChannel(options: TelemetryOptions): () => void {
+export function subscribeToChannel(options: TelemetryOptions): () => void {
   const diagnostics = globalThis.process?.getBuiltinModule?.('node:diagnostics_channel');
   const channel = diagnostics?.tracingChannel(channelName);
-  return channel === undefined ? () => {} : new ChannelFollower(options).follow(channel);
+  return channel === undefined ? () => {} : new ChannelSubscriber(options).follow(channel);
 }
 
-class ChannelFollower {
+class ChannelSubscriber {
   readonly #options: TelemetryOptions;
-  /** Operations that have begun, and that the integration may not be told of. */
-  readonly #beginnings: Map<string, SdkStart> = new Map();
+  /** Started operations that may not be reported to the integration. */
+  readonly #starts: Map<string, SdkStart> = new Map();
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
@@ -48,16 +48,16 @@ class ChannelFollower {
     };
   }
 
-  /** Gives the context that what the message tells of happens in. */
+  /** Returns the context for the operation or step that starts. */
   #begin({ type, event }: ChannelMessage): RolloutContext | undefined {
     const around = currentRollout() ?? undefined;
     const { callId } = event;
     if (around === undefined || callId === undefined) return around;
     if (isOperation(type)) {
-      this.#beginnings.set(callId, event);
+      this.#starts.set(callId, event);
       return around;
     }
-    const operation = this.#followedOperation(callId);
+    const operation = this.#channelOperation(callId);
     return (operation === undefined ? null : this.#beginInside({ type, event }, operation)) ?? around;
   }
 
@@ -74,9 +74,9 @@ class ChannelFollower {
 
   #end({ type, event, result, error }: ChannelMessage): void {
     const { callId = '' } = event;
-    this.#beginnings.delete(callId);
+    this.#starts.delete(callId);
     const operation = this.#options.operations.get(callId);
-    if (operation?.isFollowed !== true) return;
+    if (operation?.isFromChannel !== true) return;
     if (type === 'languageModelCall') endRequest(operation, result, error);
     else if (type === 'executeTool' && event.toolCall !== undefined) {
       const { output } = (result ?? {}) as { output?: SdkToolEvent['toolOutput'] };
@@ -84,16 +84,16 @@ class ChannelFollower {
     } else if (isOperation(type)) operation.end(endOf(error));
   }
 
-  /** An operation that only the channel tells of, which shows when the first thing in it happens. */
-  #followedOperation(id: string): Operation | undefined {
-    const beginning = this.#beginnings.get(id);
-    this.#beginnings.delete(id);
+  /** An operation that only the channel reports; created with its first step. */
+  #channelOperation(id: string): Operation | undefined {
+    const start = this.#starts.get(id);
+    this.#starts.delete(id);
     let operation = this.#options.operations.get(id);
-    if (beginning !== undefined && operation === undefined) {
-      operation = beginOperation(this.#options, id, beginning);
-      if (operation !== undefined) operation.isFollowed = true;
+    if (start !== undefined && operation === undefined) {
+      operation = beginOperation(this.#options, id, start);
+      if (operation !== undefined) operation.isFromChannel = true;
     }
-    return operation?.isFollowed === true ? operation : undefined;
+    return operation?.isFromChannel === true ? operation : undefined;
   }
 }
 

@@ -6,15 +6,15 @@ import type { Operations } from './operations.ts';
 import type { SdkStart, SdkStepStart } from './sdk-events.ts';
 import { modelIdOf, requestOf } from './sdk-messages.ts';
 
-/** What the events of the AI SDK are recorded with. */
+/** How the events of the AI SDK are recorded. */
 export interface TelemetryOptions {
   readonly operations: Operations;
   readonly naming: AgentNaming;
-  /** Whether model calls are to go to the rollout's endpoint. */
+  /** Whether model calls are redirected to the rollout's endpoint. */
   readonly isRedirecting: boolean;
 }
 
-/** Begins an operation that the AI SDK tells of, if it is one of those that are recorded. */
+/** Starts an operation for an event, if its type is recorded. */
 export function beginOperation(options: TelemetryOptions, id: string, event: SdkStart): Operation | undefined {
   const [, name, kind] = /^ai\.((generate|stream)(?:Text|Object)|embed|embedMany)$/.exec(event.operationId ?? '') ?? [];
   if (name === undefined) return undefined;
@@ -22,14 +22,14 @@ export function beginOperation(options: TelemetryOptions, id: string, event: Sdk
   const isAtVercel = kind !== undefined && (event.provider ?? event.model?.provider) === 'gateway';
   if (isAtVercel && options.isRedirecting && currentRollout()?.endpoint != null) {
     warnOnce(
-      "A model of Vercel's AI Gateway cannot be redirected, nor trained",
-      `give instrumentAISDK the option stringModels, for ${modelIdOf(event)}`,
+      "Models of Vercel's AI Gateway cannot be redirected or trained",
+      `pass the option stringModels to instrumentAISDK for ${modelIdOf(event)}`,
     );
   }
   return options.operations.begin({ id, name, agentName });
 }
 
-/** How a model call begins that version 7 tells of. */
+/** The start of a model call that version 7 reports. */
 export function startOf(event: SdkStepStart): ModelCallStart {
   const { recordInputs, recordOutputs } = event;
   return { request: requestOf(event, event.promptMessages), recordInputs, recordOutputs };

@@ -2,38 +2,38 @@ import { currentRollout } from '@agentlightning/core';
 import { AISDK6Call } from './ai-sdk-6-call.ts';
 import { endOf } from './operation-end.ts';
 import type {
-  SdkAnswerEvent,
   SdkEmbedEvent,
   SdkExecution,
   SdkFailure,
   SdkModelExecution,
+  SdkResponseEvent,
   SdkStart,
   SdkStepStart,
   SdkToolEvent,
 } from './sdk-events.ts';
 import { beginOperation, startOf, type TelemetryOptions } from './telemetry-options.ts';
 
-type Told<TEvent> = (event: TEvent) => void;
+type Callback<TEvent> = (event: TEvent) => void;
 
 /**
  * A telemetry integration for both majors of the AI SDK.
  *
- * Version 7 links its events by `callId`. Version 6 does not; but both read the callbacks anew for each operation, so that
- * getters can hand out callbacks that belong to one operation, and none outside of rollouts. Every callback that is there
- * costs the agent more in the framework than here: version 7 is given those alone that nothing else stands for.
+ * Version 7 links events by `callId`; version 6 does not. Both read the callbacks for each operation, so that getters can
+ * return callbacks bound to one operation, and none outside rollouts. Each callback adds overhead in the framework, so
+ * version 7 gets only the required ones.
  */
 export class AISDKTelemetry {
   readonly #options: TelemetryOptions;
-  /** The operation that version 6 asks for callbacks for; null outside of rollouts, and in version 7. */
+  /** The operation whose callbacks version 6 is reading; null outside a rollout and in version 7. */
   #newest: AISDK6Call | null = null;
-  /** Whether version 7 is about to ask for `onStart`. */
+  /** Whether version 7 is about to read `onStart`. */
   #isVersion7 = false;
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
   }
 
-  get onStart(): Told<SdkStart> | undefined {
+  get onStart(): Callback<SdkStart> | undefined {
     const isVersion7 = this.#isVersion7;
     this.#isVersion7 = false;
     this.#newest = null;
@@ -45,44 +45,44 @@ export class AISDKTelemetry {
   }
 
   /** Version 6 only. */
-  get onStepStart(): Told<SdkStepStart> | undefined {
+  get onStepStart(): Callback<SdkStepStart> | undefined {
     const call = this.#newest;
     return call === null ? undefined : (event) => call.startStep(event);
   }
 
   /** Version 6 only. */
-  get onToolCallStart(): Told<SdkToolEvent> | undefined {
+  get onToolCallStart(): Callback<SdkToolEvent> | undefined {
     const call = this.#newest;
     return call === null ? undefined : (event) => call.startTool(event);
   }
 
   /** Version 6 only. */
-  get onToolCallFinish(): Told<SdkToolEvent> | undefined {
+  get onToolCallFinish(): Callback<SdkToolEvent> | undefined {
     const call = this.#newest;
     return call === null ? undefined : (event) => call.endTool(event);
   }
 
-  /** Version 7, which asks for it right before its predecessor's name, needs neither. */
+  /** Version 7 reads this before its predecessor's name, and requires neither. */
   get onStepEnd(): undefined {
     this.#newest = null;
     return undefined;
   }
 
   /** Version 6 only. */
-  get onStepFinish(): Told<SdkAnswerEvent> | undefined {
+  get onStepFinish(): Callback<SdkResponseEvent> | undefined {
     const call = this.#newest;
     return call === null ? undefined : (event) => call.endStep(event);
   }
 
   /** Version 6 only. */
-  get onFinish(): Told<SdkAnswerEvent> | undefined {
+  get onFinish(): Callback<SdkResponseEvent> | undefined {
     const call = this.#newest;
     return call === null ? undefined : () => call.end();
   }
 
   /**
-   * Runs a request of a model in its place in the trace, and gathers what it is answered. Retries come here one by one.
-   * Version 7 only, which asks for it before `onStart`.
+   * Sends a model request in the context of its call, and records the response. Each retry is a separate call. Version 7
+   * only, which reads it before `onStart`.
    */
   get executeLanguageModelCall():
     | (<TResult>(execution: SdkModelExecution<TResult>) => PromiseLike<TResult>)
@@ -99,7 +99,7 @@ export class AISDKTelemetry {
     this.#operations.get(callId)?.endTool(toolCall.toolCallId, toolOutput ?? {});
   }
 
-  /** `generateObject` and `streamObject`: one step, and nobody tells when the request is made. */
+  /** `generateObject` and `streamObject`: one step, without an event for the request. */
   onObjectStepStart(event: SdkStepStart): void {
     const operation = this.#operations.get(event.callId);
     if (operation === undefined) return;
@@ -107,8 +107,8 @@ export class AISDKTelemetry {
     unplaced.add(operation.beginModelCall(startOf(event)), steps.rolloutOf(operation.id));
   }
 
-  onObjectStepEnd(event: SdkAnswerEvent): void {
-    this.#operations.get(event.callId)?.answerModelCall(event);
+  onObjectStepEnd(event: SdkResponseEvent): void {
+    this.#operations.get(event.callId)?.completeModelCall(event);
   }
 
   onEmbedStart(event: SdkEmbedEvent): void {
@@ -119,8 +119,8 @@ export class AISDKTelemetry {
     this.#operations.get(event.callId)?.endEmbedding(event);
   }
 
-  /** With the error of an object that does not fit its schema, if there is one. */
-  get onEnd(): Told<SdkFailure> | undefined {
+  /** Includes the error of an object that does not match its schema. */
+  get onEnd(): Callback<SdkFailure> | undefined {
     return currentRollout() === null ? undefined : this.onError;
   }
 
@@ -132,7 +132,7 @@ export class AISDKTelemetry {
     this.#operations.get(callId)?.end(endOf(error));
   }
 
-  /** Runs a tool in its place in the trace, so that agents in it are part of it. */
+  /** Runs a tool in the context of its call, so that nested agents are children of it. */
   executeTool<TResult>({ callId, toolCallId = '', execute }: SdkExecution<TResult>): PromiseLike<TResult> {
     const operation = this.#operations.get(callId);
     return operation === undefined ? execute() : operation.steps.within(operation.toolStepId(toolCallId), execute);
@@ -142,7 +142,7 @@ export class AISDKTelemetry {
     return this.#options.operations;
   }
 
-  // Version 7 binds whatever it is handed to what it got it from. Arrow functions would be new, and slow, with each of us.
+  // Version 7 binds callbacks to the integration. Arrow functions would be created for each instance, and slower.
   #begin(event: SdkStart): void {
     beginOperation(this.#options, event.callId ?? '', event);
   }

@@ -4,12 +4,12 @@ import { agentPathText } from '@agentlightning/core/spans';
 import { isWaiting, type OpenModelCall } from './open-model-call.ts';
 
 /**
- * Model calls whose requests the framework makes without a wrapper around them: those of version 6, and of
- * `generateObject`. They are found by the context that a request is made in.
+ * Model calls whose requests the framework sends without a hook around them: those of version 6, and of `generateObject`.
+ * Requests are matched to calls by context.
  *
- * The context of an operation is entered when its model call begins, so that operations that run at the same time are told
- * apart. That has no effect where something else is awaited before this adapter is called: a callback of the user's own for
- * this call. Such calls are found in the context around the operation.
+ * The context of an operation is entered when its model call starts, which distinguishes concurrent operations. This has no
+ * effect if a user-defined callback of the call is awaited first. Such calls are matched by the context around the
+ * operation.
  */
 export class UnplacedCalls {
   readonly #steps: AgentSteps;
@@ -21,8 +21,7 @@ export class UnplacedCalls {
   }
 
   /**
-   * Adds a call whose request is made next, and enters the context of its operation. To be called before anything is
-   * awaited.
+   * Adds a call whose request is sent next, and enters the context of its operation. Must be called before any await.
    *
    * @param inside - the context of the operation
    */
@@ -36,21 +35,21 @@ export class UnplacedCalls {
     rolloutStorage().enterWith(inside);
   }
 
-  /** Returns the call with these messages whose request is about to be made in the current context. */
+  /** Matches a request with these messages in the current context to its call. */
   claim(inputMessages: AttributeValue | undefined): OpenModelCall | null {
     const waiting = this.#current().filter(isWaiting);
-    // Messages may be written in two ways: the only call that waits is meant in any case.
+    // The format of the messages may differ: a single waiting call matches in any case.
     const call = waiting.find((other) => other.inputMessages === inputMessages) ?? onlyOne(waiting);
-    if (call !== null) this.#leaveAround(call);
+    if (call !== null) this.#removeAround(call);
     return call;
   }
 
   /**
-   * Where in the trace a request belongs that is made in the current context; null when no call, or more than one that has
-   * had its request, is known there. A call that waits for its request comes first: calls of version 6 that failed, or
-   * whose stream was cancelled, stay here, as that version reports neither.
+   * The trace position of a request in the current context; null if no call matches, or more than one that has sent its
+   * request. A waiting call takes precedence: failed and cancelled calls of version 6 remain here, because that version
+   * reports neither.
    *
-   * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when it could be the request of different agents
+   * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the request could belong to different agents
    */
   place(): CallPlace | null {
     const current = this.#current();
@@ -58,11 +57,11 @@ export class UnplacedCalls {
     const call = onlyOne(waiting.length > 0 ? waiting : current);
     if (call === null) return this.#placeOfAgent(waiting);
     call.requests += 1;
-    this.#leaveAround(call);
+    this.#removeAround(call);
     return this.#steps.placeOf(call.id);
   }
 
-  /** The place that calls have in common. Training would mix the agents up if a request were sent as another's. */
+  /** The common trace position of calls. A request of an unknown agent must not be sent: it would corrupt the training data. */
   #placeOfAgent(calls: readonly OpenModelCall[]): CallPlace | null {
     const places = calls.map(({ id }) => this.#steps.placeOf(id)).filter((place) => place !== null);
     const agents = new Set(places.map(({ agentPath }) => agentPathText(agentPath)));
@@ -70,7 +69,7 @@ export class UnplacedCalls {
     if (place === undefined) return null;
     if (agents.size === 1) return { ...place, parentSpanId: currentRollout()?.parentSpanId ?? null };
     throw unsupportedFramework(
-      `Model calls of several agents of the AI SDK cannot be told apart: ${[...agents].join(', ')}.`,
+      `Model calls of several agents of the AI SDK cannot be distinguished: ${[...agents].join(', ')}.`,
       'Wrap their models with agentLightningModel, or remove the callback experimental_onStepStart.',
     );
   }
@@ -79,13 +78,13 @@ export class UnplacedCalls {
     this.#calls.set(context, (this.#calls.get(context) ?? new Set()).add(call));
   }
 
-  /** A call that was found in the context of its operation is not looked for around it any more. */
-  #leaveAround(call: OpenModelCall): void {
+  /** Removes a call that was matched in the context of its operation from the context around it. */
+  #removeAround(call: OpenModelCall): void {
     const around = this.#around.get(call);
     if (around !== undefined && around !== currentRollout()) this.#calls.get(around)?.delete(call);
   }
 
-  /** The calls under way in the current context. Those that have ended are removed here. */
+  /** The calls in progress in the current context. Ended calls are removed. */
   #current(): readonly OpenModelCall[] {
     const context = currentRollout();
     const calls = context === null ? undefined : this.#calls.get(context);

@@ -20,22 +20,22 @@ const elsewhere = { name: 'none', baseURL: 'http://127.0.0.1:1/v1', includeUsage
 const tiny6 = createOpenAICompatible6(elsewhere);
 const agents = Array.from({ length: 24 }, (_, index) => `agent ${index % 3}`);
 
-/** The agents that requests were sent as, in the order of the requests. */
+/** The agent of each request, in request order. */
 function agentsOf(server: ScriptedModel): readonly unknown[] {
   return server.requests.map(({ headers }) => headers['x-agl-agent-name']);
 }
 
-/** Checks that every request was sent as the agent that its instructions name. */
+/** Checks that every request has the agent that its instructions name. */
 function expectOwnAgents(server: ScriptedModel, count: number): void {
   expect(server.requests).toHaveLength(count);
   expect(agentsOf(server)).toEqual(server.requests.map(({ messages }) => messages[0]?.content));
 }
 
-/** A model that calls a tool first. */
+/** A scripted model that requests a tool first. */
 const toolThenAnswer = ({ messages }: ScriptedRequest): ReturnType<typeof answer> =>
   messages.at(-1)?.role === 'tool' ? answer('done') : callTool('look_up', {});
 
-describe('agents of version 6 that run at the same time in one rollout', () => {
+describe('concurrent agents of version 6 in one rollout', () => {
   const tools = { look_up: ai6.tool({ inputSchema: z.object({}), execute: () => 'found' }) };
   const stopWhen = ai6.stepCountIs(3);
 
@@ -55,7 +55,7 @@ describe('agents of version 6 that run at the same time in one rollout', () => {
     expectOwnAgents(server, 2 * agents.length);
   });
 
-  test('keep their names when requests are sent again', async () => {
+  test('keep their names in retries', async () => {
     const seen = new Set<string>();
     await using server = await ScriptedModel.start(({ messages }) => {
       const key = JSON.stringify(messages);
@@ -82,7 +82,7 @@ describe('agents of version 6 that run at the same time in one rollout', () => {
 });
 
 describe('operations of version 6', () => {
-  test('that failed take no later calls, whichever client makes them', async () => {
+  test('that failed receive no later calls of any client', async () => {
     await using server = await ScriptedModel.start(({ body }) =>
       body.model === 'broken' ? { type: 'failure', status: 400, message: 'no' } : answer('hi'),
     );
@@ -94,7 +94,7 @@ describe('operations of version 6', () => {
     expect(agentsOf(server)).toEqual(['poet', undefined, 'critic']);
   });
 
-  test('whose stream was cancelled take no later calls', async () => {
+  test('whose stream was cancelled receive no later calls', async () => {
     await using server = await ScriptedModel.start(() => answer('one two three'));
     await traced(server, async () => {
       const { textStream } = ai6.streamText({ model: tiny6('tiny'), system: 'poet', prompt: 'go' });
@@ -106,11 +106,11 @@ describe('operations of version 6', () => {
   });
 });
 
-describe('operations of version 6 with a callback of the user’s own for each step', () => {
+describe('operations of version 6 with a user-defined step callback', () => {
   const call = (system: string): PromiseLike<unknown> =>
     ai6.generateText({ model: tiny6('tiny'), system, prompt: 'go', experimental_onStepStart: () => {} });
 
-  test('are placed one after the other, and at the same time when the agent is the same', async () => {
+  test('are recorded one after the other, and concurrently for the same agent', async () => {
     await using server = await ScriptedModel.start(() => answer('hi'));
     await traced(server, async () => {
       await call('critic');
@@ -119,7 +119,7 @@ describe('operations of version 6 with a callback of the user’s own for each s
     expect(agentsOf(server)).toEqual(['critic', 'poet', 'poet']);
   });
 
-  test('stop with the remedy when different agents cannot be told apart', async () => {
+  test('fail with the remedy if different agents cannot be distinguished', async () => {
     await using server = await ScriptedModel.start(() => answer('hi'));
     const { result } = await traced(server, () => Promise.allSettled(['poet', 'critic'].map(call)));
     const reasons = result.map((settled) => (settled.status === 'rejected' ? settled.reason : null));
@@ -131,7 +131,7 @@ describe('operations of version 6 with a callback of the user’s own for each s
   });
 });
 
-test('generateObject of version 7 keeps the names of agents that run at the same time', async () => {
+test('generateObject of version 7 keeps the names of concurrent agents', async () => {
   await using server = await ScriptedModel.start(() => answer('{"word":"hi"}'));
   const schema = z.object({ word: z.string() });
   const model = createOpenAICompatible({ ...elsewhere, supportsStructuredOutputs: true })('tiny');
@@ -141,7 +141,7 @@ test('generateObject of version 7 keeps the names of agents that run at the same
   expectOwnAgents(server, agents.length);
 });
 
-/** A call of a client that knows nothing of the AI SDK. */
+/** A model call of a client that does not use the AI SDK. */
 async function plainCall(): Promise<void> {
   const messages = [{ role: 'user', content: 'judge this' }];
   const body = JSON.stringify({ model: 'tiny', messages });

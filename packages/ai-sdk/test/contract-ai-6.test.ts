@@ -3,12 +3,12 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { createOpenAI } from '@ai-sdk/openai-v3';
 import * as ai from 'ai-v6';
 import { agentLightningModel, instrumentAISDK } from '../src/index.ts';
-import { type AISDKModules, askSceneAgent, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
+import { type AISDKModules, askSceneAgent, embedText, sceneModel } from './scene-agent.ts';
 
-// What the scenes use of the versions has the same form; their types are not the same.
+// The scenes use the common subset of both versions; only their types differ.
 const modules = { ai, createOpenAI, createOpenAICompatible } as unknown as AISDKModules;
 
-const noStream = 'version 6 shows no stream, and tells of no error: agentLightningModel does';
+const noStream = 'version 6 exposes no stream and no errors: use agentLightningModel';
 
 describeAdapterContract({
   name: 'ai 6',
@@ -20,9 +20,9 @@ describeAdapterContract({
   cannot: {
     'partial-text': noStream,
     'stream-error': noStream,
-    embeddings: 'version 6 tells nothing of embeddings',
-    'many-choices': 'the AI SDK asks for one choice, and reads one',
-    'cached-answer': 'the AI SDK has no cache of its own',
+    embeddings: 'version 6 reports no embeddings',
+    'many-choices': 'the AI SDK requests one choice only',
+    'cached-answer': 'the AI SDK has no cache',
   },
 });
 
@@ -37,8 +37,8 @@ describeAdapterContract({
   embed: (text, options) => embedText(modules, text, options),
   footprint: () => [Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')],
   cannot: {
-    embeddings: 'version 6 tells nothing of embeddings',
-    'many-choices': 'the AI SDK asks for one choice, and reads one',
-    'cached-answer': 'the AI SDK has no cache of its own',
+    embeddings: 'version 6 reports no embeddings',
+    'many-choices': 'the AI SDK requests one choice only',
+    'cached-answer': 'the AI SDK has no cache',
   },
 });

@@ -1,7 +1,7 @@
 import { describeAdapterContract } from '@agentlightning/core/contracts';
 import * as ai from 'ai';
 import { instrumentAISDK } from '../src/index.ts';
-import { type AISDKModules, askSceneAgent, currentProviders, embedText, sceneModel } from './agent-on-the-ai-sdk.ts';
+import { type AISDKModules, askSceneAgent, currentProviders, embedText, sceneModel } from './scene-agent.ts';
 
 const modules: AISDKModules = { ai, ...currentProviders };
 
@@ -13,7 +13,7 @@ describeAdapterContract({
   embed: (text, options) => embedText(modules, text, options),
   footprint: () => [Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')],
   cannot: {
-    'many-choices': 'the AI SDK asks for one choice, and reads one',
-    'cached-answer': 'the AI SDK has no cache of its own',
+    'many-choices': 'the AI SDK requests one choice only',
+    'cached-answer': 'the AI SDK has no cache',
   },
 });

@@ -18,7 +18,7 @@ beforeEach(() => {
 
 afterEach(() => {
   undo();
-  // Whatever became of the operations of a test, nothing is kept of them.
+  // No operation may remain after a test.
   expect([operations.open.size, operations.steps.openCount]).toEqual([0, 0]);
 });
 
@@ -26,7 +26,7 @@ const elsewhere = { name: 'none', baseURL: 'http://127.0.0.1:1/v1', includeUsage
 const tiny = createOpenAICompatible(elsewhere)('tiny');
 
 const versions = [
-  // What the tests use of the versions has the same form; their types are not the same.
+  // The tests use the common subset of both versions; only their types differ.
   { version: 7, ai: ai7, create: createOpenAICompatible },
   {
     version: 6,
@@ -38,7 +38,7 @@ const versions = [
 describe.for(versions)('agents of version $version', ({ ai, create }) => {
   const model = create(elsewhere)('tiny');
 
-  test('agents in tools that run at the same time are each part of their own tool call', async () => {
+  test('concurrent agents in tools are children of the right tool call', async () => {
     await using server = await ScriptedModel.start(({ messages }) => {
       const last = String(messages.at(-1)?.content);
       if (last === 'both') {
@@ -64,10 +64,10 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     );
     const placed = server.requests.map(({ headers }) => headers['x-agl-parent-span-id']);
     expect(new Set(placed)).toEqual(new Set(ofKind(spans, 'model-call').map(({ spanId }) => spanId)));
-    expect(ask.execute, 'the tool is as it was').toBe(execute);
+    expect(ask.execute, 'the tool is restored').toBe(execute);
   });
 
-  test('a tool that yields does so in its place', async () => {
+  test('a tool that yields runs in the context of its call', async () => {
     await using server = await ScriptedModel.start([callTool('slow', {}), answer('inner'), answer('done')]);
     const slow = ai.tool({
       inputSchema: z.object({}),
@@ -89,7 +89,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(spans.filter(({ parentId }) => parentId === call?.spanId)).toHaveLength(1);
   });
 
-  test('the agent that a call is made in is its agent, where the call has no name', async () => {
+  test('an unnamed call belongs to the enclosing agent', async () => {
     await using server = await ScriptedModel.start([answer('hi')]);
     const { spans } = await traced(server, () => withAgent('writer', () => ai.generateText({ model, prompt: 'hi' })));
     const [call] = ofKind(spans, 'model-call');
@@ -97,7 +97,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(server.requests[0]?.headers['x-agl-agent-name']).toBe('writer');
   });
 
-  test('a tool that waits for approval is called in the run that has it', async () => {
+  test('a tool that requires approval is called in the run that has the approval', async () => {
     await using server = await ScriptedModel.start([callTool('pay', { sum: 5 }), answer('paid')]);
     const pay = ai.tool({
       inputSchema: z.object({ sum: z.number() }),
@@ -127,7 +127,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(ofKind(spans, 'tool-call')[0]?.attributes['gen_ai.tool.call.result']).toBe('paid 5');
   });
 
-  test('calls at the same time in one place are told apart by a model that records itself', async () => {
+  test('a wrapped model distinguishes concurrent calls in one context', async () => {
     const paused = aGate();
     await using server = await ScriptedModel.start(({ messages, index }) => {
       if (index === 1) paused.open();
@@ -160,7 +160,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(server.requests[0]?.headers['x-agl-parent-span-id']).toBe(calls[0]?.spanId);
   });
 
-  test('an error that no retry helps against ends the call of a model that records itself, and its agent', async () => {
+  test('a non-retryable error ends the call of a wrapped model, and its agent', async () => {
     await using server = await ScriptedModel.start([{ type: 'failure', status: 401, message: 'who are you' }]);
     const wrapped = agentLightningModel(model);
     const { spans } = await traced(server, () =>
@@ -170,7 +170,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(spans.map(({ status }) => status.message).join()).not.toContain('The attempt ended');
   });
 
-  test('a call counts how often it was sent again, and not that it failed for good', async () => {
+  test('a call has the number of its retries, without the final failure', async () => {
     const failure = { type: 'failure', message: 'busy', headers: { 'retry-after-ms': '1' } } as const;
     await using server = await ScriptedModel.start([
       { ...failure, status: 500 },
@@ -186,7 +186,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     expect(counts).toEqual([2, undefined]);
   });
 
-  test('outside of a rollout nothing is kept', async () => {
+  test('outside a rollout no operation is stored', async () => {
     await using server = await ScriptedModel.start([answer('hi')]);
     await ai.generateText({ model: create({ ...elsewhere, baseURL: server.baseUrl })('tiny'), prompt: 'hi' });
     expect([operations.open.size, operations.steps.openCount]).toEqual([0, 0]);
@@ -194,7 +194,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
 });
 
 describe('operations of version 7 alone', () => {
-  test('generateObject is placed without help, and told apart from others elsewhere', async () => {
+  test('concurrent generateObject calls are distinguished without a wrapped model', async () => {
     await using server = await ScriptedModel.start(() => answer('{"a":1}'));
     const schema = z.object({ a: z.number() });
     const { spans } = await traced(server, () =>
@@ -208,7 +208,7 @@ describe('operations of version 7 alone', () => {
     );
   });
 
-  test('every request of embedMany is a step of its own, and none goes to the endpoint', async () => {
+  test('every request of embedMany is a separate step and is not redirected', async () => {
     await using own = await ScriptedModel.start(() => answer('no'));
     const local = createOpenAICompatible({ ...elsewhere, baseURL: own.baseUrl, headers: {} });
     const { spans, result } = await traced(own, () =>
@@ -219,7 +219,7 @@ describe('operations of version 7 alone', () => {
     expect(own.requests.every(({ headers }) => headers['x-agl-trace-id'] === undefined)).toBe(true);
   });
 
-  test('an embedding that fails is an error', async () => {
+  test('a failed embedding is an error', async () => {
     const { spans } = await traced(null, () =>
       ai7
         .embed({ model: createOpenAICompatible(elsewhere).embeddingModel('small'), value: 'a', maxRetries: 0 })
@@ -231,7 +231,7 @@ describe('operations of version 7 alone', () => {
     ]);
   });
 
-  test('a stream that its reader leaves with return is no failure where the framework passes it on', async () => {
+  test('a stream ended by return is not a failure', async () => {
     const held = aGate();
     await using server = await ScriptedModel.start([
       answer('one two three', { until: held.opened, pauseAfterChunks: 3 }),
@@ -244,15 +244,15 @@ describe('operations of version 7 alone', () => {
     expect(outputText(ofKind(spans, 'model-call')[0])).toContain('one');
     expect(ofKind(spans, 'model-call')[0]?.attributes['agentlightning.partial']).toBe(true);
     const words = JSON.stringify(ofKind(spans, 'model-call')[0]?.attributes);
-    expect(words, 'nobody told how the answer ended').not.toContain('undefined');
+    expect(words, 'the finish reason was not reported').not.toContain('undefined');
   });
 });
 
 test.for([
   ['no reason', undefined],
   ['an error as the reason', new TypeError('enough')],
-  ['a text as the reason', 'enough'],
-] as const)('an agent of version 7 that is aborted with %s did not fail', async ([, reason]) => {
+  ['a string as the reason', 'enough'],
+] as const)('an agent of version 7 aborted with %s is not failed', async ([, reason]) => {
   await using server = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
   const controller = new AbortController();
   const { spans } = await traced(server, async () => {

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const recorded = ['chat tiny', 'step 1', 'invoke_agent writer'];
 
-/** Runs an agent in a process of its own, from the sources of this workspace, and gives what it printed. */
+/** Runs an agent in a child process, from the sources of the workspace, and returns its parsed output. */
 async function run(fixture: string, baseUrl: string, ...flags: readonly string[]): Promise<unknown> {
   const path = fileURLToPath(new URL(`./fixtures/${fixture}`, import.meta.url));
   const args = ['--conditions=@agentlightning/source', ...flags, path, baseUrl];
@@ -15,8 +15,8 @@ async function run(fixture: string, baseUrl: string, ...flags: readonly string[]
   return JSON.parse(stdout);
 }
 
-describe('agents in processes of their own', () => {
-  test('an agent in CommonJS is traced, on both versions of the AI SDK', async () => {
+describe('agents in child processes', () => {
+  test('a CommonJS agent is traced, with both versions of the AI SDK', async () => {
     await using model = await ScriptedModel.start([answer('seven'), answer('six')]);
     expect(await run('agent.cjs', model.baseUrl)).toEqual([
       ['seven', ...recorded],
@@ -24,13 +24,13 @@ describe('agents in processes of their own', () => {
     ]);
   });
 
-  test('an agent is traced by a flag of the process, without a line of its own', async () => {
+  test('an agent is traced by a process flag, without code changes', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
     const traced = await run('registered-agent.mjs', model.baseUrl, '--import=@agentlightning/ai-sdk/register');
     expect(traced).toEqual(['hi', ...recorded]);
   });
 
-  test('importing the package does nothing', async () => {
+  test('importing the package has no side effects', async () => {
     const source = `
       const { fetch: own } = globalThis;
       await import('@agentlightning/ai-sdk');

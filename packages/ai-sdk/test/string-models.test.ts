@@ -19,8 +19,8 @@ function providerAt(baseURL: string): ReturnType<typeof createOpenAICompatible> 
 
 const nowhere = 'http://127.0.0.1:1/v1';
 
-describe('models that are named by a text', () => {
-  test('in a rollout with an endpoint they go there, and their name stays', async () => {
+describe('models given as a string', () => {
+  test('use the endpoint of a rollout and keep their name', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
     undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const { result } = await traced(model, () => generateText({ model: 'openai/gpt-5', prompt: 'hi' }));
@@ -28,7 +28,7 @@ describe('models that are named by a text', () => {
     expect(model.requests[0]?.body.model).toBe('openai/gpt-5');
   });
 
-  test('elsewhere they come from the default provider, as ever', async () => {
+  test('use the default provider elsewhere', async () => {
     await using own = await ScriptedModel.start([answer('own'), answer('own, too')]);
     await using trained = await ScriptedModel.start([answer('trained')]);
     Reflect.set(globalThis, key, providerAt(own.baseUrl));
@@ -42,7 +42,7 @@ describe('models that are named by a text', () => {
     expect(Object.getOwnPropertyDescriptor(globalThis, key)).toEqual(before);
   });
 
-  test('other models of the default provider are left alone', async () => {
+  test('do not affect other models of the default provider', async () => {
     await using own = await ScriptedModel.start(() => answer(''));
     Reflect.set(globalThis, key, providerAt(own.baseUrl));
     undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
@@ -50,7 +50,7 @@ describe('models that are named by a text', () => {
     expect(result.embedding.length).toBeGreaterThan(0);
   });
 
-  test('a default provider that is set later is the one that is left after the undo', () => {
+  test('keep a default provider that was set later after the undo', () => {
     undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const later = providerAt(nowhere);
     Reflect.set(globalThis, key, later);
@@ -59,7 +59,7 @@ describe('models that are named by a text', () => {
     expect(Object.getOwnPropertyDescriptor(globalThis, key)).toMatchObject({ value: later, writable: true });
   });
 
-  test('without a provider for them a warning says that nothing is trained on them', async () => {
+  test('cause a warning without a provider: they cannot be trained', async () => {
     await using model = await ScriptedModel.start([]);
     const warnings: Error[] = [];
     const take = (warning: Error): void => void warnings.push(warning);

@@ -2,16 +2,16 @@ import { type RolloutContext, type Span, type SpanSink, withRollout } from '@age
 import { AttemptSpans } from '@agentlightning/core/spans';
 import { aRolloutContext, MemorySpanSink, type ScriptedModel } from '@agentlightning/core/testing';
 
-/** What came of running something in a rollout. */
+/** The result of a traced rollout. */
 export interface Traced<TResult> {
   readonly result: TResult;
   readonly spans: readonly Span[];
-  /** One line a span, children indented, in the order of their beginnings. */
+  /** The spans as an indented tree, one line each, in start order. */
   readonly tree: string;
   readonly late: number;
 }
 
-/** Runs something as the agent of a rollout, whose endpoint is this model; without one it has no endpoint. */
+/** Runs a function as the agent of a rollout with this model as its endpoint, or without an endpoint. */
 export async function traced<TResult>(
   model: ScriptedModel | null,
   run: () => Promise<TResult>,
@@ -42,7 +42,7 @@ export function ofKind(spans: readonly Span[], kind: string): readonly Span[] {
   return spans.filter(({ attributes }) => attributes['agentlightning.step.kind'] === kind);
 }
 
-/** The text of a model call's answer, as it was recorded. */
+/** The recorded response text of a model call. */
 export function outputText(span: Span | undefined): string {
   const messages = JSON.parse(String(span?.attributes['gen_ai.output.messages'] ?? '[]')) as {
     parts: { type: string; content: string }[];
@@ -61,7 +61,7 @@ function treeOf(spans: readonly Span[], parentId: string | null = null, indent =
     .join('');
 }
 
-/** A promise that somebody else resolves. */
+/** A promise with its resolve function. */
 export function aGate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {

@@ -1,20 +1,20 @@
 import { fieldsOf, readThrough, type StreamTap } from '@agentlightning/core/adapter';
 
-/** The ways to read a stream, or to leave it. */
+/** The methods that read or cancel a stream. */
 const readings = ['pipeThrough', 'getReader', 'pipeTo', 'tee', 'cancel', Symbol.asyncIterator] as const;
 
 /**
- * Looks at the stream in a provider's result as it passes by.
+ * Observes the stream in a provider's result.
  *
- * It stays the same stream, and whoever reads it reads it through the tap: what is seen here may be a copy of the result,
- * without the user's credentials, and the framework reads the one in the original.
+ * The stream object stays the same, and its read methods are patched: the result may be a copy without the user's
+ * credentials, while the framework reads the stream of the original.
  *
- * @param result - what `doStream`, or `doGenerate`, gave
- * @returns whether it has a stream
+ * @param result - the result of `doStream` or `doGenerate`
+ * @returns whether the result has a stream
  */
-export function gatherStream(result: unknown, tap: () => StreamTap<unknown>): boolean {
+export function observeStream(result: unknown, tap: () => StreamTap<unknown>): boolean {
   const { stream } = fieldsOf(result);
-  // What is read already is recorded by the framework's events alone.
+  // A stream that is already locked is recorded from the framework's events only.
   if (!(stream instanceof ReadableStream) || stream.locked) return stream !== undefined;
   for (const name of readings) {
     const value = (...args: unknown[]): unknown => {

@@ -1,7 +1,7 @@
 import { fieldsOf } from '@agentlightning/core/adapter';
-import type { SdkAnswer } from './sdk-events.ts';
+import type { SdkResponse } from './sdk-events.ts';
 
-/** A part of a stream as providers send it, of the second to the fourth version of their specification. */
+/** A stream part of a provider, in specification versions 2 to 4. */
 interface StreamPart {
   readonly type?: string;
   readonly id?: string;
@@ -15,7 +15,7 @@ interface StreamPart {
   readonly error?: unknown;
 }
 
-/** A text, a piece of reasoning, or a tool call, of which as much has come as is here. */
+/** Text, reasoning, or a tool call, as far as it was received. */
 interface Content {
   readonly type: string;
   readonly toolCallId?: string | undefined;
@@ -24,7 +24,7 @@ interface Content {
   input?: unknown;
 }
 
-/** What is said of an answer before and after its content. */
+/** The response fields besides its content. */
 interface Head {
   responseId?: string | undefined;
   modelId?: string | undefined;
@@ -32,24 +32,24 @@ interface Head {
   usage?: unknown;
 }
 
-/** What has come of a streamed answer so far. */
-export class GatheredAnswer {
+/** Assembles the received part of a streamed response. */
+export class PartialResponse {
   readonly #head: Head = {};
   readonly #content: Content[] = [];
-  /** What the stream said went wrong; undefined when nothing did. */
+  /** The error that the stream reported; undefined without an error. */
   error: unknown;
 
-  /** Whether the provider said how the answer ended. */
+  /** Whether the provider has reported the finish reason. */
   get isWhole(): boolean {
     return this.#head.finishReason !== undefined;
   }
 
-  /** Whether nothing has come. */
+  /** Whether nothing was received. */
   get isEmpty(): boolean {
     return this.#head.responseId === undefined && this.#content.length === 0;
   }
 
-  /** Takes in the next part of a stream. What a part does not need is not looked for in it: there are many. */
+  /** Adds the next stream part. This is a hot path: only the required fields are read. */
   take(next: unknown): void {
     const part: StreamPart = fieldsOf(next);
     switch (part.type) {
@@ -69,7 +69,7 @@ export class GatheredAnswer {
         this.#head.modelId ??= part.modelId;
         return;
       case 'error':
-        this.error = part.error ?? 'the stream told of an error';
+        this.error = part.error ?? 'the stream reported an error';
         return;
       case 'finish':
         this.#head.finishReason = part.finishReason;
@@ -77,8 +77,8 @@ export class GatheredAnswer {
     }
   }
 
-  /** The answer so far; tool calls that broke off are in it with the input that came. */
-  toAnswer(): SdkAnswer {
+  /** The response so far, including incomplete tool calls. */
+  toResponse(): SdkResponse {
     return { ...this.#head, content: this.#content };
   }
 
@@ -88,7 +88,7 @@ export class GatheredAnswer {
     else this.#content.push({ type, text: delta });
   }
 
-  /** The tool call of an id, which begins when it is first heard of. */
+  /** The tool call of an id, created on first use. */
   #toolCall({ id, toolCallId = id, toolName }: StreamPart): Content {
     const begun = this.#content.find((content) => content.toolCallId === toolCallId && content.type === 'tool-call');
     const call = begun ?? { type: 'tool-call', toolCallId, toolName, input: '' };

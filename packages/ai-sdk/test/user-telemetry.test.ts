@@ -33,8 +33,8 @@ function counting(counts: Record<string, number>): Telemetry {
   };
 }
 
-describe('telemetry integrations of the user', () => {
-  test('they are told as before, whether registered before or after', async () => {
+describe('user-defined telemetry integrations', () => {
+  test('receive the same events, registered before or after', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
     const before = {};
     const after = {};
@@ -49,7 +49,7 @@ describe('telemetry integrations of the user', () => {
     expect(Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')).toHaveLength(2);
   });
 
-  test('a call with integrations of its own is recorded from the diagnostics channel', async () => {
+  test('of a single call do not prevent recording: it uses the diagnostics channel', async () => {
     await using model = await ScriptedModel.start([callTool('ask', {}), answer('deep'), answer('done')]);
     undo = instrumentAISDK();
     const counts = {};
@@ -85,7 +85,7 @@ describe('telemetry integrations of the user', () => {
     expect(model.requests.map(({ headers }) => headers['x-agl-parent-span-id'])).toEqual(calls);
   });
 
-  test('a streamed call with integrations of its own is recorded as far as it is read', async () => {
+  test('of a single streamed call do not prevent recording of the received part', async () => {
     await using model = await ScriptedModel.start([answer('one two three')]);
     undo = instrumentAISDK();
     const telemetry = { functionId: 'outer', integrations: counting({}) };
@@ -99,15 +99,15 @@ describe('telemetry integrations of the user', () => {
   });
 
   test.each([
-    ['told of', {}],
-    ['with integrations of its own', { integrations: counting({}) }],
-  ])('a streamed call %s goes on where telemetry gets a copy of it, without credentials', async (_, telemetry) => {
+    ['with global integrations', {}],
+    ['with its own integrations', { integrations: counting({}) }],
+  ])('a streamed call %s is forwarded if telemetry gets a copy without credentials', async (_, telemetry) => {
     await using model = await ScriptedModel.start([answer('one two three')]);
     undo = instrumentAISDK();
     const wrapped = wrapLanguageModel({
       model: other('tiny'),
       middleware: {
-        // As the OpenAI provider does it for MCP tools with an authorization.
+        // The OpenAI provider does this for MCP tools with an authorization.
         wrapStream: async ({ doStream }) => {
           const redacted = { [Symbol.for('vercel.ai.telemetry.redact')]: () => ({}) };
           return { ...(await doStream()), request: { body: redacted } };
@@ -123,7 +123,7 @@ describe('telemetry integrations of the user', () => {
     expect(spans.map(({ status }) => status.code)).not.toContain('ERROR');
   });
 
-  test('a call without telemetry is not recorded, but goes to the endpoint', async () => {
+  test('a call with disabled telemetry is redirected but not recorded', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
     undo = instrumentAISDK();
     const telemetry = { isEnabled: false };
@@ -132,7 +132,7 @@ describe('telemetry integrations of the user', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('what the user does not want recorded is not', async () => {
+  test('inputs and outputs excluded by the user are not recorded', async () => {
     await using model = await ScriptedModel.start([callTool('look', { at: 'secret' }), answer('secret')]);
     undo = instrumentAISDK();
     const telemetry = { recordInputs: false, recordOutputs: false };
@@ -151,7 +151,7 @@ describe('telemetry integrations of the user', () => {
     expect(JSON.stringify(spans)).not.toContain('secret');
   });
 
-  test('what an answer cost is recorded where its words are not', async () => {
+  test('usage is recorded for a response without recorded content', async () => {
     await using model = await ScriptedModel.start([answer('secret')]);
     undo = instrumentAISDK();
     const telemetry = { recordOutputs: false };
@@ -162,31 +162,31 @@ describe('telemetry integrations of the user', () => {
     expect(JSON.stringify(spans)).not.toContain('secret');
   });
 
-  test('outside of rollouts the framework finds nobody to tell', () => {
+  test('outside rollouts the integration has no callbacks', async () => {
     undo = instrumentAISDK();
     const [integration] = Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS') as [Telemetry];
     const { onStart, onEnd, executeLanguageModelCall } = integration;
     expect([onStart, onEnd, executeLanguageModelCall]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('those of version 6 are told as before', async () => {
+  test('of version 6 receive the same events', async () => {
     await using model = await ScriptedModel.start([answer('hi')]);
-    const told: string[] = [];
+    const events: string[] = [];
     undo = instrumentAISDK();
     ai6.registerTelemetryIntegration({
       onStart: () => {
-        told.push('start');
+        events.push('start');
       },
       onFinish: () => {
-        told.push('finish');
+        events.push('finish');
       },
     });
-    const own = { onStepFinish: () => void told.push('own step') };
+    const own = { onStepFinish: () => void events.push('own step') };
     const tiny = createOpenAICompatible6({ name: 'none', baseURL: 'http://127.0.0.1:1/v1' })('tiny');
     const { spans } = await traced(model, () =>
       ai6.generateText({ model: tiny, prompt: 'hi', experimental_telemetry: { integrations: own } }),
     );
-    expect(told).toEqual(['start', 'own step', 'finish']);
+    expect(events).toEqual(['start', 'own step', 'finish']);
     expect(ofKind(spans, 'model-call')).toHaveLength(1);
   });
 });

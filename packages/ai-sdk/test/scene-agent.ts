@@ -4,17 +4,17 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type * as ai from 'ai';
 import type { EmbeddingModel, LanguageModel, ModelMessage, ToolSet } from 'ai';
 
-/** A version of the AI SDK, with the provider that goes with it. */
+/** A version of the AI SDK with the matching provider. */
 export interface AISDKModules {
   readonly ai: typeof ai;
   readonly createOpenAICompatible: typeof createOpenAICompatible;
   readonly createOpenAI: typeof createOpenAI;
 }
 
-/** The version that is current. */
+/** The current version. */
 export const currentProviders: Omit<AISDKModules, 'ai'> = { createOpenAI, createOpenAICompatible };
 
-/** A model as a scene wants it, and how often it may be asked again. */
+/** The model of a scene, with its retry limit. */
 export interface SceneModel {
   readonly languageModel: Exclude<LanguageModel, string>;
   readonly maxRetries: number;
@@ -35,7 +35,7 @@ export function sceneModel(modules: AISDKModules, options: SceneModelOptions): S
   return { languageModel, maxRetries };
 }
 
-/** Asks an agent that is written the way the AI SDK documents agents: a ToolLoopAgent. */
+/** Runs an agent as the AI SDK documents them: a ToolLoopAgent. */
 export async function askSceneAgent(
   modules: AISDKModules,
   agent: SceneAgent<SceneModel>,
@@ -49,7 +49,7 @@ export async function askSceneAgent(
   }
   const result = await loop.stream(prompt);
   let text = '';
-  // The full stream tells of errors, which the stream of texts leaves out.
+  // The full stream includes errors, which the text stream omits.
   for await (const part of result.fullStream) {
     if (part.type === 'error') throw part.error;
     if (part.type === 'abort') throw signal?.reason ?? new DOMException('aborted', 'AbortError');
@@ -83,7 +83,7 @@ function toolLoopAgent(modules: AISDKModules, agent: SceneAgent<SceneModel>): ai
     instructions: agent.instructions,
     tools: toolsOf(modules, agent),
     telemetry,
-    // Version 6 has it under this name.
+    // The name in version 6.
     experimental_telemetry: telemetry,
     ...(agent.output === null
       ? {}

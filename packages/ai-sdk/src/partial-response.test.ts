@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { GatheredAnswer } from './gathered-answer.ts';
+import { PartialResponse } from './partial-response.ts';
 
-function gathered(...parts: readonly unknown[]): GatheredAnswer {
-  const answer = new GatheredAnswer();
-  for (const part of parts) answer.take(part);
-  return answer;
+function partialResponseOf(...parts: readonly unknown[]): PartialResponse {
+  const response = new PartialResponse();
+  for (const part of parts) response.take(part);
+  return response;
 }
 
-describe('what has come of a streamed answer', () => {
-  test('texts and reasoning go on where they left off, and tool calls come whole', () => {
-    const answer = gathered(
+describe('the received part of a streamed response', () => {
+  test('text and reasoning deltas are concatenated, and tool calls are complete', () => {
+    const response = partialResponseOf(
       { type: 'response-metadata', id: 'r', modelId: 'm' },
       { type: 'reasoning-delta', delta: 'hm' },
       { type: 'reasoning-delta', delta: 'm' },
@@ -20,8 +20,8 @@ describe('what has come of a streamed answer', () => {
       { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{}' },
       { type: 'finish', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 2 } },
     );
-    expect(answer.isWhole).toBe(true);
-    expect(answer.toAnswer()).toEqual({
+    expect(response.isWhole).toBe(true);
+    expect(response.toResponse()).toEqual({
       responseId: 'r',
       modelId: 'm',
       content: [
@@ -34,18 +34,20 @@ describe('what has come of a streamed answer', () => {
     });
   });
 
-  test('a tool call that broke off has the input that came', () => {
-    const answer = gathered(
+  test('an incomplete tool call has the input received', () => {
+    const response = partialResponseOf(
       { type: 'tool-input-start', id: 'c', toolName: 'add' },
       { type: 'tool-input-delta', id: 'c', delta: '{"a":' },
     );
-    expect([answer.isWhole, answer.isEmpty]).toEqual([false, false]);
-    expect(answer.toAnswer().content).toEqual([
+    expect([response.isWhole, response.isEmpty]).toEqual([false, false]);
+    expect(response.toResponse().content).toEqual([
       { type: 'tool-call', toolCallId: 'c', toolName: 'add', input: '{"a":' },
     ]);
   });
 
-  test('what is no part is passed over', () => {
-    expect(gathered(null, 'text', 7, {}, { type: 'text-delta' }, { type: 'unheard-of' }).error).toBeUndefined();
+  test('unknown parts are ignored', () => {
+    expect(
+      partialResponseOf(null, 'text', 7, {}, { type: 'text-delta' }, { type: 'unheard-of' }).error,
+    ).toBeUndefined();
   });
 });
