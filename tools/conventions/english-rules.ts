@@ -40,8 +40,6 @@ const pending: readonly string[] = [
   'docs/decisions/0017-',
   'docs/decisions/0034-',
   'docs/errors.md',
-  'docs/platforms.md',
-  'packages/ai-sdk/',
   'packages/core/README.md',
   'packages/core/src/agent-path.ts',
   'packages/core/src/algorithm.ts',
@@ -58,12 +56,9 @@ const pending: readonly string[] = [
   'packages/core/src/unflatten-attributes.ts',
   'packages/core/test/',
   'packages/gateway/',
-  'packages/runner/',
   'packages/runtime/',
   'packages/runtime-cpu/',
   'packages/store/',
-  'tools/generate-platform-docs.ts',
-  'tools/matrix/',
 ];
 
 const hasProse = (path: string): boolean =>

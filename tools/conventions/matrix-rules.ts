@@ -8,28 +8,28 @@ import type { Convention } from './convention.ts';
 const adapters: readonly string[] = [...new Set(frameworks.map(({ adapter }) => adapter))];
 
 const platformsAreListed: Convention = {
-  name: 'documents tell of the versions and platforms that the matrix plays',
+  name: 'documents list the versions and platforms of the matrix',
   findProblems: () =>
     [...platformDocuments()]
       .filter(([path, text]) => !existsSync(join(repositoryRoot, path)) || readText(path) !== text)
       .map(([path]) => `${path} is out of date: run \`pnpm platform-docs\``),
 };
 
-const peersArePlayed: Convention = {
-  name: 'the matrix plays the lowest version of every framework that an adapter allows',
-  findProblems: () => adapters.flatMap((adapter) => unplayedPeers(adapter)),
+const lowestPeersAreIncluded: Convention = {
+  name: 'the matrix includes the lowest version of every framework that an adapter allows',
+  findProblems: () => adapters.flatMap((adapter) => missingPeers(adapter)),
 };
 
-function unplayedPeers(adapter: string): readonly string[] {
+function missingPeers(adapter: string): readonly string[] {
   const path = `packages/${adapter}/package.json`;
   const { peerDependencies = {} } = JSON.parse(readText(path)) as {
     readonly peerDependencies?: Readonly<Record<string, string>>;
   };
   const own = frameworks.filter((framework) => framework.adapter === adapter);
   return Object.entries(peerDependencies).flatMap(([name, range]) => {
-    const played = own.map(({ packages }) => packages[name]);
+    const included = own.map(({ packages }) => packages[name]);
     return lowestVersions(range)
-      .filter((version) => !played.includes(version))
+      .filter((version) => !included.includes(version))
       .map((version) => `${path}: ${name} ${version} is allowed, and not in tools/matrix/frameworks.ts`);
   });
 }
@@ -43,7 +43,7 @@ function lowestVersions(range: string): readonly string[] {
 }
 
 const currentIsInstalled: Convention = {
-  name: 'what the matrix calls current is what the workspace tests',
+  name: 'current versions of the matrix are those of the workspace',
   findProblems: () =>
     frameworks
       .filter(({ age }) => age === 'current')
@@ -64,5 +64,5 @@ function installedVersion(adapter: string, name: string): string {
   return (JSON.parse(readText(path)) as { readonly version: string }).version;
 }
 
-/** Rules about what the matrix plays. */
-export const matrixRules: readonly Convention[] = [platformsAreListed, peersArePlayed, currentIsInstalled];
+/** Rules about the matrix. */
+export const matrixRules: readonly Convention[] = [platformsAreListed, lowestPeersAreIncluded, currentIsInstalled];

@@ -10,7 +10,7 @@ const bundleTimeoutMs = 300_000;
 
 /** A program to bundle. */
 export interface BundleInput {
-  /** Its file, in a user's project. */
+  /** Its file in a user's project. */
   readonly entry: string;
   readonly format: ModuleFormat;
   /** The folder of the matrix. */
@@ -34,13 +34,13 @@ export async function bundleProgram(
   const cwd = await installBundler(bundler, join(home, 'bundlers'));
   const command = ['node', 'bundle.mjs', entry, outfile, format];
   const { isOk, output } = await runCommand(command, { cwd, timeoutMs: bundleTimeoutMs });
-  if (!isOk) throw new Error(`${bundler.title} could not bundle ${entry}.\n${output}`);
+  if (!isOk) throw new Error(`Bundling failed: ${entry} with ${bundler.title}.\n${output}`);
   return outfile;
 }
 
 const installations = new Map<string, Promise<string>>();
 
-/** Installs a bundler with its script, unless that is done, and returns its folder. */
+/** Installs a bundler and its script if necessary, and returns the folder. */
 function installBundler(bundler: MatrixBundler, folder: string): Promise<string> {
   const installation = installations.get(bundler.name) ?? install(bundler, folder);
   installations.set(bundler.name, installation);
@@ -57,7 +57,7 @@ async function install({ name, title, packages, script }: MatrixBundler, folder:
     const names = Object.entries(packages).map(([dependency, version]) => `${dependency}@${version}`);
     const flags = ['--no-audit', '--no-fund', '--prefer-offline'];
     const { isOk, output } = await runCommand(['npm', 'install', ...flags, ...names], { cwd: home });
-    if (!isOk) throw new Error(`${title} could not be installed.\n${output}`);
+    if (!isOk) throw new Error(`Installation failed: ${title}.\n${output}`);
     await writeFile(done, '');
   }
   await writeFile(join(home, 'bundle.mjs'), script);

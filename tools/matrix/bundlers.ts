@@ -1,30 +1,30 @@
 import type { ModuleFormat } from './runtimes.ts';
 
-/** A scene of the contract that is not run on a part of the matrix. */
-export interface LeftOutScene {
+/** A contract scene that is skipped in a part of the matrix. */
+export interface SkippedScene {
   /** A part of the scene's name. */
   readonly scene: string;
   readonly reason: string;
 }
 
-/** A bundler, in one version. It makes one program of the contract, an adapter and its framework. */
+/** A bundler in one version. It bundles a contract program with its adapter and framework. */
 export interface MatrixBundler {
-  /** As in the name of a column and in `--on`. */
+  /** The name in columns and in `--on`. */
   readonly name: string;
-  /** As in the documentation. */
+  /** The name in the documentation. */
   readonly title: string;
   readonly formats: readonly ModuleFormat[];
-  /** What is installed for it: names and exact versions. */
+  /** The installed packages with exact versions. */
   readonly packages: Readonly<Record<string, string>>;
   /**
    * The script that runs it: `node bundle.mjs <entry> <output file> <format>`. It runs in the folder of the bundler's
    * packages.
    */
   readonly script: string;
-  readonly leftOut: readonly LeftOutScene[];
+  readonly skippedScenes: readonly SkippedScene[];
 }
 
-const inlinedNodeEnv: LeftOutScene = {
+const inlinedNodeEnv: SkippedScene = {
   scene: 'it works under NODE_ENV=test',
   reason: 'Next.js runs a server that was built with NODE_ENV=production',
 };
@@ -32,7 +32,7 @@ const inlinedNodeEnv: LeftOutScene = {
 const esbuildScript = `
 import { build } from 'esbuild';
 const [, , entry, outfile, format] = process.argv;
-// Dependencies in CommonJS require modules of Node, which ES modules have no function for.
+// CommonJS dependencies require Node modules, but ES modules have no require function.
 const banner = "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);";
 await build({
   entryPoints: [entry],
@@ -82,7 +82,7 @@ const bundle = await rollup({
 await bundle.write({ file, format: 'es', inlineDynamicImports: true });
 `;
 
-/** The application is in the project, so that it finds the framework; Next.js is linked into it. */
+/** The application is in the project, so that it resolves the framework; Next.js is linked into it. */
 const nextScript = `
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -111,7 +111,7 @@ const next = join(process.cwd(), 'node_modules/next/dist/bin/next');
 const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' };
 execFileSync(process.execPath, [next, 'build'], { cwd: app, env, stdio: 'inherit' });
 const home = dirname(outfile);
-// Links stay as they are: that to Next.js is relative.
+// Keep links unchanged: the link to Next.js is relative.
 cpSync(join(app, '.next/standalone'), join(home, 'standalone'), { recursive: true, verbatimSymlinks: true });
 rmSync(app, { recursive: true });
 const server = './' + join('standalone', relative(root, app), 'server.js');
@@ -126,7 +126,7 @@ const port = await new Promise((resolve) => {
 });
 Object.assign(process.env, { PORT: String(port), HOSTNAME: '127.0.0.1' });
 await import(\${JSON.stringify(server)});
-// The program ends the process, with the request that started it.
+// The request that starts the program also ends the process.
 for (;;) {
   await fetch('http://127.0.0.1:' + port + '/contract').catch(() => {});
   await sleep(100);
@@ -134,7 +134,7 @@ for (;;) {
 \`);
 `;
 
-/** The bundlers that current frameworks are run with, on Node 24. */
+/** The bundlers for current frameworks, on Node 24. */
 export const bundlers: readonly MatrixBundler[] = [
   {
     name: 'esbuild',
@@ -142,7 +142,7 @@ export const bundlers: readonly MatrixBundler[] = [
     formats: ['esm', 'cjs'],
     packages: { esbuild: '0.28.2' },
     script: esbuildScript,
-    leftOut: [],
+    skippedScenes: [],
   },
   {
     name: 'webpack',
@@ -150,7 +150,7 @@ export const bundlers: readonly MatrixBundler[] = [
     formats: ['cjs'],
     packages: { webpack: '5.112.2' },
     script: webpackScript,
-    leftOut: [],
+    skippedScenes: [],
   },
   {
     name: 'rollup',
@@ -163,7 +163,7 @@ export const bundlers: readonly MatrixBundler[] = [
       '@rollup/plugin-node-resolve': '16.0.3',
     },
     script: rollupScript,
-    leftOut: [],
+    skippedScenes: [],
   },
   {
     name: 'next',
@@ -171,6 +171,6 @@ export const bundlers: readonly MatrixBundler[] = [
     formats: ['esm'],
     packages: { next: '16.4.6', react: '19.3.1', 'react-dom': '19.3.1' },
     script: nextScript,
-    leftOut: [inlinedNodeEnv],
+    skippedScenes: [inlinedNodeEnv],
   },
 ];

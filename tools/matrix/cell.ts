@@ -1,25 +1,25 @@
-import { bundlers, type LeftOutScene, type MatrixBundler } from './bundlers.ts';
+import { bundlers, type MatrixBundler, type SkippedScene } from './bundlers.ts';
 import { frameworks, type MatrixFramework } from './frameworks.ts';
 import { type MatrixRuntime, type ModuleFormat, mainRuntime, moduleFormats, runtimes } from './runtimes.ts';
 
-/** One field of the matrix: a framework in one version, on one runtime, in one module format. */
+/** A cell of the matrix: one framework version on one runtime in one module format. */
 export interface Cell {
   readonly framework: MatrixFramework;
   readonly runtime: MatrixRuntime;
   readonly format: ModuleFormat;
-  /** What bundles the program with the adapter and the framework; null where they are installed packages. */
+  /** The bundler of the program, its adapter and its framework; null if they are installed packages. */
   readonly bundler: MatrixBundler | null;
 }
 
-/** What a run is confined to; empty lists mean everything. */
+/** Selects cells; an empty list selects all. */
 export interface CellFilter {
-  /** Adapters or frameworks: the start of their name, whatever the case: `langchain`, `ai sdk 6`, `openai 7`. */
+  /** Adapters, or case-insensitive prefixes of framework names: `langchain`, `ai sdk 6`, `openai 7`. */
   readonly only: readonly string[];
   /** Columns: runtimes (`bun`), module formats (`cjs`), both (`bun-cjs`), bundlers (`next`), or all of them: `bundled`. */
   readonly on: readonly string[];
 }
 
-/** The column that `verify` plays, with the current version of each framework. */
+/** The column that `verify` runs, with the current version of each framework. */
 export const mainColumn = 'node24-esm';
 
 /** The name of a column. */
@@ -36,40 +36,40 @@ const places: readonly Omit<Cell, 'framework'>[] = [
 /** The names of all columns, in the order of the table. */
 export const columns: readonly string[] = places.map(columnOf);
 
-/** The fields of the matrix that a filter lets through. */
+/** The cells that match a filter. */
 export function cellsOf(filter: CellFilter): readonly Cell[] {
   return frameworks
     .filter(({ adapter, name }) => isWanted(filter.only, (only) => adapter === only || startsWith(name, only)))
     .flatMap((framework) => places.map((place): Cell => ({ framework, ...place })))
-    .filter((cell) => isPlayed(cell))
+    .filter((cell) => isIncluded(cell))
     .filter((cell) => isWanted(filter.on, (on) => namesOf(cell).includes(on)));
 }
 
-/** The names by which a filter finds a column. */
+/** The names by which a filter selects a column. */
 function namesOf(cell: Cell): readonly string[] {
   const { bundler, runtime, format } = cell;
   return [columnOf(cell), format, ...(bundler === null ? [runtime.name] : [bundler.name, 'bundled'])];
 }
 
-/** The scenes that are not run in a cell. */
-export function leftOutOf({ framework, runtime, bundler }: Cell): readonly LeftOutScene[] {
+/** The scenes that are skipped in a cell. */
+export function skippedScenesOf({ framework, runtime, bundler }: Cell): readonly SkippedScene[] {
   const place = bundler === null ? runtime.name : 'bundled';
-  return [...(framework.leftOut ?? []).filter(({ on }) => on === place), ...(bundler?.leftOut ?? [])];
+  return [...(framework.skippedScenes ?? []).filter(({ on }) => on === place), ...(bundler?.skippedScenes ?? [])];
 }
 
-/** Lowest versions are played where everything else is current. */
-function isPlayed(cell: Cell): boolean {
+/** Lowest versions run in the main column only. */
+function isIncluded(cell: Cell): boolean {
   if (cell.bundler !== null) return cell.framework.age === 'current';
   if (cell.framework.age === 'lowest') return columnOf(cell) === mainColumn;
   return cell.framework.age === 'current' || cell.runtime.isLowest !== true;
 }
 
-/** The fields that `verify` plays. */
+/** The cells that `verify` runs. */
 export function mainCells(): readonly Cell[] {
   return cellsOf({ only: [], on: [mainColumn] }).filter(({ framework }) => framework.age === 'current');
 }
 
-/** What of a filter names nothing at all. */
+/** The names of a filter that match nothing. */
 export function unknownNames({ only, on }: CellFilter): readonly string[] {
   return [
     ...only.filter((name) => cellsOf({ only: [name], on: [] }).length === 0),

@@ -1,26 +1,26 @@
-import type { LeftOutScene } from './bundlers.ts';
+import type { SkippedScene } from './bundlers.ts';
 
-/** A version of a framework that an adapter supports, and the tests that play the adapter contract on it. */
+/** A framework version that an adapter supports, with its contract tests. */
 export interface MatrixFramework {
   /** The folder under `packages`. */
   readonly adapter: string;
-  /** The framework with its version, as people say it. */
+  /** The framework name and version for display. */
   readonly name: string;
   /**
-   * `current` and `previous` major are played on every runtime; `lowest`, the first version that the adapter's
-   * `peerDependencies` allow, only on the main one.
+   * `current` and `previous` major versions run on every runtime; `lowest`, the first version that the adapter's
+   * `peerDependencies` allow, only in the main column.
    */
   readonly age: 'current' | 'previous' | 'lowest';
-  /** What a user installs beside the adapter: names and exact versions, so that a run can be repeated. */
+  /** The packages that a user installs with the adapter, with exact versions for reproducible runs. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Test files in the adapter's `test` folder. They are played as they are, bundled into one program. */
+  /** Test files in the adapter's `test` folder. They are bundled unchanged into one program. */
   readonly programs: readonly string[];
-  /** Scenes that a runtime cannot keep with this version, whatever we do. `scene` is a part of its name. */
-  readonly leftOut?: readonly (LeftOutScene & {
+  /** Scenes that this version cannot support on a runtime. `scene` is a substring of the scene's name. */
+  readonly skippedScenes?: readonly (SkippedScene & {
     /** The name of a runtime, or `bundled`. */
     readonly on: string;
   })[];
-  /** Names by which the workspace has the packages of this version, where another one has theirs. */
+  /** Maps the workspace aliases of this version's packages to their names. */
   readonly workspaceNames?: Readonly<Record<string, string>>;
 }
 
@@ -30,11 +30,11 @@ const openaiAgents14 = {
 };
 const ai6 = {
   programs: ['contract-ai-6.test.ts'],
-  leftOut: [
+  skippedScenes: [
     {
       on: 'deno',
       scene: 'stops the model, and is recorded as far as it came',
-      reason: 'on Deno, version 6 itself now and then leaves the connection of an aborted stream open',
+      reason: 'on Deno, version 6 sometimes leaves the connection of an aborted stream open',
     },
   ],
   workspaceNames: {
@@ -45,7 +45,7 @@ const ai6 = {
 };
 const openai6 = { programs: ['adapter-contract-openai-6.test.ts'], workspaceNames: { 'openai-v6': 'openai' } };
 
-/** What is played. A version that is added here shows up in the tables of the READMEs, which are checked against it. */
+/** The tested framework versions. The version tables of the READMEs are generated from this list. */
 export const frameworks: readonly MatrixFramework[] = [
   {
     adapter: 'langchain',
@@ -92,11 +92,11 @@ export const frameworks: readonly MatrixFramework[] = [
     age: 'current',
     packages: { '@openai/agents': '0.20.0' },
     programs: ['contract.test.ts'],
-    leftOut: [
+    skippedScenes: [
       {
         on: 'bundled',
         scene: 'a model that was made before',
-        reason: 'in a bundle, the class of a client that was made before must be passed in `modules`',
+        reason: 'in a bundle, the class of an existing client must be passed in `modules`',
       },
     ],
   },

@@ -5,10 +5,10 @@ import { runCommand } from '../verify/run-command.ts';
 import type { MatrixRuntime } from './runtimes.ts';
 
 /**
- * Installs a runtime, unless it is there, and gives the start of the command that runs a program on it.
+ * Installs a runtime if necessary, and returns the prefix of the command that runs a program on it.
  *
- * The package that carries the binary for this machine is installed by itself: no script runs, nothing is downloaded
- * from elsewhere.
+ * Only the package with the binary for this machine is installed: no script is run, and nothing is downloaded from other
+ * sources.
  */
 export async function installRuntime(runtime: MatrixRuntime, folder: string): Promise<readonly string[]> {
   const { name, version } = runtime.package;
@@ -19,7 +19,7 @@ export async function installRuntime(runtime: MatrixRuntime, folder: string): Pr
     await writeFile(join(home, 'package.json'), JSON.stringify({ name: 'a-runtime', private: true }));
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
     const { isOk, output } = await runCommand(['npm', 'install', ...flags, `${name}@${version}`], { cwd: home });
-    if (!isOk) throw new Error(`${runtime.name} could not be installed as ${name}@${version}.\n${output}`);
+    if (!isOk) throw new Error(`Installation failed: ${name}@${version} for ${runtime.name}.\n${output}`);
   }
   return [program, ...runtime.flags];
 }

@@ -1,7 +1,7 @@
 import { type Cell, columnOf, columns } from './cell.ts';
-import type { CellResult } from './play-cell.ts';
+import type { CellResult } from './run-cell.ts';
 
-/** The results as a table for a terminal: a line for each version of a framework, a column for each runtime. */
+/** The results as a text table: a row for each framework version, a column for each runtime. */
 export function tableOf(results: readonly CellResult[]): string {
   const used = columns.filter((column) => results.some(({ cell }) => columnOf(cell) === column));
   const names = [...new Set(results.map(({ cell }) => cell.framework.name))];
@@ -16,7 +16,7 @@ export function tableOf(results: readonly CellResult[]): string {
   return [[''.padEnd(width), ...used].join('  '), ...lines].join('\n');
 }
 
-/** Why scenes were left out: each reason once, with where it holds. */
+/** The reasons for skipped scenes, deduplicated, with their frameworks. */
 export function skipsOf(results: readonly CellResult[]): string {
   const places = new Map<string, { readonly frameworks: Set<string>; count: number }>();
   for (const { cell, skipped } of results) {
@@ -30,7 +30,7 @@ export function skipsOf(results: readonly CellResult[]): string {
   return [...places].map(([reason, { frameworks }]) => `  ${[...frameworks].join(', ')}: ${reason}`).join('\n');
 }
 
-/** What failed, in full. */
+/** The failures with their full reasons. */
 export function failuresOf(results: readonly CellResult[]): string {
   return results
     .flatMap(({ cell, failed }) =>
@@ -39,10 +39,10 @@ export function failuresOf(results: readonly CellResult[]): string {
     .join('\n\n');
 }
 
-/** The results for programs. */
+/** The results as JSON. */
 export function jsonOf(results: readonly CellResult[]): string {
   return JSON.stringify(
-    results.map(({ cell, passed, failed, skipped, seconds, isRemembered }) => ({
+    results.map(({ cell, passed, failed, skipped, seconds, isCached }) => ({
       adapter: cell.framework.adapter,
       framework: cell.framework.name,
       packages: cell.framework.packages,
@@ -53,7 +53,7 @@ export function jsonOf(results: readonly CellResult[]): string {
       failed,
       skipped,
       seconds: Math.round(seconds * 10) / 10,
-      isRemembered,
+      isCached,
     })),
     null,
     2,

@@ -5,12 +5,12 @@ import { repositoryRoot } from '../repository-files.ts';
 import { runCommand } from '../verify/run-command.ts';
 
 /**
- * Packs packages of the workspace as they would be published, and gives the archives by the name of their folder.
+ * Packs workspace packages as for publishing, and returns the archives by package folder.
  *
- * An archive is named after what is in it: npm then notices a new one, and nothing else is installed again.
+ * An archive is named after its content, so that npm reinstalls only changed packages.
  *
  * @param names folders under `packages`, which must have been built
- * @param folder where the archives go
+ * @param folder the output folder of the archives
  */
 export async function packPackages(names: Iterable<string>, folder: string): Promise<ReadonlyMap<string, string>> {
   await mkdir(folder, { recursive: true });
@@ -19,7 +19,7 @@ export async function packPackages(names: Iterable<string>, folder: string): Pro
     const packed = join(folder, `${name}-${process.pid}.tgz`);
     const cwd = join(repositoryRoot, 'packages', name);
     const { isOk, output } = await runCommand(['pnpm', 'pack', '--out', packed], { cwd });
-    if (!isOk) throw new Error(`The package ${name} could not be packed.\n${output}`);
+    if (!isOk) throw new Error(`Packing failed: ${name}.\n${output}`);
     const digest = createHash('sha256')
       .update(await readFile(packed))
       .digest('hex')

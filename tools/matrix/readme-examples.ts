@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { findSnippets } from '../readme-snippets.ts';
 import { runCommand } from '../verify/run-command.ts';
 
-/** An example that takes longer than this hangs, in milliseconds. */
+/** The timeout of an example, in milliseconds. */
 const exampleTimeoutMs = 60_000;
 
 /**
- * Runs the examples of an adapter's README in a user's project, where nothing is installed but the framework and what
- * the adapter brings along. Gives what is wrong; nothing when all run.
+ * Runs the README examples of an adapter in a user's project, with only the framework and the adapter's dependencies
+ * installed. Returns the failures.
  */
 export async function failingExamples(adapter: string, folder: string): Promise<readonly string[]> {
   const problems: string[] = [];
@@ -16,7 +16,7 @@ export async function failingExamples(adapter: string, folder: string): Promise<
     const file = join(folder, `readme-line-${line}.mts`);
     await writeFile(file, code);
     const { isOk, output } = await runCommand(['node', file], { cwd: folder, timeoutMs: exampleTimeoutMs });
-    if (!isOk) problems.push(`The example of ${document}:${line} does not run there:\n${output}`);
+    if (!isOk) problems.push(`Example failed: ${document}:${line}.\n${output}`);
   }
   return problems;
 }

@@ -1,18 +1,18 @@
-/** A program that runs TypeScript's users' programs, in one version, as an npm package brings it. */
+/** A TypeScript runtime in one version, installed from an npm package. */
 export interface MatrixRuntime {
-  /** As in a column of the table and in `--on`. */
+  /** The name in columns and in `--on`. */
   readonly name: string;
-  /** The npm package that carries the program for this machine, with its version. */
+  /** The npm package with the program for this machine, and its version. */
   readonly package: { readonly name: string; readonly version: string };
-  /** Where the program is in that package. */
+  /** The path of the program in that package. */
   readonly program: string;
-  /** Whether it is the first version that `engines` allow. It plays current frameworks only. @default false */
+  /** Whether it is the first version that `engines` allow. It runs current frameworks only. @default false */
   readonly isLowest?: boolean;
-  /** What stands between the program and the file to run. */
+  /** Flags before the file to run. */
   readonly flags: readonly string[];
 }
 
-/** How user code is loaded. Ours are ES modules; CommonJS gets them by `require`. */
+/** The module formats of user code. The packages are ES modules; CommonJS code loads them by `require`. */
 export const moduleFormats = ['esm', 'cjs'] as const;
 
 export type ModuleFormat = (typeof moduleFormats)[number];
@@ -29,10 +29,10 @@ const node = (version: string): MatrixRuntime => ({
 const bunArch = arch === 'arm64' ? 'aarch64' : arch;
 const denoPlatform = platform === 'linux' ? `linux-${arch}-glibc` : `${platform}-${arch}`;
 
-/** The runtime of `verify`, and of bundles. */
+/** The runtime of `verify` and of bundled programs. */
 export const mainRuntime: MatrixRuntime = node('24.21.0');
 
-/** What the adapters run on. The exact versions are those that the contract was last played on. */
+/** The supported runtimes. The exact versions are those of the last matrix run. */
 export const runtimes: readonly MatrixRuntime[] = [
   { ...node('22.12.0'), name: 'node22.12', isLowest: true },
   node('22.23.3'),

@@ -4,7 +4,7 @@ import { type MatrixRuntime, runtimes } from './runtimes.ts';
 
 const allCells = cellsOf({ only: [], on: [] });
 
-/** The versions of the framework that an adapter's contract is played on, as a table for its README. */
+/** The tested framework versions of an adapter, as a table for its README. */
 export function versionTable(adapter: string): string {
   const own = frameworks.filter((framework) => framework.adapter === adapter);
   const rows = own.map((framework) => {
@@ -13,10 +13,10 @@ export function versionTable(adapter: string): string {
     );
     return `| ${first} | ${others.join(', ')} | ${platformsOf(framework)} |`;
   });
-  return ['| version | with | the adapter contract passes on |', '|---|---|---|', ...rows].join('\n');
+  return ['| version | with | tested on |', '|---|---|---|', ...rows].join('\n');
 }
 
-/** Every framework on every runtime, as a table: what is played where. */
+/** The tested runtimes of every framework, as a table. */
 export function platformTable(): string {
   const names = [...runtimes.map((runtime) => nameOf(runtime)), 'bundled by'];
   const rows = frameworks.map((framework) => {
@@ -35,7 +35,7 @@ function platformsOf(framework: MatrixFramework): string {
   const formats = used.some((runtime) => formatsOf(framework, runtime).includes('CJS'))
     ? 'ES modules and CommonJS'
     : 'ES modules';
-  const remark = framework.age === 'lowest' ? ' (the lowest version that is allowed)' : '';
+  const remark = framework.age === 'lowest' ? ' (lowest supported version)' : '';
   return `${names.replaceAll(', Node ', ', ')}; ${formats}${remark}`;
 }
 
@@ -53,7 +53,7 @@ function bundlersOf(framework: MatrixFramework): string {
   return [...new Set(cells.map(({ bundler }) => bundler?.title).filter((title) => title !== undefined))].join(', ');
 }
 
-/** `Node 24`, `Node 22.12`, `Bun 1.4`: a version of Node is named by its line, except for the lowest. */
+/** `Node 24`, `Node 22.12`, `Bun 1.4`: Node versions are named by their major, except for the lowest. */
 function nameOf({ name, package: { version }, isLowest = false }: MatrixRuntime): string {
   const [major, minor] = version.split('.');
   if (name.startsWith('node')) return isLowest ? `Node ${major}.${minor}` : `Node ${major}`;

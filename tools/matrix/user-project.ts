@@ -4,30 +4,30 @@ import { runCommand } from '../verify/run-command.ts';
 import type { MatrixFramework } from './frameworks.ts';
 import { failingExamples } from './readme-examples.ts';
 
-/** A project outside of the workspace, as a user has one: a framework, and an adapter from its packed archive. */
+/** A user's project outside the workspace, with a framework and an adapter from its packed archive. */
 export interface UserProject {
   readonly folder: string;
-  /** Names what is installed: the same text, the same files. */
+  /** Identifies the installed files. */
   readonly digest: string;
-  /** What is wrong with the installation itself; empty when nothing is. */
+  /** The problems of the installation. */
   readonly problems: readonly string[];
 }
 
-/** What an adapter may bring along, beside what the framework brought already. */
-const welcome: ReadonlySet<string> = new Set(['@agentlightning/core', 'eventsource-parser', 'zod']);
+/** The allowed dependencies of an adapter, in addition to those of the framework. */
+const allowedDependencies: ReadonlySet<string> = new Set(['@agentlightning/core', 'eventsource-parser', 'zod']);
 
-/** What is remembered of an installation, so that the next run need not do it again. */
+/** A cached installation. */
 interface Installed {
   readonly digest: string;
   readonly problems: readonly string[];
 }
 
 /**
- * Installs a framework with plain npm, then the adapter and core from their archives, looks at what came along, and tries
- * the examples of the README.
+ * Installs a framework with npm, then the adapter and core from their archives, checks the added dependencies, and runs the
+ * README examples.
  *
- * @param folder where the project is; what is there from an earlier run is used again
- * @param archives by the name of the package's folder
+ * @param folder the project folder, which is reused
+ * @param archives the archives by package folder
  */
 export async function installUserProject(
   framework: MatrixFramework,
@@ -76,14 +76,14 @@ async function addOurs(
   return [
     ...warnings.filter((line) => /peer|ERESOLVE/i.test(line)),
     ...added
-      .filter(({ name }) => name !== adapter && !welcome.has(name))
-      .map(({ name, version }) => `${adapter} brings along ${name} ${version}, which it does not need.`),
-    ...(copies === 1 ? [] : [`There are ${copies} copies of core, and must be one.`]),
-    ...(tree.isOk ? [] : [`npm finds fault with what it installed:\n${tree.output}`]),
+      .filter(({ name }) => name !== adapter && !allowedDependencies.has(name))
+      .map(({ name, version }) => `Unexpected dependency of ${adapter}: ${name} ${version}.`),
+    ...(copies === 1 ? [] : [`Expected one copy of core, found ${copies}.`]),
+    ...(tree.isOk ? [] : [`npm ls reported errors:\n${tree.output}`]),
   ];
 }
 
-/** Runs npm, and gives the warnings that it printed. */
+/** Runs npm and returns its warnings. */
 async function npm(folder: string, args: readonly string[]): Promise<readonly string[]> {
   const quiet = ['--no-audit', '--no-fund', '--loglevel=warn', '--prefer-offline'];
   const { isOk, output } = await runCommand(['npm', ...args, ...quiet], { cwd: folder });
@@ -91,7 +91,7 @@ async function npm(folder: string, args: readonly string[]): Promise<readonly st
   return output.split('\n').filter((line) => line.startsWith('npm warn'));
 }
 
-/** Every installed package; one that is there twice, nested, is in the list twice. */
+/** All installed packages; a nested duplicate is listed twice. */
 async function installedPackages(folder: string): Promise<readonly InstalledPackage[]> {
   const text = await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as {

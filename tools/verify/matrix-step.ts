@@ -1,6 +1,6 @@
 import { cellsOf, mainCells } from '../matrix/cell.ts';
 import { failuresOf, nameOf } from '../matrix/matrix-report.ts';
-import { playMatrix } from '../matrix/play-matrix.ts';
+import { runMatrix } from '../matrix/run-matrix.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
 /**
@@ -10,12 +10,12 @@ import type { Step, StepContext, StepResult } from './step.ts';
 export const matrixStep: Step = {
   name: 'matrix',
   description: 'adapter contract on packed packages',
-  run: runMatrix,
+  run: runMatrixStep,
 };
 
-async function runMatrix({ scope, report, flash }: StepContext): Promise<StepResult> {
-  const results = await playMatrix(scope === 'all' ? cellsOf({ only: [], on: [] }) : mainCells(), {
-    mayRemember: true,
+async function runMatrixStep({ scope, report, flash }: StepContext): Promise<StepResult> {
+  const results = await runMatrix(scope === 'all' ? cellsOf({ only: [], on: [] }) : mainCells(), {
+    useCache: true,
     onProgress: flash,
     onResult: ({ cell, passed, failed }) => report(`${nameOf(cell)}: ${passed.length} passed, ${failed.length} failed`),
   });

@@ -1,8 +1,8 @@
 /**
- * Stands in for vitest where vitest does not run: on every runtime of the matrix, in ES modules and in CommonJS.
+ * Replaces vitest on runtimes where it does not run: every runtime of the matrix, in ES modules and in CommonJS.
  *
- * It is bundled into a package named `vitest`, so that the very contract suite that core publishes plays outside of
- * the workspace. It knows no more than that suite uses. Its `expect` is the one of vitest.
+ * It is bundled into a package named `vitest`, so that core's published contract suite runs outside the workspace. It
+ * implements only the functions that the suite uses, with the original `expect`.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 import type { ContractReport } from './contract-report.ts';
 
 interface TestContext {
-  /** Ends the test here, when the condition holds. */
+  /** Skips the rest of the test if the condition holds. */
   readonly skip: (condition: boolean, reason?: string) => void;
 }
 
@@ -28,7 +28,7 @@ interface CollectedTest {
   readonly run: (context: TestContext) => unknown;
 }
 
-/** Longer than any scene takes on a busy machine, in milliseconds. */
+/** The timeout of a test, longer than any scene takes on a busy machine, in milliseconds. */
 const testTimeoutMs = 60_000;
 
 class SkippedError extends Error {}
@@ -40,7 +40,7 @@ chai.use(JestExtend);
 chai.use(JestChaiExpect);
 chai.use(JestAsymmetricMatchers);
 
-/** As vitest's, put together from the same parts, which is more than the types of the parts can tell. */
+/** Assembled from the same parts as vitest's; the types of the parts do not express this. */
 export const expect: ExpectStatic = Object.assign(
   (value: unknown, message?: string) => {
     setState({ assertionCalls: getState(expect).assertionCalls + 1 }, expect);
@@ -54,7 +54,7 @@ setState({ assertionCalls: 0 }, expect);
 /** Chai's, as in vitest. */
 export const assert: typeof chai.assert = chai.assert;
 
-/** No contract of an adapter uses it, but those beside it import it. */
+/** Contract tests do not use it, but tests in the same files import it. */
 export const vi: object = {};
 
 /** Collects the tests of a group. */
@@ -78,9 +78,9 @@ test.for =
   };
 
 /**
- * Runs what was collected, one test after the other. Called by the program that the matrix puts around the tests.
+ * Runs the collected tests sequentially. Called by the generated contract program.
  *
- * @param isWanted - which tests, by their full name
+ * @param isWanted - selects tests by their full name
  */
 export async function runCollectedTests(isWanted: (name: string) => boolean): Promise<ContractReport> {
   const report: ContractReport = { passed: [], failed: [], skipped: [] };
@@ -101,8 +101,8 @@ async function untilDone(run: CollectedTest['run']): Promise<void> {
   const stopped = new Promise<never>((_resolve, reject) => {
     stop = reject;
   });
-  const timer = setTimeout(() => stop(new Error(`It took longer than ${testTimeoutMs / 1000} s.`)), testTimeoutMs);
-  // What nobody waits for may fail, too: as in vitest, that is a failure.
+  const timer = setTimeout(() => stop(new Error(`The test timed out after ${testTimeoutMs / 1000} s.`)), testTimeoutMs);
+  // As in vitest, an unhandled rejection is a failure.
   process.on('unhandledRejection', stop);
   try {
     const skip: TestContext['skip'] = (condition, reason = 'no reason given') => {

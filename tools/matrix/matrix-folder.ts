@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repositoryRoot } from '../repository-files.ts';
 
-/** How often a run that waits for another one looks again, in milliseconds. */
-const lookAgainMs = 1000;
+/** The polling interval while another run holds the lock, in milliseconds. */
+const lockPollMs = 1000;
 
 /**
- * Runs something with the folder where the matrix has its archives, projects, runtimes and results.
+ * Runs a function with exclusive access to the matrix folder, which has archives, projects, runtimes and results.
  *
- * It lies among the temporary files, since a folder within the workspace would find the workspace's packages. It stays
- * there, so that the next run is quick. One run at a time has it.
+ * The folder is a temporary one, because Node would resolve the workspace's packages from a folder within the workspace. It
+ * is kept to speed up the next run.
  */
-export async function inMatrixHome<TResult>(
+export async function withMatrixFolder<TResult>(
   onWait: (line: string) => void,
   run: (home: string) => Promise<TResult>,
 ): Promise<TResult> {
@@ -22,9 +22,9 @@ export async function inMatrixHome<TResult>(
   const home = join(tmpdir(), `agentlightning-matrix-${digest}`);
   await mkdir(home, { recursive: true });
   const lock = join(home, 'process-id');
-  while (!(await isTaken(lock))) {
-    onWait('waiting for another run of the matrix');
-    await sleep(lookAgainMs);
+  while (!(await tryLock(lock))) {
+    onWait('waiting for another matrix run');
+    await sleep(lockPollMs);
   }
   try {
     return await run(home);
@@ -33,8 +33,8 @@ export async function inMatrixHome<TResult>(
   }
 }
 
-/** Whether the lock is this process's now. That of a process that is gone is nobody's. */
-async function isTaken(lock: string): Promise<boolean> {
+/** Tries to acquire the lock. The lock of a process that has ended is removed. */
+async function tryLock(lock: string): Promise<boolean> {
   const isWritten = await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
     () => true,
     () => false,
