@@ -24,7 +24,7 @@ export interface ChangeJournalOptions {
 }
 
 /**
- * A bounded log of the latest changes of a store, for any number of independent readers. A reader that falls behind\n
+ * A bounded log of the latest changes of a store, for any number of independent readers. A reader that falls behind
  * receives `unknown` and continues with new changes, so a slow reader costs no memory.
  */
 export class ChangeJournal {
@@ -43,7 +43,7 @@ export class ChangeJournal {
   }
 
   /**
-   * Yields changes until the signal aborts. The first entry is `unknown` (no change after it is missed), unless the\n
+   * Yields changes until the signal aborts. The first entry is `unknown` (no change after it is missed), unless the
    * journal still holds every entry after `after`.
    */
   async *read(reading: JournalReading): AsyncGenerator<JournalEntry, void, undefined> {

@@ -59,7 +59,7 @@ export class ClaimQueue {
   }
 
   /**
-   * Serves pending claims if the queue is not empty. Needed because a process that dies during a claim returns its\n
+   * Serves pending claims if the queue is not empty. Needed because a process that dies during a claim returns its
    * rollout to the queue without a change notification.
    */
   async poll(isAnythingQueued: () => Promise<boolean>): Promise<void> {

@@ -10,7 +10,7 @@ export interface ListOrder {
 }
 
 /**
- * Where a list continues: after a row, at the rows whose column is null (`nulls`), or at those whose column is not\n
+ * Where a list continues: after a row, at the rows whose column is null (`nulls`), or at those whose column is not
  * null (`values`). Nulls come first in ascending lists and last in descending ones.
  */
 export type KeysetPosition = { readonly value: SqlValue; readonly key: SqlValue } | 'nulls' | 'values';

@@ -16,8 +16,8 @@ export interface StreamedPage<TItem> extends Page<TItem> {
 
 /**
  * Reads a list in pages of bounded size with a keyset cursor, each page in a separate transaction: a list of any
- * length\n blocks the event loop and holds a transaction for one page at most. Items that are added, deleted or
- * reordered\n meanwhile may or may not be included; no other item is missed or repeated.
+ * length blocks the event loop and holds a transaction for one page at most. Items that are added, deleted or
+ * reordered meanwhile may or may not be included; no other item is missed or repeated.
  *
  * @param readOne - reads the page of a window; the first call validates the query
  */

@@ -17,7 +17,7 @@ export interface OpenStoreOptions {
   readonly clock?: Clock;
   /**
    * Lease of a claimed attempt in milliseconds. Without a heartbeat of the attempt or its worker or a span until then,
-   * its\n rollout returns to the queue. @default 60000
+   * its rollout returns to the queue. @default 60000
    */
   readonly claimLeaseMs?: number;
   /** Interval of the check for expired attempts in milliseconds: the maximum delay of a timeout. @default 1000 */
@@ -31,7 +31,7 @@ export interface OpenStoreOptions {
   readonly retention?: RetentionPolicy | null;
   /**
    * What acknowledged writes survive: a crash of the process (`kill -9`), or also a power failure, at the cost of a
-   * disk\n sync per commit. @default 'process'
+   * disk sync per commit. @default 'process'
    */
   readonly durability?: 'process' | 'power';
   /** Timeout for the file's write lock in milliseconds. @default 10000 */
@@ -49,7 +49,7 @@ export interface OpenStoreOptions {
   readonly poolSize?: number;
   /**
    * PostgreSQL: how long an operation retries an unreachable database before it fails with UNREACHABLE, in
-   * milliseconds.\n The store reconnects automatically. @default 10000
+   * milliseconds. The store reconnects automatically. @default 10000
    */
   readonly unreachableAfterMs?: number;
 }
@@ -57,9 +57,9 @@ export interface OpenStoreOptions {
 /**
  * Opens a store and creates it if it does not exist. Its watchdog enforces timeouts until the store is closed.
  *
- * @param location - `sqlite:./run/agl.db`, a path, `:memory:` for a store that is lost on close, or\n
+ * @param location - `sqlite:./run/agl.db`, a path, `:memory:` for a store that is lost on close, or
  * `postgres://user:password@host:5432/database` for a store shared by several machines
- * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the file or it is not a store, CONFIG when it\n
+ * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the file or it is not a store, CONFIG when it
  * cannot be opened, UNREACHABLE when the database cannot be reached, VALIDATION for an unknown kind of store
  * @example
  * ```ts

@@ -9,7 +9,7 @@ import type { SqlValue } from './sql-value.ts';
 
 /**
  * A partition of a list. A page is merged from the first items of every partition: each partition is read along its
- * own\n index, while one combined condition would make the database sort the whole list.
+ * own index, while one combined condition would make the database sort the whole list.
  */
 export interface ListPart {
   /** Disjoint from the conditions of other parts. */

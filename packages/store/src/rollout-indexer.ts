@@ -12,7 +12,7 @@ export class RolloutIndexer {
 
   /**
    * Indexes all pending rollouts in several transactions. Does nothing while another call is running. Errors are
-   * swallowed:\n the next call retries, and rollouts are found without the index until then.
+   * swallowed: the next call retries, and rollouts are found without the index until then.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#isRunning) return;

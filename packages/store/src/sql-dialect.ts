@@ -59,7 +59,7 @@ export interface SqlDialect {
   readonly keepsCounts: boolean;
   /**
    * Statements that index the rollouts of the table `rollouts_to_index` up to a position. Empty when the database
-   * maintains\n its indexes automatically.
+   * maintains its indexes automatically.
    */
   readonly indexRolloutsUpTo: readonly string[];
   /** The column is one of the values. */

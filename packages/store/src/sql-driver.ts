@@ -44,7 +44,7 @@ export interface SqlDriver {
   read<TResult>(work: (connection: SqlConnection) => Promise<TResult>): Promise<TResult>;
   /**
    * Runs work in one transaction and rolls back when it throws. With concurrent writers the work may run more than
-   * once,\n each time in a new transaction, so it must have no side effects outside its connection.
+   * once, each time in a new transaction, so it must have no side effects outside its connection.
    */
   write<TResult>(
     work: (connection: SqlConnection) => Promise<TResult>,

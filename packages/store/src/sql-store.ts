@@ -108,7 +108,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   }
 
   /**
-   * Subscribes to all changes of the store, by this and by other processes; returns the function that unsubscribes.\n
+   * Subscribes to all changes of the store, by this and by other processes; returns the function that unsubscribes.
    * Changes by other processes are `unknown` where the database does not report them in detail.
    *
    * @example
@@ -136,7 +136,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
 
   /**
    * Executes a retried request at most once: its effect and its response are written in one transaction, and a
-   * repeated\n request returns the stored response.
+   * repeated request returns the stored response.
    *
    * @throws AgentLightningError CONFLICT when the key was used for another request
    */

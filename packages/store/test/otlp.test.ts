@@ -248,7 +248,7 @@ describe('a bad request', () => {
     {
       what: 'no protobuf',
       status: 400,
-      reason: 'is no OTLP request',
+      reason: 'is not an OTLP request',
       answer: () => sendBytes(Buffer.from('not a message')),
     },
     {
@@ -272,7 +272,7 @@ describe('a bad request', () => {
     {
       what: 'a bomb',
       status: 413,
-      reason: 'larger than 100000 bytes once',
+      reason: 'decompressed request body exceeds 100000 bytes',
       answer: () => sendBytes(gzipSync(Buffer.alloc(200_000)), { 'content-encoding': 'gzip' }),
     },
   ];

@@ -42,7 +42,7 @@ describe('the head of a request', () => {
     expect(await send(head('GET /v1/agl/health HTTP/1.1', ...headers(98)))).toMatch(/^HTTP\/1\.1 200 /);
     const refused = await send(head('GET /v1/agl/health HTTP/1.1', ...headers(99)));
     expect(refused).toMatch(/^HTTP\/1\.1 431 /);
-    expect(refused).toContain('has 101 headers, and may have 100');
+    expect(refused).toContain('has 101 headers, the limit is 100');
   });
 
   test('may not have a longer address than 8 KiB', async () => {
@@ -50,7 +50,7 @@ describe('the head of a request', () => {
     expect(await send(head(`GET ${address(8192)} HTTP/1.1`))).toMatch(/^HTTP\/1\.1 200 /);
     const refused = await send(head(`GET ${address(8193)} HTTP/1.1`));
     expect(refused).toMatch(/^HTTP\/1\.1 414 /);
-    expect(refused).toContain('"remedy":"Send lists in a body');
+    expect(refused).toContain('"remedy":"Send lists in a request body');
   });
 
   test('may not take for ever', async () => {

@@ -123,7 +123,7 @@ test('a fault of the server is an error with its stack, which the client is not 
   });
   expect(lines).toContainEqual({
     level: 'error',
-    message: 'fault of the server',
+    message: 'internal error',
     fields: { err: expect.any(TypeError) },
   });
   await fragile.close();
@@ -153,7 +153,11 @@ test('a client that goes away before it is answered is told of', async () => {
   await isReached;
   sent.destroy(new Error('bye'));
   await failed;
-  expect(await lineOf('gone')).toMatchObject({ level: 'warn', message: 'client went away', fields: { status: null } });
+  expect(await lineOf('gone')).toMatchObject({
+    level: 'warn',
+    message: 'client disconnected',
+    fields: { status: null },
+  });
   answer();
   await patient.close();
   await slow.close();

@@ -5,8 +5,8 @@ export const accessScopes = ['admin', 'trainer', 'runner'] as const;
 
 /**
  * The scope of an access key. `runner`: claim rollouts, update attempts, record spans, and everything else that
- * runners\n and gateways need. `trainer`: also enqueue, read everything, publish resources, manage runs. `admin`: also
- * delete, and\n export and import runs.
+ * runners and gateways need. `trainer`: also enqueue, read everything, publish resources, manage runs. `admin`: also
+ * delete, and export and import runs.
  */
 export type AccessScope = (typeof accessScopes)[number];
 

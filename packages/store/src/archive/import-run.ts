@@ -13,7 +13,7 @@ import { readArchive } from './read-archive.ts';
 
 /**
  * Imports a run from an archive atomically. The archive is buffered in a file and verified before the transaction
- * begins:\n a slow sender blocks no writers, and an invalid archive is never visible.
+ * begins: a slow sender blocks no writers, and an invalid archive is never visible.
  *
  * @throws ValidationError when the archive is truncated, modified, or not an archive
  * @throws AgentLightningError CONFLICT when the run or one of its rollouts already exists

@@ -19,7 +19,7 @@ export const archiveVersion = 1;
 
 /**
  * A line of a run archive. The order is: header, run, metrics; then each rollout after its resources, followed by
- * its\n attempts and its spans; end.
+ * its attempts and its spans; end.
  */
 export type ArchiveRecord =
   | {

@@ -38,7 +38,7 @@ const maxGroupMs = 10;
 
 /**
  * Runs jobs sequentially and groups concurrent ones into one transaction, because a commit costs much more than a
- * write.\n Each job is still atomic, and results are returned only after the commit.
+ * write. Each job is still atomic, and results are returned only after the commit.
  */
 export class GroupCommit<TConnection> {
   readonly #transactions: GroupTransactions<TConnection>;

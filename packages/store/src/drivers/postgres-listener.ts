@@ -19,7 +19,7 @@ const pingIntervalMs = 15_000;
 const pingTimeoutMs = 10_000;
 
 /**
- * Receives the changes of other processes. It reconnects with backoff and then reports an unknown change, because\n
+ * Receives the changes of other processes. It reconnects with backoff and then reports an unknown change, because
  * notifications may have been missed.
  */
 export class PostgresListener {

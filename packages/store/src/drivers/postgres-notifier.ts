@@ -2,7 +2,7 @@ import { ChangeRecorder, type StoreChange } from '../store-change.ts';
 
 /**
  * Sends changes that no process blocks on, such as new spans, to other processes: after the commit, batched while
- * the\n previous message is in flight.
+ * the previous message is in flight.
  */
 export class PostgresNotifier {
   readonly #send: (changes: readonly StoreChange[]) => Promise<unknown>;

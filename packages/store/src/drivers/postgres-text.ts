@@ -1,6 +1,6 @@
 /**
  * PostgreSQL's text cannot hold U+0000 or unpaired surrogates, unlike JavaScript strings. They are encoded as U+0010
- * (data\n link escape) and their code. JSON text is unaffected: `JSON.stringify` escapes all three.
+ * (data link escape) and their code. JSON text is unaffected: `JSON.stringify` escapes all three.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are the subject.
 const unstorable = /[\0\u0010\p{Surrogate}]/gu;

@@ -59,7 +59,7 @@ export class SqliteConnection {
 
   /** Applies connection settings. The file is already in WAL mode. */
   configure({ durability, maxSizeBytes }: SqliteConnectionOptions): void {
-    // In WAL mode, NORMAL loses no commit when the process dies: committed frames are in the page cache.\n // A power
+    // In WAL mode, NORMAL loses no commit when the process dies: committed frames are in the page cache. // A power
     // failure may lose the latest commits and never leaves a partial one.
     this.#database.exec(`PRAGMA synchronous = ${synchronousOf(durability)}`);
     // Statement journals are kept in memory.

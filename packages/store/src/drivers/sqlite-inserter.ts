@@ -4,7 +4,7 @@ import type { SqlValue } from '../sql-value.ts';
 
 /**
  * Batch sizes of INSERT statements, largest first. Each statement costs a call and copies of pages for its rollback:
- * large\n batches cost a sixth less than small ones.
+ * large batches cost a sixth less than small ones.
  */
 const rowsPerInsert = [250, 16, 1] as const;
 const smallBatchRows = 16;

@@ -19,7 +19,7 @@ const allPages = 2 ** 31 - 1;
 
 /**
  * Backs up a store to a file while it is in use. The backup is a consistent snapshot; it is verified, and renamed to
- * its\n final name when it is complete.
+ * its final name when it is complete.
  *
  * @throws AgentLightningError CONFLICT when the file already exists, CONFIG for a store that is not a file
  * @throws NotFoundError when there is no such store

@@ -9,11 +9,11 @@ import { bytesOnDisk, checkStoreFile, existingStoreFile, storeFile } from './sto
 
 /**
  * Restores a store from a backup. The backup is verified first. An existing store is overwritten only with `force`,
- * and\n never while another process has it open.
+ * and never while another process has it open.
  *
  * @throws NotFoundError when there is no such backup
  * @throws AgentLightningError CONFLICT when the store already exists or is open in another process, STORE_SCHEMA
- * when\n the backup is damaged, is not a store, or was written by a newer version
+ * when the backup is damaged, is not a store, or was written by a newer version
  */
 export async function restoreStore(
   file: string,

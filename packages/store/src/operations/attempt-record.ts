@@ -113,7 +113,7 @@ export interface AttemptMove {
 
 /**
  * Moves an attempt to another status. If it is the latest and was open, it also moves its rollout, unless the rollout
- * is\n finished.
+ * is finished.
  */
 export async function moveAttempt(
   context: OperationContext,

@@ -74,7 +74,7 @@ async function takeFromQueue(context: OperationContext, request: ClaimRequest): 
   const { skipLocked } = context.dialect;
   const ofRun = request.runId === null ? '' : 'WHERE q.run_id = ?';
   const parameters: SqlValue[] = request.runId === null ? [request.limit] : [request.runId, request.limit];
-  // With concurrent writers, rollouts are locked with their queue entries because one may be cancelled concurrently.\n
+  // With concurrent writers, rollouts are locked with their queue entries because one may be cancelled concurrently.
   // // MATERIALIZED: a locking subquery must run exactly once.
   const queue = skipLocked === '' ? 'queue AS q' : 'queue AS q JOIN rollouts AS r ON r.rollout_id = q.rollout_id';
   const next = `SELECT q.position FROM ${queue} ${ofRun} ORDER BY q.position LIMIT ? ${skipLocked}`;

@@ -5,7 +5,7 @@ import { readInteger, readText } from '../row-value.ts';
 
 /**
  * Counts unfinished rollouts by status, with 0 for statuses without rollouts. Its cost is independent of the number
- * of\n finished rollouts.
+ * of finished rollouts.
  */
 export async function countUnfinished(context: OperationContext): Promise<ReadonlyMap<RolloutStatus, number>> {
   const statuses = (Object.keys(rolloutTransitions) as RolloutStatus[]).filter(

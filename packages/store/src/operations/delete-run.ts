@@ -36,7 +36,7 @@ export async function assertDeletable(context: OperationContext, runId: string, 
 
 /**
  * Deletes a batch of a run's rollouts, and the run with its metrics after the last one. Unfinished rollouts are
- * included:\n the deletion was forced.
+ * included: the deletion was forced.
  */
 export async function deleteBatchOfRun(context: OperationContext, runId: string): Promise<DeletionBatch> {
   const rows = await context.db.all(

@@ -85,7 +85,7 @@ export async function expireAttempts(context: OperationContext, rules: ExpiryRul
 
 /**
  * Returns a rollout with an expired lease to the queue, which does not count as an attempt. A rollout that crashes
- * every\n runner would be requeued forever, so it fails after `maxLostClaims`.
+ * every runner would be requeued forever, so it fails after `maxLostClaims`.
  */
 async function returnToQueue(
   context: OperationContext,
@@ -121,7 +121,7 @@ async function countLostClaims(context: OperationContext, rollout: Rollout): Pro
 
 /**
  * The time in a column, but not before the store resumed watching and not after the current time, which excludes a
- * clock\n that was ahead and was set back.
+ * clock that was ahead and was set back.
  */
 function noEarlierThan(
   column: string,

@@ -112,7 +112,7 @@ function sumOf(counts: readonly RolloutCount[], { mode, status }: PartitionKey):
 
 /**
  * How to find the first rollouts of a part: by its own index (`index`), by scanning the index of all rollouts in the
- * list's\n order until enough match (`scan`), or by sorting the whole part (`sort`).
+ * list's order until enough match (`scan`), or by sorting the whole part (`sort`).
  */
 type ScanStrategy = 'index' | 'scan' | 'sort';
 

@@ -45,7 +45,7 @@ export const latestAttemptColumns = [
 
 /**
  * Selects the latest attempt of a rollout by the highest sequence id, which reads half as many database pages as a
- * join\n with the rollout.
+ * join with the rollout.
  */
 export const selectLatestAttempt: string = `SELECT ${latestAttemptColumns.join(', ')} FROM attempts
    WHERE rollout_id = ? ORDER BY sequence_id DESC LIMIT 1`;

@@ -35,7 +35,7 @@ export interface Recipient {
 
 /**
  * Records the heartbeat of a span. The first span of an attempt moves it to running and reopens an unresponsive one.
- * An\n attempt that was returned to the queue is left unchanged: its rollout must stay in the queue.
+ * An attempt that was returned to the queue is left unchanged: its rollout must stay in the queue.
  *
  * @throws NotFoundError when the rollout or attempt does not exist
  */

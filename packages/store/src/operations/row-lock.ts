@@ -4,7 +4,7 @@ const lockKeys = { rollouts: 'rollout_id', runs: 'run_id', workers: 'worker_id' 
 
 /**
  * Locks rows until the transaction ends. The lock of a rollout covers its attempts, spans, span counter and queue
- * entry.\n To avoid deadlocks, rollouts are locked before workers, and rows of a table in key order.
+ * entry. To avoid deadlocks, rollouts are locked before workers, and rows of a table in key order.
  */
 export async function lockRows(
   context: OperationContext,

@@ -19,7 +19,7 @@ const rolloutsPerCall = 1000;
 
 /**
  * Searches spans across rollouts, ordered by rollout and by span within a rollout. It scans two indexes from the
- * cursor, so\n the cost of a page is independent of its offset.
+ * cursor, so the cost of a page is independent of its offset.
  *
  * @throws NotFoundError when the run does not exist
  * @throws ValidationError for an invalid limit or cursor

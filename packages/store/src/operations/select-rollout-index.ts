@@ -23,7 +23,7 @@ const orderFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
 
 /**
  * Reads a list that is filtered by id substring or metadata from the index of its most selective filter. Null when no
- * index\n helps: rollouts are then scanned in the list's order until enough match.
+ * index helps: rollouts are then scanned in the list's order until enough match.
  */
 export async function selectRolloutIndex(
   context: OperationContext,

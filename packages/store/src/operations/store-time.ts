@@ -7,7 +7,7 @@ export interface StoreTime {
   readonly seenMs: number;
   /**
    * Time at which watching resumed after downtime or a clock jump, in Unix milliseconds; null when there was none.
-   * Missed\n heartbeats are measured from then on.
+   * Missed heartbeats are measured from then on.
    */
   readonly resumedMs: number | null;
 }
@@ -17,7 +17,7 @@ const recordIntervalMs = 30_000;
 
 /**
  * Maximum time since the last recorded round, in milliseconds. After a longer gap, missed heartbeats are inconclusive:
- * the\n store was down, the machine was suspended, or its clock was set.
+ * the store was down, the machine was suspended, or its clock was set.
  */
 export const maxUnwatchedMs = 300_000;
 

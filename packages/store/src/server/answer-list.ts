@@ -5,10 +5,10 @@ import type { StreamedPage } from '../list-pages.ts';
 import { answerJson } from './answer.ts';
 
 /**
- * Responds with a list. A list of more than one page is streamed: its next page is read when the client has taken the
- * one before, so that a long list or a slow client fills no memory.
+ * Responds with a list. Several pages are streamed: the next page is read after the client has received the previous
+ * one, so long lists and slow clients use bounded memory.
  *
- * @throws the error of the first page; later errors cut the response off
+ * @throws the error of the first page; later errors truncate the response
  */
 export async function answerList<TItem>(
   context: Context,
@@ -17,7 +17,7 @@ export async function answerList<TItem>(
 ): Promise<Response> {
   const pages = list[Symbol.asyncIterator]();
   const first = await pages.next();
-  if (first.done === true) throw new AgentLightningError({ code: 'INTERNAL', message: 'A list has no first page' });
+  if (first.done === true) throw new AgentLightningError({ code: 'INTERNAL', message: 'The list has no first page' });
   const { isLast, ...page } = first.value;
   if (isLast) return answerJson(context, pageToWire(page, toWire));
   context.header('content-type', 'application/json');

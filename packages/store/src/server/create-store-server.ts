@@ -10,66 +10,67 @@ import type { StoreServerLog } from './observation/store-server-log.ts';
 import { OpenConnections } from './open-connections.ts';
 import { createStoreApp, defaultMaxWaits, newMetrics } from './store-app.ts';
 
-/** How long the head of a request may be, its address included; Node answers longer ones with 431. */
+/** Maximum size of the request line and headers in bytes; Node responds to larger ones with 431. */
 const maxHeaderBytes = 16 * 1024;
 
 type FetchCallback = Parameters<typeof createAdaptorServer>[0]['fetch'];
 
-/** How to serve a store. */
+/** Options of a store server. */
 export interface StoreServerOptions {
-  /** The store; who opened it closes it, after the server. */
+  /** The store. The caller closes it after the server. */
   readonly store: SqlStore;
   /**
-   * A key that may do everything, beside those of `store.createAccessKey`. Without it, and without any of those, only
-   * this machine may call. @default null none
+   * An admin key in addition to those of `store.createAccessKey`. Without any key, only local requests are accepted.
+   * @default null none
    */
   readonly apiKey?: string | null;
-  /** Makes and checks the tokens that agents carry; share its secret with the gateway. @default null none are made */
+  /**
+   * Signs and verifies attempt tokens; its secret is shared with the gateway. @default null attempt tokens are disabled
+   */
   readonly attemptTokens?: AttemptTokens | null;
-  /** What keys expire by. @default the clock on the wall */
+  /** Clock for the expiry of keys. @default the system clock */
   readonly clock?: Clock;
   /** The address to listen on. @default '127.0.0.1' */
   readonly host?: string;
   /** The port to listen on; 0 for any free one. @default 4747 */
   readonly port?: number;
-  /** The largest body of a request, in bytes. @default 33554432 32 MiB */
+  /** Maximum size of a request body in bytes. @default 33554432 32 MiB */
   readonly maxBodyBytes?: number;
-  /** How often a stream of events says something while nothing happens, in milliseconds. @default 15000 */
+  /** Heartbeat interval of idle event streams in milliseconds. @default 15000 */
   readonly heartbeatMs?: number;
-  /** How many requests may wait for something to happen at the same time; more are answered with 429. @default 10000 */
+  /** Maximum number of concurrent long polls and event streams; further ones fail with 429. @default 10000 */
   readonly maxWaits?: number;
-  /** How long a client may take to send the head of a request, in milliseconds. @default 15000 */
+  /** Timeout for receiving the headers of a request in milliseconds. @default 15000 */
   readonly headersTimeoutMs?: number;
-  /** How long a client may take to send a whole request, archives included, in milliseconds. @default 300000 */
+  /** Timeout for receiving a whole request, including archives, in milliseconds. @default 300000 */
   readonly requestTimeoutMs?: number;
-  /** How long closing waits for requests under way, in milliseconds. @default 5000 */
+  /** How long `close` waits for active requests in milliseconds. @default 5000 */
   readonly closeTimeoutMs?: number;
   /**
-   * How long closing leaves connections open that have no request, in milliseconds: a request that is on its way then
-   * comes in and is answered. @default 0
+   * How long `close` keeps idle connections open in milliseconds, to serve requests in transit. @default 0
    */
   readonly idleGraceMs?: number;
-  /** Where it tells what happens, one line for a request; a pino logger is one. @default nowhere */
+  /** Request and error log, for example a pino logger. @default null no log */
   readonly log?: StoreServerLog | null;
-  /** From when on a request is logged as slow, in milliseconds; those that wait for something never are. @default 1000 */
+  /** Duration in milliseconds above which a request is logged as slow, except for long polls. @default 1000 */
   readonly slowRequestMs?: number;
-  /** Told about faults of the server itself, which clients are not shown. @default nobody */
+  /** Receives internal errors, which are not exposed to clients. @default ignored */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** A store that listens. */
+/** A running store server. */
 export interface StoreServer {
-  /** Where it listens: `http://127.0.0.1:4747`. */
+  /** Its base URL, such as `http://127.0.0.1:4747`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more connections, ends waits, and lets requests under way finish. The store stays open. */
+  /** Rejects new connections, ends waits and completes active requests. The store stays open. */
   close(): Promise<void>;
 }
 
 /**
  * Serves a store over HTTP, with the store protocol of Agent Lightning 0.3.
  *
- * @throws AgentLightningError PORT_IN_USE, or CONFIG for an address beyond this machine without a key
+ * @throws AgentLightningError PORT_IN_USE, or CONFIG for a non-loopback address without a key
  * @example
  * ```ts
  * const store = await openStore('sqlite:./run/agl.db');
@@ -92,7 +93,7 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: closing.signal,
     onFault: (error) => {
-      log?.error({ err: error }, 'fault of the server');
+      log?.error({ err: error }, 'internal error');
       options.onFault?.(error);
     },
     waits,
@@ -123,10 +124,10 @@ function createServer(fetch: FetchCallback, options: StoreServerOptions): Server
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
       requestTimeout: requestTimeoutMs,
-      // As often as a client may be late by.
+      // Must not exceed the timeouts that it enforces.
       connectionsCheckingInterval: Math.min(1000, headersTimeoutMs, requestTimeoutMs),
     },
   });
-  // Without options for TLS or HTTP/2 the adaptor makes a plain HTTP server.
+  // Without TLS or HTTP/2 options the adaptor creates a plain HTTP server.
   return server as Server;
 }

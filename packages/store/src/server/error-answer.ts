@@ -5,11 +5,11 @@ import { RequestLimitError } from './limits/request-limit-error.ts';
 import { MalformedRequestError } from './malformed-request-error.ts';
 import { note, requestIdOf } from './observation/request-notes.ts';
 
-/** Answers with what went wrong and what to do about it. What is no error of ours is not shown to the client. */
+/** Responds with an error and its remedy. Details of unexpected errors are not exposed. */
 export function answerError(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
   if (!AgentLightningError.isInstance(error)) {
     onFault(error);
-    return errorResponse(context, hiddenFault(requestIdOf(context)));
+    return errorResponse(context, opaqueError(requestIdOf(context)));
   }
   if (error.code === 'INTERNAL') onFault(error);
   return errorResponse(context, error);
@@ -25,11 +25,11 @@ function errorResponse(context: Context, error: AgentLightningError): Response {
   return context.body(JSON.stringify(errorToWire(error)));
 }
 
-/** What a client is told of a fault: where those who run the server find it, and nothing of its inside. */
-function hiddenFault(requestId: string | null): AgentLightningError {
+/** The response to an unexpected error: the request id to look up in the server's log, without details. */
+function opaqueError(requestId: string | null): AgentLightningError {
   const message = 'Internal server error';
   if (requestId === null) return new AgentLightningError({ code: 'INTERNAL', message });
-  const remedy = `Please report it with the lines of request ${requestId} in the server's log.`;
+  const remedy = `Report it with the log lines of request ${requestId}.`;
   return new AgentLightningError({ code: 'INTERNAL', message, remedy, details: { requestId } });
 }
 

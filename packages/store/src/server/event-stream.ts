@@ -1,24 +1,24 @@
 import type { Context } from 'hono';
 
-/** An event on its way to a client. */
+/** A server-sent event. */
 export interface ServerEvent {
-  /** What to send as `Last-Event-ID` to go on after it. */
+  /** The `Last-Event-ID` with which a client resumes after it. */
   readonly id?: string;
   readonly event: string;
   readonly data: unknown;
 }
 
-/** How to stream events. */
+/** Options of an event stream. */
 export interface EventStreamOptions {
-  /** How often something is sent while nothing happens, in milliseconds: proxies cut silent connections. */
+  /** Heartbeat interval of an idle stream in milliseconds: proxies close idle connections. */
   readonly heartbeatMs: number;
-  /** Called when the client has gone or the stream is over. */
+  /** Called when the client disconnects or the stream ends. */
   readonly onEnd: () => void;
 }
 
 /**
- * Answers with server-sent events as they come. The next one is asked for when the client has taken those before, so
- * that a slow client holds back nobody and fills no memory.
+ * Streams server-sent events with backpressure: the next event is read after the client has received the previous one,
+ * so slow clients use bounded memory.
  */
 export function answerEvents(
   context: Context,
@@ -31,18 +31,18 @@ export function answerEvents(
     {
       pull: async (controller) => {
         next ??= events.next();
-        const happened = await unlessSilent(next, heartbeatMs);
-        if (happened === null) {
+        const received = await withIdleTimeout(next, heartbeatMs);
+        if (received === null) {
           controller.enqueue(encoder.encode(': still here\n\n'));
           return;
         }
         next = null;
-        if (happened.done === true) {
+        if (received.done === true) {
           controller.close();
           onEnd();
           return;
         }
-        controller.enqueue(encoder.encode(textOf(happened.value)));
+        controller.enqueue(encoder.encode(textOf(received.value)));
       },
       cancel: onEnd,
     },
@@ -50,7 +50,7 @@ export function answerEvents(
   );
   context.header('content-type', 'text/event-stream; charset=utf-8');
   context.header('cache-control', 'no-store');
-  // Proxies that collect answers before they pass them on are asked not to.
+  // Disables response buffering of proxies.
   context.header('x-accel-buffering', 'no');
   return context.body(body);
 }
@@ -59,13 +59,13 @@ function textOf({ id, event, data }: ServerEvent): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-async function unlessSilent<TResult>(result: Promise<TResult>, silenceMs: number): Promise<TResult | null> {
+async function withIdleTimeout<TResult>(result: Promise<TResult>, timeoutMs: number): Promise<TResult | null> {
   let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), silenceMs);
+  const timeout = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), timeoutMs);
   });
   try {
-    return await Promise.race([result, silence]);
+    return await Promise.race([result, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,27 +1,27 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 
-/** How long closing takes. */
+/** Timeouts of `close`. */
 export interface DrainOptions {
-  /** How long requests under way have, in milliseconds. */
+  /** Timeout of active requests in milliseconds. */
   readonly timeoutMs: number;
-  /** How long a connection without a request stays open, in milliseconds: one may be on its way. */
+  /** How long an idle connection stays open in milliseconds, to serve requests in transit. */
   readonly idleGraceMs: number;
 }
 
-/** What is known of an open connection. */
+/** The state of an open connection. */
 interface Connection {
-  /** The requests on it that are not answered yet. */
-  readonly answering: Set<ServerResponse>;
-  /** Since when it has had no request, by the clock of `performance`. */
+  /** Responses that are not complete yet. */
+  readonly pending: Set<ServerResponse>;
+  /** Start of the idle time, by `performance.now()`. */
   idleSinceMs: number;
 }
 
-const lookEveryMs = 10;
+const pollIntervalMs = 10;
 
 /**
- * The connections of a server, and which of them have a request under way. Node's own way of closing cuts connections
- * that have no request at that moment, and with them requests that are on their way; this one lets them come in.
+ * Tracks the connections of a server and their active requests. Node's `close` destroys idle connections, and with them
+ * requests in transit; this one keeps idle connections open for a grace period.
  */
 export class OpenConnections {
   readonly #server: Server;
@@ -31,37 +31,40 @@ export class OpenConnections {
   constructor(server: Server) {
     this.#server = server;
     server.on('connection', (socket: Socket) => {
-      this.#open.set(socket, { answering: new Set(), idleSinceMs: performance.now() });
+      this.#open.set(socket, { pending: new Set(), idleSinceMs: performance.now() });
       socket.once('close', () => this.#open.delete(socket));
     });
-    // Before the application answers: it may do so at once.
+    // Prepended: the application may respond synchronously.
     server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
       const connection = this.#open.get(request.socket);
       if (connection === undefined) return;
-      connection.answering.add(response);
-      if (this.#isDraining) sayGoodbye(response);
+      connection.pending.add(response);
+      if (this.#isDraining) announceClose(response);
       response.once('close', () => {
-        connection.answering.delete(response);
+        connection.pending.delete(response);
         connection.idleSinceMs = performance.now();
       });
     });
   }
 
-  /** Takes no more connections and resolves when all are closed: each after its requests, or when the time is up. */
+  /**
+   * Rejects new connections and closes each open one after its requests or at the timeout; resolves when all are
+   * closed.
+   */
   close({ timeoutMs, idleGraceMs }: DrainOptions): Promise<void> {
     this.#isDraining = true;
-    for (const { answering } of this.#open.values()) for (const response of answering) sayGoodbye(response);
+    for (const { pending } of this.#open.values()) for (const response of pending) announceClose(response);
     return new Promise((resolve) => {
-      const look = setInterval(() => this.#closeIdle(idleGraceMs), lookEveryMs);
+      const look = setInterval(() => this.#closeIdle(idleGraceMs), pollIntervalMs);
       const late = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
       const closed = (): void => {
         clearInterval(look);
         clearTimeout(late);
-        // By now there is nothing to cut, and it has a timer to stop.
+        // No connections are left; this stops the server's timer.
         this.#server.close();
         resolve();
       };
-      // What servers of HTTP do beyond this is to cut idle connections.
+      // The HTTP server's own `close` would also destroy idle connections.
       NetServer.prototype.close.call(this.#server, closed);
       this.#closeIdle(idleGraceMs);
     });
@@ -69,13 +72,13 @@ export class OpenConnections {
 
   #closeIdle(idleGraceMs: number): void {
     const idleBefore = performance.now() - idleGraceMs;
-    for (const [socket, { answering, idleSinceMs }] of this.#open) {
-      if (answering.size === 0 && idleSinceMs <= idleBefore) socket.destroySoon();
+    for (const [socket, { pending, idleSinceMs }] of this.#open) {
+      if (pending.size === 0 && idleSinceMs <= idleBefore) socket.destroySoon();
     }
   }
 }
 
-/** Tells a client that the connection ends with this answer, so that it opens another one for its next request. */
-function sayGoodbye(response: ServerResponse): void {
+/** Sets `connection: close`: the client opens another connection for its next request. */
+function announceClose(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close');
 }

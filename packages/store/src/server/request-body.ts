@@ -7,7 +7,7 @@ import { MalformedRequestError } from './malformed-request-error.ts';
 /**
  * Reads the body of a request.
  *
- * @throws MalformedRequestError when it is no JSON or does not have the shape
+ * @throws MalformedRequestError when it is not JSON or does not match the schema
  */
 export async function readBody<TSchema extends z.ZodType>(
   context: Context,
@@ -16,7 +16,7 @@ export async function readBody<TSchema extends z.ZodType>(
   return parseRequest(schema, await readJsonBody(context));
 }
 
-/** Reads the body of a request, or gives back an empty object when there is none. */
+/** Reads the body of a request; an empty object when it has none. */
 export async function readOptionalBody<TSchema extends z.ZodType>(
   context: Context,
   schema: TSchema,
@@ -26,9 +26,9 @@ export async function readOptionalBody<TSchema extends z.ZodType>(
 }
 
 /**
- * Reads the body of a request that changes something, in which null is not a value for some fields.
+ * Reads the body of an update, in which some fields must not be null.
  *
- * @throws ValidationError when one of those fields is null
+ * @throws ValidationError when one of these fields is null
  */
 export async function readPatch<TSchema extends z.ZodType>(
   context: Context,
@@ -36,11 +36,11 @@ export async function readPatch<TSchema extends z.ZodType>(
   notNull: readonly string[],
 ): Promise<z.output<TSchema>> {
   const body = await readJsonBody(context);
-  refuseNull(body, notNull);
+  rejectNull(body, notNull);
   return parseRequest(schema, body);
 }
 
-/** As {@link readPatch}, where a request without a body changes nothing. */
+/** As {@link readPatch}; a request without a body is an empty update. */
 export async function readOptionalPatch<TSchema extends z.ZodType>(
   context: Context,
   schema: TSchema,
@@ -48,17 +48,17 @@ export async function readOptionalPatch<TSchema extends z.ZodType>(
 ): Promise<z.output<TSchema>> {
   const text = await context.req.text();
   const body = text === '' ? {} : ((await readJsonBody(context)) ?? {});
-  refuseNull(body, notNull);
+  rejectNull(body, notNull);
   return parseRequest(schema, body);
 }
 
-/** How long the body of a request is, as it was sent. */
+/** Size of a request body as sent, in bytes. */
 export async function bodyBytes(context: Context): Promise<number> {
   const told = context.req.header('content-length');
   return told === undefined ? (await context.req.arrayBuffer()).byteLength : Number(told);
 }
 
-function refuseNull(body: unknown, notNull: readonly string[]): void {
+function rejectNull(body: unknown, notNull: readonly string[]): void {
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   const issues: ValidationIssue[] = fields
     .filter(([name, value]) => value === null && notNull.includes(name))
@@ -66,7 +66,7 @@ function refuseNull(body: unknown, notNull: readonly string[]): void {
   if (issues.length > 0) throw new ValidationError('Request', issues);
 }
 
-/** Checks the shape of what a request carries. */
+/** Validates a part of a request. */
 export function parseRequest<TSchema extends z.ZodType>(schema: TSchema, value: unknown): z.output<TSchema> {
   try {
     return parse(schema, value, 'Request');
@@ -77,12 +77,12 @@ export function parseRequest<TSchema extends z.ZodType>(schema: TSchema, value: 
 }
 
 /**
- * Refuses a body that is not said to be JSON.
+ * Rejects a body without the JSON content type.
  *
  * @throws MalformedRequestError
  */
 function assertJson(context: Context): void {
-  // Only JSON: other types can be sent by any web page, to a server on the same machine as its reader.
+  // Any web page can send other content types to a local server without a CORS preflight.
   const type = context.req.header('content-type')?.split(';')[0]?.trim();
   if (type !== 'application/json') {
     throw new MalformedRequestError([

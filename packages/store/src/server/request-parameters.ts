@@ -2,9 +2,9 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import { parseRequest } from './request-body.ts';
 
-/** Parameters that may come several times. */
+/** Repeatable parameters. */
 const lists = new Set(['status_in', 'rollout_id_in', 'mode_in', 'kind_in']);
-/** Parameters that are numbers. */
+/** Numeric parameters. */
 const numbers = new Set([
   'limit',
   'offset',
@@ -13,13 +13,13 @@ const numbers = new Set([
   'end_time_from',
   'end_time_before',
 ]);
-/** Parameters that are JSON. */
+/** JSON parameters. */
 const jsons = new Set(['metadata']);
 
 /**
  * Reads the parameters of a request's URL.
  *
- * @throws MalformedRequestError when they do not have the shape
+ * @throws MalformedRequestError when they do not match the schema
  */
 export function readParameters<TSchema extends z.ZodType>(context: Context, schema: TSchema): z.output<TSchema> {
   const given = Object.entries(context.req.queries()).map(([name, values]) => {
@@ -31,12 +31,12 @@ export function readParameters<TSchema extends z.ZodType>(context: Context, sche
   return parseRequest(schema, Object.fromEntries(given));
 }
 
-/** The number that a text spells; the text itself when it spells none, for the schema to refuse. */
+/** Parses a number; returns other text unchanged, which the schema rejects. */
 function numberOrText(text: string): number | string {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** What a text spells in JSON; the text itself when it is none, for the schema to refuse. */
+/** Parses JSON; returns other text unchanged, which the schema rejects. */
 function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);

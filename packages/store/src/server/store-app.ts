@@ -31,7 +31,7 @@ import { addWorkerRoutes } from './routes/worker-routes.ts';
 import type { StoreRouteOptions } from './store-route.ts';
 import { answerUnknownRoute } from './unknown-route.ts';
 
-/** The routes below `/v1/agl`, by what they are about. */
+/** The routes under `/v1/agl`, by topic. */
 const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)[] = [
   addOpenApiRoutes,
   addStatisticsRoutes,
@@ -49,7 +49,7 @@ const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)
   addTokenRoutes,
 ];
 
-/** What the application is made of. */
+/** Dependencies and options of the application. */
 export interface StoreAppOptions {
   readonly store: SqlStore;
   readonly apiKey: string | null;
@@ -63,15 +63,15 @@ export interface StoreAppOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** How many requests may wait for something to happen at the same time, unless said otherwise. */
+/** Default limit of concurrent long polls and event streams. */
 export const defaultMaxWaits = 10_000;
 
-/** What a server of a store counts. */
+/** Creates the metrics of a server. */
 export function newMetrics(store: SqlStore, waits: OpenWaits): StoreMetrics {
   return new StoreMetrics({ countUnfinished: () => store.countUnfinished(), countWaits: () => waits.byKind });
 }
 
-/** The store protocol of Agent Lightning 0.3, and our additions to it, as an application of requests and answers. */
+/** Creates the HTTP application of the Agent Lightning 0.3 store protocol and its extensions. */
 export function createStoreApp(options: StoreAppOptions): Hono {
   const { store, apiKey, maxBodyBytes, heartbeatMs, onFault, attemptTokens = null, clock = systemClock } = options;
   const { waits = new OpenWaits(defaultMaxWaits) } = options;

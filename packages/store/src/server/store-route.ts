@@ -4,20 +4,20 @@ import type { SqlStore } from '../sql-store.ts';
 import type { OpenWaits } from './limits/open-waits.ts';
 import type { StoreMetrics } from './observation/store-metrics.ts';
 
-/** What routes work with. */
+/** Dependencies of routes. */
 export interface StoreRouteOptions {
   readonly store: SqlStore;
-  /** Makes the tokens of attempts; null where there is no secret for them. */
+  /** Signs attempt tokens; null without a token secret. */
   readonly attemptTokens: AttemptTokens | null;
   readonly metrics: StoreMetrics;
-  /** The requests that wait for something to happen. */
+  /** Open long polls and event streams. */
   readonly waits: OpenWaits;
-  /** The largest body of a request, in bytes, decompressed. */
+  /** Maximum size of a decompressed request body in bytes. */
   readonly maxBodyBytes: number;
-  /** Told about faults of the server itself, which clients are not shown. */
+  /** Receives internal errors, which are not exposed to clients. */
   readonly onFault: (error: unknown) => void;
-  /** How often a stream of events says something while nothing happens, in milliseconds. */
+  /** Heartbeat interval of idle event streams in milliseconds. */
   readonly heartbeatMs: number;
-  /** Ends a wait when the client goes away or the server closes. */
+  /** Aborts a wait when the client disconnects or the server closes. */
   readonly untilClosed: (context: Context) => AbortSignal;
 }

@@ -3,7 +3,7 @@ import { errorToWire } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { note } from './observation/request-notes.ts';
 
-/** Answers a request for a route that there is not: 405 where there is one with another verb, 404 otherwise. */
+/** Responds to an unknown route: 405 when the path has a route with another method, 404 otherwise. */
 export function answerUnknownRoute(app: Hono, context: Context): Response {
   const { method, path } = context.req;
   const verbs = ['GET', 'POST', 'DELETE'].filter((verb) => hasRoute(app, verb, path));
@@ -15,6 +15,6 @@ export function answerUnknownRoute(app: Hono, context: Context): Response {
 }
 
 function hasRoute(app: Hono, verb: string, path: string): boolean {
-  // What is there for all verbs is in between, not at the end.
+  // Middleware for all methods is not a final handler.
   return app.router.match(verb, path)[0].some(([[, route]]) => route.method === verb);
 }

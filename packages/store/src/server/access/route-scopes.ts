@@ -1,8 +1,8 @@
 import type { AccessScope } from '../../access/access-key.ts';
 
 /**
- * What a request needs to carry for a route, from nothing to the most: `agent` is a token of an attempt, or any key.
- * What a token opens, its routes narrow down to the attempt.
+ * The scope that a route requires, in ascending order: `agent` is an attempt token or any key. Routes restrict attempt
+ * tokens to their attempt.
  */
 export type RouteScope = 'anyone' | 'agent' | AccessScope;
 
@@ -10,7 +10,7 @@ const base = '/v1/agl';
 const rollout = `${base}/rollouts/:rolloutId`;
 const attempts = `${rollout}/attempts`;
 
-/** Who may call which route: every route there is, as the router has it. */
+/** The required scope of every route, by method and pattern. */
 export const routeScopes: Readonly<Record<string, RouteScope>> = {
   'GET /metrics': 'runner',
   [`GET ${base}/health`]: 'anyone',
@@ -19,12 +19,12 @@ export const routeScopes: Readonly<Record<string, RouteScope>> = {
 
   [`POST ${base}/queues/rollouts/enqueue`]: 'trainer',
   [`POST ${base}/queues/rollouts/dequeue`]: 'runner',
-  // Past the queue, as a runner does that tries one task, and a gateway for calls of no rollout.
+  // Starts a rollout without the queue: runners for a single task, gateways for calls without a rollout.
   [`POST ${base}/rollouts`]: 'runner',
   [`GET ${base}/rollouts`]: 'trainer',
   [`POST ${base}/rollouts/search`]: 'trainer',
   [`GET ${rollout}`]: 'agent',
-  // Runners give rollouts back to the queue.
+  // Runners return rollouts to the queue.
   [`POST ${rollout}`]: 'runner',
   [`POST ${attempts}`]: 'trainer',
   [`GET ${attempts}`]: 'runner',

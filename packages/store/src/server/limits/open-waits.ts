@@ -1,9 +1,9 @@
 import { AgentLightningError } from '@agentlightning/core';
 
-/** What a request may wait for: a rollout to claim, rollouts to end, changes. */
+/** Kind of wait: for a claim, the end of rollouts, or changes. */
 export type WaitKind = 'claim' | 'rollouts' | 'events';
 
-/** The requests that wait for something to happen: each keeps a connection, so there is an end to them. */
+/** Limits concurrent long polls and event streams, each of which holds a connection. */
 export class OpenWaits {
   readonly #max: number;
   readonly #open = new Map<WaitKind, number>([
@@ -17,7 +17,7 @@ export class OpenWaits {
     this.#max = max;
   }
 
-  /** How many there are of each kind. */
+  /** Current number by kind. */
   get byKind(): ReadonlyMap<WaitKind, number> {
     return this.#open;
   }
@@ -25,15 +25,15 @@ export class OpenWaits {
   /**
    * Begins a wait.
    *
-   * @returns ends it; ending it again changes nothing
+   * @returns the function that ends it; further calls have no effect
    * @throws AgentLightningError RESOURCE_EXHAUSTED when there are too many
    */
   begin(kind: WaitKind): () => void {
     if (this.#total >= this.#max) {
       throw new AgentLightningError({
         code: 'RESOURCE_EXHAUSTED',
-        message: `There are ${this.#total} requests that wait already, and there may be ${this.#max}`,
-        remedy: 'Try again later, or start the server with a larger maxWaits.',
+        message: `${this.#total} requests are already waiting, the limit is ${this.#max}`,
+        remedy: 'Retry later, or raise maxWaits of the server.',
         details: { maxWaits: this.#max },
       });
     }

@@ -1,8 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 
-/** Thrown when a request is larger than the server takes, in a way that HTTP has a status of its own for. */
+/** Thrown when a request exceeds a limit that has a specific HTTP status. */
 export class RequestLimitError extends AgentLightningError {
-  /** 414 for an address that is too long, 431 for headers. */
+  /** 414 for a URL that is too long, 431 for too many headers. */
   readonly status: 414 | 431;
 
   constructor(status: 414 | 431, limit: { readonly message: string; readonly remedy: string }) {

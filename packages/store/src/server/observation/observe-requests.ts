@@ -4,20 +4,20 @@ import { beginNotes, type RequestNotes } from './request-notes.ts';
 import type { StoreMetrics } from './store-metrics.ts';
 import type { StoreServerLog } from './store-server-log.ts';
 
-/** Who is told about requests. */
+/** Where requests are reported. */
 export interface RequestObservers {
   readonly metrics: StoreMetrics;
   readonly log: StoreServerLog | null;
-  /** From when on a request that waits for nothing is called slow, in milliseconds. */
+  /** Duration in milliseconds above which a request is logged as slow, except for long polls. */
   readonly slowRequestMs: number;
 }
 
-/** What clients may choose as the id of a request: what needs no quotes anywhere, and is no longer than it must be. */
+/** Accepted request ids of clients: short and without characters that need quoting. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
-/** Gives every request an id, or keeps the one it came with, and tells how it went when it is over. */
+/** Assigns an id to each request, or keeps the client's, and reports its outcome to metrics and log. */
 export function observeRequests(server: Server, observers: RequestObservers): void {
-  // Before the application answers: it may do so at once.
+  // Prepended: the application may respond synchronously.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const startMs = performance.now();
     const given = request.headers['x-request-id'];
@@ -27,22 +27,22 @@ export function observeRequests(server: Server, observers: RequestObservers): vo
     response.once('close', () => {
       const status = response.headersSent ? response.statusCode : null;
       const durationMs = performance.now() - startMs;
-      tell(observers, notes, { method: request.method ?? '', status, durationMs, isCut: !response.writableFinished });
+      report(observers, notes, { method: request.method ?? '', status, durationMs, isCut: !response.writableFinished });
     });
   });
 }
 
-/** How a request ended. */
+/** The outcome of a request. */
 interface RequestEnd {
   readonly method: string;
-  /** Null when the client went away before there was one. */
+  /** Null when the client disconnected before a response. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** Whether the answer did not reach its end. */
+  /** Whether the response was not sent completely. */
   readonly isCut: boolean;
 }
 
-function tell({ metrics, log, slowRequestMs }: RequestObservers, notes: RequestNotes, end: RequestEnd): void {
+function report({ metrics, log, slowRequestMs }: RequestObservers, notes: RequestNotes, end: RequestEnd): void {
   const { method, status, durationMs, isCut } = end;
   const { requestId, path, sender, isWait, errorCode } = notes;
   metrics.requestEnded({ method, path, status, isWait, durationMs });
@@ -50,7 +50,7 @@ function tell({ metrics, log, slowRequestMs }: RequestObservers, notes: RequestN
   const fields = {
     requestId,
     method,
-    // Paths as they came could have anything in them, a key included.
+    // The route, not the raw path, which may contain anything, including keys.
     path,
     status,
     durationMs: Math.round(durationMs * 1000) / 1000,
@@ -58,8 +58,8 @@ function tell({ metrics, log, slowRequestMs }: RequestObservers, notes: RequestN
     ...(errorCode === null ? {} : { errorCode }),
   };
   if (status !== null && status >= 500) log.error(fields, 'request failed');
-  else if (isCut && !isWait) log.warn(fields, 'client went away');
+  else if (isCut && !isWait) log.warn(fields, 'client disconnected');
   else if (durationMs >= slowRequestMs && !isWait) log.warn(fields, 'slow request');
-  else if (status !== null && status >= 400) log.info(fields, 'request refused');
+  else if (status !== null && status >= 400) log.info(fields, 'request rejected');
   else log.debug(fields, 'request');
 }

@@ -2,43 +2,43 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 
-/** What is found out about a request while it is answered, for whoever counts and logs it at the end. */
+/** Attributes of a request, collected for metrics and the log. */
 export interface RequestNotes {
-  /** The id it goes by in logs, here and at the client's. */
+  /** Its id in the logs of server and client. */
   readonly requestId: string;
-  /** The route's path as the router has it, without ids; null when there is none. */
+  /** The route pattern, without ids; null when no route matches. */
   path: string | null;
-  /** Who sent it: the id of a key or of an attempt, never a key; null when nobody knows. */
+  /** The sender: the id of a key or of an attempt, never a key; null when unknown. */
   sender: string | null;
-  /** Whether it may take long without anybody being slow: it waits for something to happen, or streams. */
+  /** Whether it is a long poll or a stream, whose duration does not indicate a slow server. */
   isWait: boolean;
-  /** The code of the error that it was answered with; null when there was none. */
+  /** The error code of the response; null when it succeeded. */
   errorCode: string | null;
 }
 
 const notes = new WeakMap<IncomingMessage, RequestNotes>();
 
-/** Begins the notes of a request. */
+/** Initialises the attributes of a request. */
 export function beginNotes(request: IncomingMessage, requestId: string): RequestNotes {
-  const begun: RequestNotes = { requestId, path: null, sender: null, isWait: false, errorCode: null };
-  notes.set(request, begun);
-  return begun;
+  const created: RequestNotes = { requestId, path: null, sender: null, isWait: false, errorCode: null };
+  notes.set(request, created);
+  return created;
 }
 
-/** Adds to the notes of a request. One that did not come over the network has none. */
+/** Sets attributes of a request; no effect on requests that were not received over the network. */
 export function note(context: Context, found: Partial<Omit<RequestNotes, 'requestId'>>): void {
   const request = incomingOf(context);
   const known = request === undefined ? undefined : notes.get(request);
   if (known !== undefined) Object.assign(known, found);
 }
 
-/** The id that a request goes by; null for one that did not come over the network. */
+/** The id of a request; null when it was not received over the network. */
 export function requestIdOf(context: Context): string | null {
   const request = incomingOf(context);
   return (request === undefined ? undefined : notes.get(request)?.requestId) ?? null;
 }
 
-/** The request as Node has it; undefined for one that did not come over the network. */
+/** Node's request object; undefined when the request was not received over the network. */
 export function incomingOf(context: Context): IncomingMessage | undefined {
   const bindings = context.env as Partial<HttpBindings> | undefined;
   return bindings?.incoming;

@@ -1,20 +1,20 @@
 import type { RolloutStatus } from '@agentlightning/core';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What is counted when it is asked for, rather than as it happens. */
+/** Values that are collected on each scrape. */
 export interface StoreGauges {
-  /** How many rollouts have each status that is not an end. */
+  /** Number of rollouts per non-terminal status. */
   countUnfinished(): Promise<ReadonlyMap<RolloutStatus, number>>;
-  /** How many requests wait for something to happen, by what it is. */
+  /** Number of waiting requests by kind. */
   countWaits(): ReadonlyMap<string, number>;
 }
 
-/** How a request ended. */
+/** The outcome of a request. */
 export interface EndedRequest {
   readonly method: string;
-  /** The route's path as the router has it; null when there is none. */
+  /** The route pattern; null when no route matches. */
   readonly path: string | null;
-  /** Null when the client went away before there was one. */
+  /** Null when the client disconnected before a response. */
   readonly status: number | null;
   readonly isWait: boolean;
   readonly durationMs: number;
@@ -25,7 +25,7 @@ const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const waitBuckets = [0.01, 0.1, 1, 5, 10, 30, 60, 300];
 const requestLabels = ['method', 'route', 'status'] as const;
 
-/** What a server counts, for Prometheus. Labels have few values: never an id. */
+/** The Prometheus metrics of a server. Labels have low cardinality: no ids. */
 export class StoreMetrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<(typeof requestLabels)[number]>;
@@ -41,27 +41,27 @@ export class StoreMetrics {
     const labelNames = [...requestLabels];
     this.#requests = new Histogram({
       name: 'agl_store_request_duration_seconds',
-      help: 'How long requests took that wait for nothing',
+      help: 'Duration of requests, except long polls and event streams',
       labelNames,
       buckets: requestBuckets,
       registers,
     });
     this.#waits = new Histogram({
       name: 'agl_store_wait_duration_seconds',
-      help: 'How long requests took that wait for something to happen, and streams of events',
+      help: 'Duration of long polls and event streams',
       labelNames,
       buckets: waitBuckets,
       registers,
     });
     const counter = <TLabel extends string>(name: string, help: string, ...labels: TLabel[]): Counter<TLabel> =>
       new Counter({ name, help, labelNames: labels, registers });
-    this.#claims = counter('agl_store_claims_total', 'Rollouts that this server gave out');
-    this.#enqueued = counter('agl_store_enqueued_total', 'Rollouts that this server put into the queue');
-    this.#spans = counter('agl_store_spans_total', 'Spans that this server recorded', 'format');
-    this.#spanBytes = counter('agl_store_span_bytes_total', 'Bytes of the bodies that spans came in', 'format');
+    this.#claims = counter('agl_store_claims_total', 'Rollouts claimed from this server');
+    this.#enqueued = counter('agl_store_enqueued_total', 'Rollouts enqueued by this server');
+    this.#spans = counter('agl_store_spans_total', 'Spans recorded by this server', 'format');
+    this.#spanBytes = counter('agl_store_span_bytes_total', 'Bytes of request bodies with spans', 'format');
     new Gauge({
       name: 'agl_store_rollouts',
-      help: 'Rollouts in the store that are not finished, by status',
+      help: 'Unfinished rollouts by status',
       labelNames: ['status'],
       registers,
       async collect() {
@@ -70,7 +70,7 @@ export class StoreMetrics {
     });
     new Gauge({
       name: 'agl_store_waits',
-      help: 'Requests that wait for something to happen',
+      help: 'Open long polls and event streams by kind',
       labelNames: ['kind'],
       registers,
       collect() {
@@ -79,15 +79,15 @@ export class StoreMetrics {
     });
   }
 
-  /** The type of {@link text}. */
+  /** The content type of {@link text}. */
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  /** Everything that was counted, as Prometheus reads it. */
+  /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
     if (!this.#hasDefaults) {
-      // Looking at the process costs something, so nobody does who is not asked.
+      // Process metrics are collected only after the first scrape because they have a cost.
       collectDefaultMetrics({ register: this.#registry });
       this.#hasDefaults = true;
     }
@@ -111,7 +111,7 @@ export class StoreMetrics {
     this.#enqueued.inc(count);
   }
 
-  /** `bytes` is the length of the body that the spans came in. */
+  /** `bytes` is the size of the request body. */
   spansRecorded(count: number, { format, bytes }: { readonly format: 'json' | 'otlp'; readonly bytes: number }): void {
     this.#spans.inc({ format }, count);
     this.#spanBytes.inc({ format }, bytes);

@@ -1,11 +1,11 @@
-/** Where a server tells what happens. A pino logger is one. */
+/** Log of a server, for example a pino logger. */
 export interface StoreServerLog {
-  /** Every request that was answered well. */
+  /** Successful requests. */
   debug(fields: object, message: string): void;
-  /** Requests that were refused. */
+  /** Rejected requests. */
   info(fields: object, message: string): void;
-  /** Requests that took long, and clients who went away before they were answered. */
+  /** Slow requests, and clients that disconnected before the response. */
   warn(fields: object, message: string): void;
-  /** Requests that the server failed, and its faults. */
+  /** Requests that failed in the server, and internal errors. */
   error(fields: object, message: string): void;
 }

@@ -8,10 +8,12 @@ const error = z.object({
     remedy: z.string(),
     details: z.record(z.string(), z.unknown()).optional(),
   }),
-  detail: z.string().meta({ description: 'The message again, where clients of Agent Lightning 0.3 look for it.' }),
+  detail: z.string().meta({ description: 'The message, for clients of Agent Lightning 0.3.' }),
 });
 
-/** The shapes of bodies and answers, under their names in the OpenAPI document: the very schemas that requests are checked with. */
+/**
+ * The schemas of request and response bodies by their names in the OpenAPI document. Requests are validated with them.
+ */
 export const namedSchemas: Readonly<Record<string, z.ZodType>> = {
   Error: error,
   Health: z.object({ status: z.literal('ok') }),

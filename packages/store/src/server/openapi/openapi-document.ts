@@ -17,7 +17,7 @@ const references = {
   io: 'input',
 } as const;
 
-/** The OpenAPI 3.1 document of the store's server, from the schemas that its requests are checked with. */
+/** The OpenAPI 3.1 document of the store's server, generated from the validation schemas. */
 export function openApiDocument(): Part {
   const paths: Record<string, Record<string, Part>> = {};
   for (const route of [...protocolRouteDescriptions, ...ownRouteDescriptions]) {
@@ -42,11 +42,11 @@ export function openApiDocument(): Part {
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A key of the store, or the token of an attempt.' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'An access key of the store, or an attempt token.' },
         password: {
           type: 'http',
           scheme: 'basic',
-          description: 'The same as a password, for clients that know no other way.',
+          description: 'The key as password, for clients without bearer authentication.',
         },
       },
     },
@@ -55,7 +55,7 @@ export function openApiDocument(): Part {
 
 function componentSchemas(): Part {
   const { schemas } = z.toJSONSchema(registry, references);
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutAddress(schema)]));
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentifiers(schema)]));
 }
 
 function operationOf(route: RouteDescription): Part {
@@ -73,8 +73,8 @@ function operationOf(route: RouteDescription): Part {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
-      [status]: { description: status === 501 ? 'It is not taken.' : 'It is done.', ...answerOf(route) },
-      default: { description: 'What went wrong and what to do about it.', content: jsonOf('Error') },
+      [status]: { description: status === 501 ? 'Not supported.' : 'Success.', ...answerOf(route) },
+      default: { description: 'The error and its remedy.', content: jsonOf('Error') },
     },
   };
 }
@@ -100,7 +100,8 @@ function queryParameters({ query }: RouteDescription): readonly Part[] {
 }
 
 function headerParameters({ isOnce = false }: RouteDescription): readonly Part[] {
-  const description = 'The same for every try of one request: it then has one effect, and each try the same answer.';
+  const description =
+    'Identical for all retries of a request: it is executed once, and each retry gets the same response.';
   const schema = { type: 'string', minLength: 1, maxLength: 255 };
   return isOnce ? [{ name: 'Idempotency-Key', in: 'header', required: false, description, schema }] : [];
 }
@@ -123,7 +124,7 @@ function jsonOf(name: string): Part {
   return { 'application/json': { schema: { $ref: references.uri(name) } } };
 }
 
-/** In a document, a schema has no address and no dialect of its own. */
-function withoutAddress(schema: object): Part {
+/** Removes `$id` and `$schema`, which embedded schemas do not have. */
+function withoutIdentifiers(schema: object): Part {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== '$schema' && name !== '$id'));
 }

@@ -5,17 +5,17 @@ import { create, type DescMessage, type MessageShape, toBinary, toJsonString } f
 import type { Context } from 'hono';
 import { ExportTraceServiceResponseSchema, StatusSchema } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 
-/** How an OTLP message is written. */
+/** Encoding of OTLP messages. */
 export type OtlpEncoding = 'application/x-protobuf' | 'application/json';
 
-/** Answers that spans were taken, and which were not. */
+/** Responds to an export, with the rejected spans as partial success. */
 export function answerExport(context: Context, encoding: OtlpEncoding, rejected: readonly string[]): Response {
   const partialSuccess = { rejectedSpans: BigInt(rejected.length), errorMessage: summaryOf(rejected) };
   const message = create(ExportTraceServiceResponseSchema, rejected.length === 0 ? {} : { partialSuccess });
   return answerMessage(context, { encoding, status: 200, schema: ExportTraceServiceResponseSchema, message });
 }
 
-/** Answers that a request was not taken, with a message of the request's encoding as OTLP asks for. */
+/** Responds with an error in the encoding of the request, as OTLP requires. */
 export function answerOtlpError(context: Context, encoding: OtlpEncoding, error: AgentLightningError): Response {
   const status = otlpStatusOf(error);
   if (status === 503) context.header('retry-after', '1');
@@ -24,7 +24,7 @@ export function answerOtlpError(context: Context, encoding: OtlpEncoding, error:
   return answerMessage(context, { encoding, status, schema: StatusSchema, message });
 }
 
-/** An error for people outside: ours as it is, any other without its inside. */
+/** An error for clients: an AgentLightningError unchanged, any other without details. */
 export function presentable(error: unknown): AgentLightningError {
   if (AgentLightningError.isInstance(error)) return error;
   return new AgentLightningError({ code: 'INTERNAL', message: 'Internal server error' });
@@ -32,11 +32,11 @@ export function presentable(error: unknown): AgentLightningError {
 
 function otlpStatusOf(error: AgentLightningError): number {
   const status = httpStatusOf(error.code);
-  // Exporters send again after 503 alone, and there may be room again by then.
+  // Exporters retry only 503, and disk space may be available by then.
   return status === 507 ? 503 : status;
 }
 
-/** The codes of google.rpc.Code by HTTP status. */
+/** google.rpc.Code by HTTP status. */
 const rpcCodes: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 413: 8, 503: 14 };
 
 interface OtlpMessage<TSchema extends DescMessage> {
@@ -57,7 +57,7 @@ function answerMessage<TSchema extends DescMessage>(context: Context, answer: Ot
   return context.body(Uint8Array.from(isCompressed ? gzipSync(plain) : plain));
 }
 
-/** Whether a client takes gzip, by the quality values of its `Accept-Encoding`. */
+/** Whether a client accepts gzip, by the quality values of its `Accept-Encoding`. */
 function acceptsGzip(accepted: string): boolean {
   const qualities = accepted.split(',').map((entry) => {
     const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());
@@ -68,7 +68,7 @@ function acceptsGzip(accepted: string): boolean {
   return gzip !== undefined && gzip.quality > 0;
 }
 
-/** The reasons, each once, and not more of them than somebody reads. */
+/** Summarises distinct reasons, limited in number. */
 function summaryOf(reasons: readonly string[]): string {
   const distinct = [...new Set(reasons)];
   const shown = distinct.slice(0, 3).join('; ');

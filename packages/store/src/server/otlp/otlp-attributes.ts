@@ -3,8 +3,8 @@ import { toAttributeValue } from '@agentlightning/core/spans';
 import type { AnyValue, KeyValue } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 
 /**
- * Attributes from OTLP. Lists of one kind stay lists, also where whole numbers and others are mixed; objects and other
- * lists become JSON text, bytes become hex digits, and what has no value is left out.
+ * Converts OTLP attributes. Homogeneous lists stay lists (integers and doubles may be mixed); objects and other lists
+ * become JSON text, bytes become hex digits, and empty values are omitted.
  */
 export function attributesFromOtlp(attributes: readonly KeyValue[]): Attributes {
   const entries: [string, AttributeValue][] = [];
@@ -22,7 +22,7 @@ function jsonOf(any: AnyValue | undefined): JsonValue {
     case 'boolValue':
       return held.value;
     case 'doubleValue':
-      // JSON has no NaN and no infinity; as text nothing is lost.
+      // JSON has no NaN or infinity; text preserves them.
       return Number.isFinite(held.value) ? held.value : String(held.value);
     case 'intValue':
       return Number.isSafeInteger(Number(held.value)) ? Number(held.value) : String(held.value);

@@ -8,27 +8,29 @@ import {
 } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 import { attributesFromOtlp, hexOf } from './otlp-attributes.ts';
 
-/** What an OTLP request carries. */
+/** The content of an OTLP request. */
 export interface OtlpSpans {
   readonly spans: readonly SpanInput[];
-  /** Why spans were left out, one sentence for each of them. */
+  /** The reasons of omitted spans, one per span. */
   readonly leftOut: readonly string[];
 }
 
-/** The attributes that say where a span belongs, of a span or else of its resource. */
+/** The attributes of a span, or of its resource, that assign it to an attempt. */
 const { rolloutId: rolloutIdName, attemptId: attemptIdName, spanSequenceId: sequenceIdName } = agentLightningAttributes;
 
-/** An attempt that spans belong to which do not say where they belong. */
-export type SpanPosition = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
+/** The attempt of spans without assignment attributes. */
+export type SpanAssignment = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
 
-/** The spans of an OTLP request. A span without a rollout, attempt or id, or with an invalid reward, is left out. */
-export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: SpanPosition | null): OtlpSpans {
+/**
+ * Converts the spans of an OTLP request. Spans without rollout, attempt or id, or with an invalid reward, are omitted.
+ */
+export function spansFromOtlp(request: ExportTraceServiceRequest, fallback: SpanAssignment | null): OtlpSpans {
   const spans: SpanInput[] = [];
   const leftOut: string[] = [];
   for (const { resource: producer, schemaUrl, scopeSpans } of request.resourceSpans) {
     const resource = { attributes: attributesFromOtlp(producer?.attributes ?? []), schemaUrl };
     for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
-      const input = spanFromOtlp(span, { resource, otherwise });
+      const input = spanFromOtlp(span, { resource, fallback });
       const problem = typeof input === 'string' ? input : rewardProblem(input);
       if (problem !== null) leftOut.push(problem);
       else if (typeof input !== 'string') spans.push(input);
@@ -37,7 +39,7 @@ export function spansFromOtlp(request: ExportTraceServiceRequest, otherwise: Spa
   return { spans, leftOut };
 }
 
-/** Why the reward of a span is refused; null when it is in range, or there is none. */
+/** The reason to reject the reward of a span; null when it is in range or absent. */
 function rewardProblem(span: SpanInput): string | null {
   try {
     assertRewardsInRange(span);
@@ -47,17 +49,17 @@ function rewardProblem(span: SpanInput): string | null {
   }
 }
 
-/** What a span has from outside of it. */
+/** The context of a span. */
 interface SpanSurroundings {
   readonly resource: SpanInput['resource'];
-  readonly otherwise: SpanPosition | null;
+  readonly fallback: SpanAssignment | null;
 }
 
-function spanFromOtlp(span: OtlpSpan, { resource, otherwise }: SpanSurroundings): SpanInput | string {
+function spanFromOtlp(span: OtlpSpan, { resource, fallback }: SpanSurroundings): SpanInput | string {
   const attributes = attributesFromOtlp(span.attributes);
   const placed = (name: string): AttributeValue | undefined => attributes[name] ?? resource.attributes[name];
-  const rolloutId = placed(rolloutIdName) ?? otherwise?.rolloutId;
-  const attemptId = placed(attemptIdName) ?? otherwise?.attemptId;
+  const rolloutId = placed(rolloutIdName) ?? fallback?.rolloutId;
+  const attemptId = placed(attemptIdName) ?? fallback?.attemptId;
   const sequenceId = Number(placed(sequenceIdName) ?? 0);
   if (rolloutId === undefined || attemptId === undefined) {
     const missing = rolloutId === undefined ? rolloutIdName : attemptIdName;
@@ -107,7 +109,7 @@ function statusCodeOf(code: StatusCode | undefined): SpanInput['status']['code']
   return code === StatusCode.ERROR ? 'ERROR' : 'UNSET';
 }
 
-/** To the microsecond, as every time of the store. */
+/** Rounded to microseconds, like all times of the store. */
 function msFromNanos(nanos: bigint): number | null {
   return nanos === 0n ? null : Number((nanos + 500n) / 1000n) / 1000;
 }

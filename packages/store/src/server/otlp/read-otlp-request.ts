@@ -11,16 +11,16 @@ import type { OtlpEncoding } from './otlp-answer.ts';
 
 const decompress = promisify(gunzip);
 
-/** The encoding of an OTLP request, and of its answer; null when it is none that OTLP has. */
+/** The encoding of an OTLP request and its response; null when it is not an OTLP encoding. */
 export function otlpEncodingOf(context: Context): OtlpEncoding | null {
   const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   return type === 'application/x-protobuf' || type === 'application/json' ? type : null;
 }
 
 /**
- * Reads an OTLP request, decompressed where it is compressed.
+ * Reads and decompresses an OTLP request.
  *
- * @throws ValidationError when it cannot be read, AgentLightningError PAYLOAD_TOO_LARGE when it becomes too large
+ * @throws ValidationError when it is malformed, AgentLightningError PAYLOAD_TOO_LARGE when it is too large
  */
 export async function readOtlpRequest(
   context: Context,
@@ -33,7 +33,7 @@ export async function readOtlpRequest(
     const json: JsonValue = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'), idsToBase64);
     return fromJson(ExportTraceServiceRequestSchema, json, { ignoreUnknownFields: true });
   } catch (cause) {
-    throw malformed(`body is no OTLP request of type ${encoding}: ${reasonOf(cause)}`, cause);
+    throw malformed(`body is not an OTLP request of type ${encoding}: ${reasonOf(cause)}`, cause);
   }
 }
 
@@ -48,15 +48,15 @@ async function readBytes(context: Context, maxBodyBytes: number): Promise<Buffer
     if (!isTooLarge(cause)) throw malformed(`body is not gzip: ${reasonOf(cause)}`, cause);
     throw new AgentLightningError({
       code: 'PAYLOAD_TOO_LARGE',
-      message: `The request's body is larger than ${maxBodyBytes} bytes once it is decompressed`,
-      remedy: 'Send fewer spans at a time, or start the server with a larger maxBodyBytes.',
+      message: `The decompressed request body exceeds ${maxBodyBytes} bytes`,
+      remedy: 'Send fewer spans per request, or raise maxBodyBytes of the server.',
       cause,
       details: { maxBodyBytes },
     });
   }
 }
 
-/** The fields of OTLP/JSON that are hex digits, where the JSON of protocol buffers has base64. */
+/** The fields that are hex digits in OTLP/JSON and base64 in the JSON mapping of protocol buffers. */
 const idFields = new Set(['traceId', 'spanId', 'parentSpanId', 'trace_id', 'span_id', 'parent_span_id']);
 
 function idsToBase64(key: string, value: unknown): unknown {

@@ -8,14 +8,14 @@ import type { StoreRouteOptions } from '../store-route.ts';
 
 const archiveType = 'application/gzip';
 
-/** Runs as files. They stream in both directions, so that the limit on bodies in memory is not for them. */
+/** Export and import of runs. Archives are streamed, so the body limit does not apply. */
 export function addArchiveRoutes(app: Hono, { store }: StoreRouteOptions): void {
   app.get('/runs/:runId/archive', async (context) => {
     const runId = context.req.param('runId');
-    // An unknown run is an error, not an archive that breaks off.
+    // An unknown run is an error, not a truncated archive.
     await store.getRun(runId);
     const archive = Readable.toWeb(Readable.from(store.exportRun(runId), { objectMode: false }));
-    // The same stream by two names: that of Node and that of the web.
+    // Node's and the web's types of the same stream.
     return context.body(archive as unknown as globalThis.ReadableStream, 200, { 'content-type': archiveType });
   });
 

@@ -18,7 +18,7 @@ import type { StoreRouteOptions } from '../store-route.ts';
 
 const notNull = ['status', 'worker_id', 'last_heartbeat_time', 'metadata'];
 
-/** Attempts of a rollout: start, list, read, change. */
+/** Attempts of a rollout: start, list, read, update. */
 export function addAttemptRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
   const list = (context: Context, rolloutId: string, wire: WireAttemptQuery): Promise<Response> => {
     const attempts = store.streamAttempts(rolloutId, attemptQueryFromWire(wire));

@@ -10,14 +10,14 @@ import { doOnce, idempotentRequest } from '../idempotency.ts';
 import { readBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** Deleting rollouts and runs, which the protocol of Agent Lightning 0.3 does not have. */
+/** Deletion of rollouts and runs, an extension of the Agent Lightning 0.3 protocol. */
 export function addDeletionRoutes(app: Hono, { store }: StoreRouteOptions): void {
   app.post('/deletions/rollouts', async (context) => {
     const rolloutIds = await readBody(context, rolloutDeletionCodec);
     return answerJson(context, await doOnce(context, store, (transaction) => transaction.deleteRollouts(rolloutIds)));
   });
 
-  // These two go in many transactions, the last of which keeps the answer.
+  // These two use several transactions, the last of which stores the response.
   app.post('/deletions/runs', async (context) => {
     const { runId, force } = await readBody(context, runDeletionCodec);
     const idempotency = await idempotentRequest(context);
@@ -30,7 +30,7 @@ export function addDeletionRoutes(app: Hono, { store }: StoreRouteOptions): void
     return answerJson(context, await store.applyRetention(policy, { idempotency }));
   });
 
-  // An address of its own: a server that does not know it deletes nothing.
+  // A separate path: a server that does not support it deletes nothing.
   app.post('/deletions/retention/preview', async (context) => {
     const policy = await readBody(context, retentionPolicyCodec);
     return answerJson(context, retentionPreviewCodec.encode(await store.previewRetention(policy)));

@@ -6,7 +6,7 @@ import { note } from '../observation/request-notes.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** What changes, as it happens: server-sent events, which the protocol of Agent Lightning 0.3 does not have. */
+/** Changes as server-sent events, an extension of the Agent Lightning 0.3 protocol. */
 export function addEventRoutes(app: Hono, { store, waits, heartbeatMs, untilClosed }: StoreRouteOptions): void {
   app.get('/events', (context) => {
     const watch = watchQueryFromWire(readParameters(context, wireWatchQuerySchema));

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import { openApiDocument } from '../openapi/openapi-document.ts';
 
-/** The description of all routes, for programs. */
+/** The OpenAPI document. */
 export function addOpenApiRoutes(app: Hono): void {
   let document: unknown;
   app.get('/openapi.json', (context) => {

@@ -7,17 +7,17 @@ import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
 import { bodyBytes } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** The signals of OpenTelemetry that the store does not take. */
+/** Unsupported OpenTelemetry signals. */
 const otherSignals = ['/metrics', '/logs', '/development/profiles'];
 
-/** Spans as OpenTelemetry's exporters send them: OTLP over HTTP. */
+/** Spans of OpenTelemetry exporters: OTLP over HTTP. */
 export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault }: StoreRouteOptions): void {
   app.post('/traces', async (context) => {
     const encoding = otlpEncodingOf(context);
     try {
       if (encoding === null) throw unknownType(context);
       const request = await readOtlpRequest(context, encoding, maxBodyBytes);
-      // An agent's token says where spans belong that do not say it themselves.
+      // An attempt token assigns spans without assignment attributes.
       const { spans, leftOut } = spansFromOtlp(request, agentOf(context));
       const refused = await refusedSpans(context, store, spans);
       const [refusal] = refused.values();
@@ -29,14 +29,14 @@ export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault
     } catch (error) {
       const shown = presentable(error);
       if (shown.code === 'INTERNAL') onFault(error);
-      // A client that speaks no encoding of OTLP is answered as the protocol's own server answers it.
+      // Clients with an unknown encoding get the same response as from the protocol's reference server.
       return answerOtlpError(context, encoding ?? 'application/x-protobuf', shown);
     }
   });
 
   for (const path of otherSignals) app.post(path, (context) => context.body(null, 501));
 
-  /** Records the spans, and returns why some were rejected: those of unknown attempts, and of attempts beyond a quota. */
+  /** Records spans and returns the reasons of rejected ones: unknown attempts and exceeded quotas. */
   async function append(spans: readonly SpanInput[]): Promise<AppendedSpans> {
     try {
       return { recorded: countNew(await store.appendSpans(spans)), rejected: [] };
@@ -58,15 +58,15 @@ export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault
   }
 }
 
-/** What became of spans. */
+/** The outcome of recording spans. */
 interface AppendedSpans {
-  /** How many are new. */
+  /** Number of new spans. */
   readonly recorded: number;
-  /** Why others were not recorded, one sentence for each. */
+  /** The reasons of rejected spans, one per span. */
   readonly rejected: readonly string[];
 }
 
-/** Why spans of one attempt cannot be recorded; null for an error that concerns the whole request. */
+/** The reason to reject the spans of one attempt; null for an error of the whole request. */
 function rejectionOf(error: unknown): string | null {
   if (error instanceof NotFoundError) return `${error.details.kind} ${error.details.id} not found`;
   if (!AgentLightningError.isInstance(error) || error.code !== 'QUOTA_EXCEEDED') return null;
@@ -77,7 +77,7 @@ function countNew(spans: readonly (Span | null)[]): number {
   return spans.filter((span) => span !== null).length;
 }
 
-/** The reasons why spans were refused, one for each. */
+/** The reasons of rejected spans, one per span. */
 function reasonsOf(refused: ReadonlyMap<SpanInput, AgentLightningError>): readonly string[] {
   return [...refused.values()].map((refusal) => `${refusal.message} ${refusal.remedy}`);
 }

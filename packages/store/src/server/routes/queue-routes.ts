@@ -9,13 +9,13 @@ import type { StoreRouteOptions } from '../store-route.ts';
 
 type Claimed = readonly AttemptedRollout[];
 
-/** Into the queue and out of it. */
+/** Enqueue and claim rollouts. */
 export function addQueueRoutes(app: Hono, { store, metrics, waits, untilClosed }: StoreRouteOptions): void {
   app.post('/queues/rollouts/enqueue', async (context) => {
     const { rollouts } = await readBody(context, enqueueCodec);
     const enqueued = await doOnce(context, store, (transaction) => transaction.enqueueRollouts(rollouts));
     metrics.rolloutsEnqueued(enqueued.length);
-    // The protocol's rollouts in a queue have no attempt.
+    // In the protocol, queued rollouts have no attempt.
     return answerJson(
       context,
       enqueued.map((rollout) => rolloutCodec.encode(rollout)),
@@ -36,7 +36,7 @@ export function addQueueRoutes(app: Hono, { store, metrics, waits, untilClosed }
         ...(run_id ? { runId: run_id } : {}),
         ...(idempotency === undefined ? {} : { idempotency }),
       });
-    // Only a wait can be given up, and the signal of a request costs as much as the claim.
+    // Created for waits only: the abort signal of a request costs as much as the claim.
     const claimed = waitMs > 0 ? await waiting(context, (signal) => claim({ waitMs, signal })) : await claim({});
     metrics.rolloutsClaimed(claimed.length);
     return answerJson(

@@ -34,7 +34,7 @@ export function addResourceRoutes(app: Hono, { store, onFault }: StoreRouteOptio
     return answerJson(context, resourcesSnapshotCodec.nullable().encode(latest));
   });
 
-  // As the protocol has it: what is not there is null.
+  // In the protocol, missing resources are null.
   app.get('/resources/:resourcesId', async (context) => {
     const resourcesId = context.req.param('resourcesId');
     await assertOwnResources(context, store, resourcesId);

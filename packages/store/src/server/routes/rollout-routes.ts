@@ -15,7 +15,7 @@ import { readBody, readPatch } from '../request-body.ts';
 import { readParameters } from '../request-parameters.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** Rollouts: start, list, read, change. */
+/** Rollouts: start, list, read, update. */
 export function addRolloutRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
   const list = (context: Context, wire: WireRolloutQuery): Promise<Response> =>
     answerList(context, store.streamRollouts(rolloutQueryFromWire(wire)), {

@@ -10,7 +10,7 @@ import type { StoreRouteOptions } from '../store-route.ts';
 
 const pageSchema = z.object({ limit: z.int().optional(), offset: z.int().optional() });
 
-/** Runs and their metrics, which the protocol of Agent Lightning 0.3 does not have. */
+/** Runs and their metrics, an extension of the Agent Lightning 0.3 protocol. */
 export function addRunRoutes(app: Hono, { store, onFault }: StoreRouteOptions): void {
   app.get('/runs', (context) => {
     const page = present(readParameters(context, pageSchema));

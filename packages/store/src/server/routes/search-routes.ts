@@ -9,7 +9,7 @@ import { answerJson } from '../answer.ts';
 import { readBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** Looking at many rollouts at once, which the protocol of Agent Lightning 0.3 cannot. */
+/** Search across rollouts, an extension of the Agent Lightning 0.3 protocol. */
 export function addSearchRoutes(app: Hono, { store }: StoreRouteOptions): void {
   app.post('/searches/spans', async (context) => {
     const search = spanSearchFromWire(await readBody(context, wireSpanSearchSchema));

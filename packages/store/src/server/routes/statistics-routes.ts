@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** How many of everything there are. */
+/** Row counts. */
 export function addStatisticsRoutes(app: Hono, { store }: StoreRouteOptions): void {
   app.get('/statistics', async (context) => answerJson(context, statisticsCodec.encode(await store.statistics())));
 }

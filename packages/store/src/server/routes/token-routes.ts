@@ -10,7 +10,7 @@ import { answerJson } from '../answer.ts';
 import { readOptionalBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** Keys for agents, each for one attempt, which the protocol of Agent Lightning 0.3 does not have. */
+/** Attempt tokens for agents, an extension of the Agent Lightning 0.3 protocol. */
 export function addTokenRoutes(app: Hono, { store, attemptTokens }: StoreRouteOptions): void {
   app.post('/rollouts/:rolloutId/attempts/:attemptId/token', async (context) => {
     const { may_reward = true, lifetime_seconds } = await readOptionalBody(context, wireAttemptTokenRequestSchema);
@@ -33,7 +33,7 @@ export function addTokenRoutes(app: Hono, { store, attemptTokens }: StoreRouteOp
 function noSecret(): AttemptTokens {
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',
-    message: 'This store makes no tokens for attempts: it has no secret to sign them with',
-    remedy: 'Start it with AGL_TOKEN_SECRET, the same as the gateway: `openssl rand -base64 32` makes one.',
+    message: 'This store cannot create attempt tokens: it has no signing secret',
+    remedy: 'Start it with the AGL_TOKEN_SECRET of the gateway; `openssl rand -base64 32` creates one.',
   });
 }

@@ -8,7 +8,7 @@ import { note } from '../observation/request-notes.ts';
 import { readBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
-/** Waiting for rollouts to end: answered when it is time, as JSON or, for those who ask for it, as an event. */
+/** Waits for rollouts to finish; responds with JSON or, if accepted, with server-sent events. */
 export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClosed }: StoreRouteOptions): void {
   app.post('/waits/rollouts', async (context) => {
     const request = await readBody(context, wireWaitRequestSchema);
@@ -22,7 +22,7 @@ export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClose
         finished.map((rollout) => rolloutCodec.encode(rollout)),
       );
     }
-    // What can be refused is refused with a status of its own, before the stream begins.
+    // Validated before the stream begins, so errors have their HTTP status.
     await store.waitForRollouts(rolloutIds, { timeoutMs: 0 });
     note(context, { isWait: true });
     const end = waits.begin('rollouts');
@@ -63,7 +63,7 @@ export function addWaitRoutes(app: Hono, { store, waits, heartbeatMs, untilClose
     yield { event: 'finished', data: finished.map((rollout) => rolloutCodec.encode(rollout)) };
   }
 
-  /** The protocol leaves ids out that it does not know. */
+  /** In the protocol, unknown ids are omitted. */
   async function knownOf(rolloutIds: readonly string[]): Promise<readonly string[]> {
     const { items } = await store.queryRollouts({ rolloutIdIn: rolloutIds });
     return items.map((rollout) => rollout.rolloutId);
