@@ -1,27 +1,30 @@
-/** The outcome of one rollout, as an advantage estimator sees it. */
+/** Outcome of one rollout, as input of an advantage estimator. */
 export interface RolloutReturn {
   readonly rolloutId: string;
   readonly groupId: string;
-  /** The rollout's return; null when it has none, which is not zero: it gets no advantage and moves no mean. */
+  /**
+   * The rollout's return; null without one. A null return is not zero: it gets no advantage and is not part of any
+   * mean.
+   */
   readonly value: number | null;
-  /** How many tokens of the rollout are trained on; at least 0. */
+  /** Number of training tokens of the rollout; at least 0. */
   readonly trainedTokens: number;
 }
 
-/** What an advantage estimator found. */
+/** Result of an advantage estimator. */
 export interface AdvantageEstimate {
-  /** One number for each rollout, in the order they came; 0 where there is nothing to learn. */
+  /** One advantage per rollout, in input order; 0 without a learning signal. */
   readonly advantages: readonly number[];
-  /** How many groups had only one rollout with a return: nothing to compare with. */
+  /** Number of groups with only one return, which cannot be compared. */
   readonly singletonGroups: number;
-  /** How many groups had equal returns throughout: nothing to prefer. */
+  /** Number of groups with equal returns. */
   readonly constantGroups: number;
 }
 
-/** Turns returns into advantages: how much better each rollout was than what could be expected. */
+/** Computes advantages from returns. */
 export interface AdvantageEstimator {
-  /** Its name in configurations, such as `grpo`. */
+  /** Name in configurations, such as `grpo`. */
   readonly name: string;
-  /** Estimates per rollout, never per row, so that a rollout of many rows does not count several times. */
+  /** Estimates per rollout and not per row, so that a rollout with several rows counts once. */
   estimate(returns: readonly RolloutReturn[]): AdvantageEstimate;
 }

@@ -2,23 +2,23 @@ import type { RolloutContext } from './rollout-context.ts';
 import type { AttributeValue } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, pythonReaderAttributes } from './span-attributes.ts';
 
-/** The names of the agents at work, the outermost first; empty outside of a rollout and of any agent. */
+/** Names of the active agents, outermost first; empty outside of a rollout or an agent. */
 export function agentPathOf(context: RolloutContext | null): readonly string[] {
   if (context === null) return [];
   return context.agentPath ?? (context.agentName === null ? [] : [context.agentName]);
 }
 
-/** The same context with one more agent at work. */
+/** The context with one more active agent. */
 export function withinAgent(context: RolloutContext, agentName: string): RolloutContext {
   return { ...context, agentName, agentPath: [...agentPathOf(context), agentName] };
 }
 
-/** A path as one text, the way attributes have it: `boss>expert`. A `>` or `%` within a name is percent-encoded. */
+/** An agent path as one attribute value: `boss>expert`. A `>` or `%` within a name is percent-encoded. */
 export function agentPathText(path: readonly string[]): string {
   return path.map((name) => name.replaceAll('%', '%25').replaceAll('>', '%3E')).join('>');
 }
 
-/** The attributes of a span that an agent produced: its name and path; empty outside of any agent. */
+/** Span attributes with the name and path of the agent; empty outside of any agent. */
 export function agentAttributes(path: readonly string[]): Record<string, AttributeValue> {
   const agentName = path.at(-1);
   if (agentName === undefined) return {};
@@ -29,15 +29,15 @@ export function agentAttributes(path: readonly string[]): Record<string, Attribu
   };
 }
 
-/** The path that {@link agentPathText} wrote. */
+/** Parses the output of {@link agentPathText}. */
 export function agentPathFromText(text: string): readonly string[] {
   if (text === '') return [];
   return text.split('>').map((name) => name.replaceAll('%3E', '>').replaceAll('%25', '%'));
 }
 
 /**
- * Whether an agent is one of these, each said by its name or by its whole path as {@link agentPathText} writes it. An agent
- * that nobody knows is none of them.
+ * Whether an agent is in a list of agents, each given by name or by the path of {@link agentPathText}. An unknown agent
+ * is not in any list.
  */
 export function isAgentAmong(
   agents: readonly string[],

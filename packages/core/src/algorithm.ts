@@ -2,7 +2,7 @@ import type { Rollout } from './rollout.ts';
 import type { Span, SpanInput } from './span.ts';
 import type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from './training-batch.ts';
 
-/** A finished rollout with everything that was recorded in its latest attempt. */
+/** A finished rollout with the spans of its latest attempt. */
 export interface CollectedRollout {
   readonly rollout: Rollout;
   readonly attemptId: string | null;
@@ -16,76 +16,73 @@ export interface CollectedGroup {
 }
 
 /**
- * Who may be asked about sampled tokens: the weights in training, or the model as the run began with it, for the
- * log-probability of each; or the value head of the weights in training, for the return it expects before each.
+ * Source of scores for sampled tokens: log-probabilities of the current weights or of the initial model of the run, or
+ * expected returns of the current value head.
  */
 export type ScoringPolicy = 'current' | 'reference' | 'critic';
 
-/** Sequences whose tokens are to be scored before a step can be planned. */
+/** Sequences to score before a step can be planned. */
 export interface ScoringRequest {
   readonly policies: readonly ScoringPolicy[];
   readonly data: readonly TrainingDatum[];
 }
 
 /**
- * Natural-log probabilities of trained tokens, or values, by who was asked: for each datum of the request, in its order, an
- * array with an entry for each trained token.
+ * Natural-log probabilities of training tokens, or values, by scoring policy: for each datum of the request, in order,
+ * an array with one entry per training token.
  */
 export type SequenceScores = Readonly<Partial<Record<ScoringPolicy, readonly Float32Array[]>>>;
 
-/** Where in a run a step is. */
+/** Position of a step in a run. */
 export interface StepContext {
   /** From 1. */
   readonly step: number;
   readonly totalSteps: number;
-  /** The version of the policy that is trained now. */
+  /** Policy version at the start of the step. */
   readonly policyVersion: number;
-  /** Seed for whatever the algorithm draws at random in this step. */
+  /** Random seed of the algorithm for this step. */
   readonly seed: number;
-  /** Most tokens of one batch, prompts included, as the runtime's capabilities say. @default no limit */
+  /** Maximum tokens of one batch, prompts included, from the runtime's capabilities. @default no limit */
   readonly maxBatchTokens?: number;
-  /** The answer to {@link Algorithm.scoring}. @default none, for an algorithm that does not ask */
+  /** Scores requested by {@link Algorithm.scoring}. @default none */
   readonly scores?: SequenceScores;
 }
 
-/** One optimizer step: batches whose gradients are added up, then Adam. */
+/** One optimizer step: batches whose gradients are summed, then Adam. */
 export interface ModelUpdate {
   readonly batches: readonly TrainingBatch[];
   readonly loss: LossSpec;
   readonly optimizer: AdamParameters;
 }
 
-/** What an algorithm made of a step's rollouts. */
+/** Model updates of one step. */
 export interface StepPlan {
-  /** In order. Empty when there is nothing to learn. */
+  /** In order. Empty without a learning signal. */
   readonly updates: readonly ModelUpdate[];
-  /** Counts and means for the record: `rollouts/used`, `groups/constant`, `advantage/std`. */
+  /** Reported counts and means: `rollouts/used`, `groups/constant`, `advantage/std`. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/**
- * Turns rollouts into model updates. The trainer never asks which algorithm it has; the runtime
- * never knows.
- */
+/** Computes model updates from rollouts. Trainer and runtime are independent of the concrete algorithm. */
 export interface Algorithm {
-  /** Tells it from a search for prompts, which trains nothing. @default 'training' */
+  /** Distinguishes a training algorithm from a prompt search. @default 'training' */
   readonly kind?: 'training';
-  /** Its name in configurations, such as `grpo`. */
+  /** Name in configurations, such as `grpo`. */
   readonly name: string;
-  /** How many rollouts of each task it compares. */
+  /** Number of rollouts per task that are compared. */
   readonly groupSize: number;
-  /** Whether the model it trains needs a value head: it may ask the `critic` then, and send value targets. @default false */
+  /** Whether the model needs a value head: allows `critic` scoring and value targets. @default false */
   readonly needsValueHead?: boolean;
   /**
-   * What must be known of a step's sequences before it can be planned; null when nothing. The trainer asks the runtime
-   * and gives the answer to `planStep` with the same groups. An algorithm that never asks leaves the method out.
+   * The scores required before planning; null when none are. The trainer requests them from the runtime and passes them
+   * to `planStep` with the same groups. Optional for algorithms without scoring.
    */
   scoring?(groups: readonly CollectedGroup[], context: StepContext): ScoringRequest | null;
   /**
-   * What the algorithm found in a rollout, as spans for its trace, such as rewards that rules gave. The trainer writes them
-   * to the store; the same rollout gives the same span ids, so that nothing is written twice.
+   * Spans that the algorithm adds to a rollout's trace, such as rewards computed by rules. The trainer writes them to
+   * the store. Span ids are deterministic per rollout, which makes the write idempotent.
    */
   annotate?(rollout: CollectedRollout): readonly SpanInput[];
-  /** Pure: the same groups, context and options give the same plan. */
+  /** Deterministic: equal groups, context and options give an equal plan. */
   planStep(groups: readonly CollectedGroup[], context: StepContext): StepPlan;
 }

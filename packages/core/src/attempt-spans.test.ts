@@ -7,7 +7,7 @@ import type { SpanInput } from './span.ts';
 import { aRolloutContext } from './testing/a-rollout.ts';
 import { MemorySpanSink } from './testing/memory-span-sink.ts';
 
-test('closing ends the spans left open, the innermost first, and marks them as abandoned', () => {
+test('closing ends open spans, innermost first, and marks them as abandoned', () => {
   const sink = new MemorySpanSink();
   const spans = new AttemptSpans(sink);
   withRollout(aRolloutContext({ sink: spans }), () => {
@@ -22,7 +22,7 @@ test('closing ends the spans left open, the innermost first, and marks them as a
   expect(sink.spans[0]?.attributes).toEqual({});
 });
 
-test('a span that comes after the end is dropped and reported', () => {
+test('a span recorded after closing is dropped and reported', () => {
   const sink = new MemorySpanSink();
   const late: SpanInput[] = [];
   const spans = new AttemptSpans(sink, { onLateSpan: (span) => late.push(span) });

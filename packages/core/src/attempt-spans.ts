@@ -3,18 +3,17 @@ import type { SpanInput } from './span.ts';
 import { agentLightningAttributes } from './span-attributes.ts';
 import type { ActiveSpan } from './tracer.ts';
 
-/** What {@link AttemptSpans} can be given. */
+/** Options of {@link AttemptSpans}. */
 export interface AttemptSpansOptions {
-  /** Told of every span that came after the attempt had ended, and was dropped. @default nobody is told */
+  /** Called for every dropped late span. @default none */
   readonly onLateSpan?: (span: SpanInput) => void;
 }
 
 /**
- * The spans of one attempt on their way to a sink: it knows which are open, and when the attempt is over.
+ * Span sink of one attempt. It tracks the open spans and the end of the attempt.
  *
- * Closing ends the spans that are still open: they get the attribute `agentlightning.abandoned` and the
- * status ERROR. Spans that come after that are late. They are dropped and reported, because what a finished
- * attempt is judged by must not change, and because a span would bring a given-up attempt back to life.
+ * Closing ends the open spans with the attribute `agentlightning.abandoned` and the status ERROR. Later spans are
+ * dropped and reported: they must not change the outcome of a finished attempt, nor revive an abandoned one.
  *
  * @example
  * ```ts
@@ -54,9 +53,9 @@ export class AttemptSpans implements SpanSink {
   }
 
   /**
-   * Ends the spans that are still open, the innermost first, and drops those that come from now on.
+   * Ends the open spans, innermost first, and drops all later ones.
    *
-   * @returns how many spans were still open
+   * @returns the number of spans that were open
    */
   close(): number {
     const abandoned = [...this.#open.values()].reverse();

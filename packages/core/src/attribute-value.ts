@@ -1,11 +1,11 @@
 import type { AttributeValue } from './span.ts';
 
 /**
- * The attribute value nearest to any value: primitives and lists of one kind stay, everything else becomes text.
+ * Converts any value to an attribute value: primitives and homogeneous lists are unchanged, other values become text.
  *
- * Numbers that JSON cannot hold (`NaN`, `Infinity`) become text too, so that a span never fails to be stored.
+ * Numbers that JSON cannot represent (`NaN`, `Infinity`) also become text, because a store would reject them.
  *
- * @returns null for null and undefined, which attributes do not have
+ * @returns null for null and undefined, which attributes cannot represent
  */
 export function toAttributeValue(value: unknown): AttributeValue | null {
   if (value === null || value === undefined) return null;
@@ -16,7 +16,7 @@ export function toAttributeValue(value: unknown): AttributeValue | null {
   return toJsonText(value);
 }
 
-/** The list itself when it is one that an attribute may be: primitives of one kind; null otherwise. */
+/** The list itself when it is a valid attribute value: primitives of one type; null otherwise. */
 export function toAttributeList(values: readonly unknown[]): AttributeValue | null {
   if (values.every((value) => typeof value === 'string')) return values;
   if (values.every((value) => typeof value === 'number' && Number.isFinite(value))) return values as readonly number[];
@@ -24,12 +24,12 @@ export function toAttributeList(values: readonly unknown[]): AttributeValue | nu
   return null;
 }
 
-/** JSON of any value; where it has none (cycles, functions, big integers), its text. Never throws. */
+/** JSON of any value; a type tag when it has no JSON form (cycles, functions, big integers). Never throws. */
 export function toJsonText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? Object.prototype.toString.call(value);
   } catch {
-    // Cycles, big integers and throwing getters have no JSON: what the value is called must do.
+    // Cycles, big integers and throwing getters have no JSON form.
     return Object.prototype.toString.call(value);
   }
 }

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const dayMs = 86_400_000;
 
-test('a sleep longer than a timer can wait takes its time', async () => {
+test('a sleep longer than the maximum timer delay waits for its full duration', async () => {
   let isAwake = false;
   const slept = systemClock.sleep(60 * dayMs).then(() => {
     isAwake = true;
@@ -17,7 +17,7 @@ test('a sleep longer than a timer can wait takes its time', async () => {
   await slept;
 });
 
-test('a sleep without end ends when its signal aborts, and leaves no timer behind', async () => {
+test('an infinite sleep ends when its signal aborts, and clears its timer', async () => {
   const controller = new AbortController();
   const slept = expect(systemClock.sleep(Number.POSITIVE_INFINITY, controller.signal)).rejects.toThrow('enough');
   await vi.advanceTimersByTimeAsync(60 * dayMs);

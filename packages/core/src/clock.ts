@@ -1,18 +1,18 @@
-/** Where time comes from. Every timer takes one, so that tests can move time by hand. */
+/** Source of time. Every timer takes one, so that tests can control time. */
 export interface Clock {
-  /** The time now, in Unix milliseconds; may have a fraction. */
+  /** Current time in Unix milliseconds; may have a fraction. */
   now(): number;
-  /** Resolves after `ms` milliseconds, or rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A timer cannot wait longer than this: about 24 days. */
+/** Maximum delay of a timer: about 24 days. */
 const maxTimerMs = 2 ** 31 - 1;
 
-// It never changes, and asking for it takes longer than asking for the time.
+// Constant, and slow to read.
 const { timeOrigin } = performance;
 
-/** The clock on the wall. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => timeOrigin + performance.now(),
   sleep: (ms, signal) =>

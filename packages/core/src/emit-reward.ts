@@ -5,29 +5,29 @@ import { isRewardNumber, rewardOutOfRange } from './reward-range.ts';
 import type { Attributes } from './span.ts';
 import { agentLightningAttributes, spanNames } from './span-attributes.ts';
 
-/** A reward as agents give it: one number, or one for each dimension by name. True counts as 1, false as 0. */
+/** An emitted reward: one number, or one per named dimension. True counts as 1, false as 0. */
 export type RewardValue = number | boolean | Readonly<Record<string, number | boolean>>;
 
-/** How to emit a reward. */
+/** Options of {@link emitReward}. */
 export interface EmitRewardOptions extends EmitOptions {
   /**
-   * The dimension that is trained on.
+   * The dimension used for training.
    *
-   * @default `primary` where there is such a dimension, or the only one
+   * @default `primary` if there is such a dimension, or the only one
    */
   readonly primaryKey?: string;
 }
 
-/** The name of the dimension when a reward is only a number. */
+/** Dimension name of a scalar reward. */
 export const primaryRewardName = 'primary';
 
 /**
- * Records how good the agent was. It belongs to the model calls before it; the last one counts as the
- * rollout's reward. Outside of a rollout it only checks the value.
+ * Records a reward. It applies to the preceding model calls; the last one counts as the rollout's reward. Outside of a
+ * rollout the value is only validated.
  *
- * @returns the id of the span; null outside of a rollout
+ * @returns the span id; null outside of a rollout
  * @throws AgentLightningError INVALID_REWARD when a value is not a finite number of at most {@link maxRewardMagnitude},
- * or when there are several dimensions and none is named as the primary one
+ * or when there are several dimensions and no primary one
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export function emitReward(reward: RewardValue, options: EmitRewardOptions = {})
 }
 
 /**
- * A reward as a list of dimensions, the primary one first.
+ * The dimensions of a reward, the primary one first.
  *
  * @throws AgentLightningError INVALID_REWARD, as {@link emitReward} does
  */

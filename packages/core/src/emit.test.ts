@@ -68,7 +68,7 @@ test.each([
   ['undefined', undefined, 'The reward "primary" is undefined'],
   ['no dimension', {}, 'several dimensions (none)'],
   ['several dimensions', { a: 1, b: 2 }, 'several dimensions (a, b) and none is named as the primary one'],
-])('%s is no reward', (_name, reward, message) => {
+])('%s is not a reward', (_name, reward, message) => {
   const sink = recorded(() => {
     expect(() => emitReward(reward as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_REWARD', message: expect.stringContaining(message) }),
@@ -77,13 +77,13 @@ test.each([
   expect(sink.spans).toEqual([]);
 });
 
-test('a primary key that is not there is refused, naming those that are', () => {
+test('an unknown primary key is rejected with the known dimensions', () => {
   expect(() => emitReward({ a: 1, b: 2 }, { primaryKey: 'c' })).toThrow(
     'The primary reward "c" is not among the dimensions (a, b)',
   );
 });
 
-test('outside of a rollout emitters record nothing, and still refuse what is no reward', () => {
+test('outside of a rollout emitters record nothing, and still reject invalid rewards', () => {
   expect(emitReward(1)).toBeNull();
   expect(emitMessage('hello')).toBeNull();
   expect(emitAnnotation({ a: 1 })).toBeNull();
@@ -109,12 +109,12 @@ test('an annotation is flattened, and options become tags, links and attributes'
   expect(span && linksFromSpan(span)).toEqual({ span_id: 'abc' });
 });
 
-test('an annotation with something that is no attribute is refused', () => {
+test('an annotation with an invalid attribute is rejected', () => {
   expect(() => emitAnnotation({ a: { when: new Date() } } as never)).toThrow('a.when: must be a string');
 });
 
 test.each(['prompt_token_ids', 'agentlightning.trainable', 'agentlightning.event.type'])(
-  'the attribute %s, which makes a span a model call of the gateway, is refused',
+  'the attribute %s, which makes a span a model call of the gateway, is rejected',
   (name) => {
     const sink = recorded(() => {
       expect(() => emitAnnotation({ [name]: 1 })).toThrow(name);
@@ -152,14 +152,14 @@ test.each([
   });
 });
 
-test('an object without a JSON form is refused', () => {
+test('an object without a JSON form is rejected', () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   expect(() => emitObject(cycle)).toThrow('has no JSON form');
   expect(() => emitObject(undefined)).toThrow('has no JSON form: it is undefined');
 });
 
-test('an exception is a span with the status ERROR that says it did not escape', () => {
+test('an exception is a span with the status ERROR and exception.escaped false', () => {
   const [span] = recorded(() => emitException(new TypeError('bad input'))).spans;
   expect(span).toMatchObject({
     name: 'agentlightning.exception',
@@ -168,14 +168,14 @@ test('an exception is a span with the status ERROR that says it did not escape',
   });
 });
 
-test('the final reward is the last by sequence id, wherever it stands in the list', () => {
+test('the final reward is the last by sequence id, independent of list order', () => {
   const spans = [aRewardSpan(3, { sequenceId: 9 }), aRewardSpan(1, { sequenceId: 2 }), aSpan({ sequenceId: 12 })];
   expect(findRewards(spans).map((reward) => reward.sequenceId)).toEqual([2, 9]);
   expect(findFinalReward(spans)?.rewards).toEqual([{ name: 'primary', value: 3 }]);
   expect(findFinalReward([aSpan()])).toBeNull();
 });
 
-test('reward attributes on a span that is no annotation are no reward', () => {
+test('reward attributes on a span of another name are not a reward', () => {
   const reward = aRewardSpan(1);
   expect(rewardFromSpan({ ...reward, name: 'step' })).toBeNull();
   expect(
@@ -187,13 +187,13 @@ test('reward attributes on a span that is no annotation are no reward', () => {
   ).toBe(1);
 });
 
-test('a reward span with a dimension that is no number is none', () => {
+test('a reward span with a non-numeric dimension is not a reward', () => {
   const { attributes } = aRewardSpan(1);
   const broken = { ...attributes, 'agentlightning.reward.0.value': 'NaN' };
   expect(rewardFromSpan(aRewardSpan(1, { attributes: broken }))).toBeNull();
 });
 
-test.each(['agentops.task.output', 'agentops.entity.output'])('the older form in %s is read', (name) => {
+test.each(['agentops.task.output', 'agentops.entity.output'])('the legacy form in %s is read', (name) => {
   const legacy = (value: unknown): number | undefined =>
     rewardFromSpan(aSpan({ attributes: { [name]: JSON.stringify(value) } }))?.rewards[0]?.value;
   expect(legacy({ type: 'reward', value: 0.25 })).toBe(0.25);
@@ -202,7 +202,7 @@ test.each(['agentops.task.output', 'agentops.entity.output'])('the older form in
   expect(rewardFromSpan(aSpan({ attributes: { [name]: 'no json' } }))).toBeNull();
 });
 
-test('linked spans must match all links; no links match nothing', () => {
+test('linked spans match all links; without links there are no matches', () => {
   const spans = [
     aSpan({ spanId: 'a', attributes: { 'gen_ai.response.id': 'r1', kind: 'x' } }),
     aSpan({ spanId: 'b', attributes: { 'gen_ai.response.id': 'r1', kind: 'y' } }),
@@ -215,7 +215,7 @@ test('linked spans must match all links; no links match nothing', () => {
   expect(found({})).toEqual([]);
 });
 
-test('spans that an agent emits carry its name and path', () => {
+test('emitted spans carry the name and path of their agent', () => {
   const { spans } = recorded(() => {
     emitMessage('outside of any agent');
     withAgent('writer', () =>

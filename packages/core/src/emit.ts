@@ -7,23 +7,23 @@ import type { Attributes, SpanStatus } from './span.ts';
 import { agentLightningAttributes, isReservedAttribute, spanNames } from './span-attributes.ts';
 import { type AttributeLinks, linkAttributes, tagAttributes } from './span-links.ts';
 
-/** What goes onto an emitted span beside its content. */
+/** Options of all emitters. */
 export interface EmitOptions {
   /** Further attributes; nested data is flattened. @default {} */
   readonly attributes?: Readonly<Record<string, NestedAttributes | undefined>>;
-  /** The spans it is about. @default {} the rollout as a whole */
+  /** The linked spans. @default {} the whole rollout */
   readonly links?: AttributeLinks;
-  /** Free words to find it by. @default [] */
+  /** Tags for searching. @default [] */
   readonly tags?: readonly string[];
 }
 
 /**
- * Records facts about the rollout: anything made of strings, booleans and finite numbers, nested as it likes.
+ * Records facts about the rollout: strings, booleans and finite numbers, nested to any depth.
  *
- * Like all emitters it records a span that is a child of the active one, and does nothing outside of a rollout.
+ * Like all emitters it records a child of the active span, and does nothing outside of a rollout.
  *
- * @returns the id of the span; null outside of a rollout
- * @throws ValidationError when a leaf is something else, naming its path
+ * @returns the span id; null outside of a rollout
+ * @throws ValidationError with the path of an invalid leaf
  *
  * @example
  * ```ts
@@ -35,14 +35,14 @@ export function emitAnnotation(annotation: NestedAttributes & object, options: E
 }
 
 /**
- * Records a text: a note, an answer, a log line worth keeping.
+ * Records a text: a note, an intermediate result, a log line.
  *
- * @returns the id of the span; null outside of a rollout
+ * @returns the span id; null outside of a rollout
  * @throws ValidationError when it is not a string
  *
  * @example
  * ```ts
- * emitMessage('The tool gave no result, so the agent asks again.');
+ * emitMessage('The tool returned no result; retrying with a broader query.');
  * ```
  */
 export function emitMessage(message: string, options: EmitOptions = {}): string | null {
@@ -56,9 +56,9 @@ export function emitMessage(message: string, options: EmitOptions = {}): string 
 }
 
 /**
- * Records any value that has a JSON form, or bytes.
+ * Records a value with a JSON form, or bytes.
  *
- * @returns the id of the span; null outside of a rollout
+ * @returns the span id; null outside of a rollout
  * @throws ValidationError when the value has no JSON form
  *
  * @example
@@ -71,9 +71,9 @@ export function emitObject(value: unknown, options: EmitOptions = {}): string | 
 }
 
 /**
- * Records an error that the agent dealt with. Errors that leave the agent are recorded by the runner.
+ * Records an error that the agent handled. The runner records uncaught errors.
  *
- * @returns the id of the span; null outside of a rollout
+ * @returns the span id; null outside of a rollout
  *
  * @example
  * ```ts
@@ -92,9 +92,9 @@ export function emitException(error: unknown, options: EmitOptions = {}): string
 const okStatus: SpanStatus = { code: 'OK', message: null };
 
 /**
- * Records a span that begins and ends at once. Null outside of a rollout.
+ * Records a span without duration. Returns null outside of a rollout.
  *
- * @throws ValidationError for an attribute that only the recorder of model calls may set
+ * @throws ValidationError for an attribute reserved for the recorder of model calls
  */
 export function emitSpan(name: string, attributes: Attributes, status: SpanStatus = okStatus): string | null {
   const reserved = Object.keys(attributes).filter(isReservedAttribute);
@@ -112,7 +112,7 @@ export function emitSpan(name: string, attributes: Attributes, status: SpanStatu
   return span.spanId;
 }
 
-/** The attributes behind the options that all emitters have. */
+/** Attributes of the common emitter options. */
 export function optionAttributes(options: EmitOptions): Attributes {
   return {
     ...flattenAttributes(options.attributes ?? {}),
@@ -121,7 +121,7 @@ export function optionAttributes(options: EmitOptions): Attributes {
   };
 }
 
-/** Type names and literals are those of the Python package, so that its readers understand them. */
+/** Type names and literals are those of the Python package, for compatibility with its readers. */
 function objectAttributes(value: unknown): Attributes {
   const { objectType, objectLiteral, objectJson } = agentLightningAttributes;
   if (typeof value === 'string') return { [objectType]: 'str', [objectLiteral]: value };

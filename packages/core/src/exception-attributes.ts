@@ -1,6 +1,6 @@
 import type { Attributes } from './span.ts';
 
-/** OpenTelemetry's names for an error. */
+/** OpenTelemetry attribute names of an exception. */
 const names = {
   type: 'exception.type',
   message: 'exception.message',
@@ -11,10 +11,9 @@ const names = {
 const maxCauses = 5;
 
 /**
- * Anything that was thrown, as OpenTelemetry's `exception.*` attributes. The stack trace goes on with the
- * causes, up to five.
+ * OpenTelemetry `exception.*` attributes of any thrown value. The stack trace includes up to five causes.
  *
- * @param escaped - whether the error left the span it is recorded in. @default true
+ * @param escaped - whether the error left the span that records it. @default true
  */
 export function exceptionAttributes(error: unknown, escaped = true): Attributes {
   const stacktrace = stackOf(error);
@@ -26,13 +25,13 @@ export function exceptionAttributes(error: unknown, escaped = true): Attributes 
   };
 }
 
-/** What an error says; of anything else that was thrown, its text. */
+/** Message of an error, or the string form of any other thrown value. */
 export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   try {
     return String(error);
   } catch {
-    // An object without a usable toString was thrown.
+    // The thrown object has no usable toString.
     return Object.prototype.toString.call(error);
   }
 }

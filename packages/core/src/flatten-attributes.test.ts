@@ -17,16 +17,16 @@ test('lists of one primitive kind stay whole, other lists are numbered', () => {
   });
 });
 
-test('lists of primitives are numbered when asked for', () => {
+test('lists of primitives are numbered with expandLists', () => {
   expect(flattenAttributes({ a: [1, 2] }, { expandLists: true })).toEqual({ 'a.0': 1, 'a.1': 2 });
 });
 
-test('a list at the top is numbered, unless it has a name by the prefix', () => {
+test('a top-level list is numbered, unless a prefix names it', () => {
   expect(flattenAttributes([1, 2])).toEqual({ '0': 1, '1': 2 });
   expect(flattenAttributes([1, 2], { prefix: 'p' })).toEqual({ p: [1, 2] });
 });
 
-test('empty lists, empty objects and undefined fields leave nothing behind', () => {
+test('empty lists, empty objects and undefined fields are omitted', () => {
   expect(flattenAttributes({ a: [], b: {}, c: undefined })).toEqual({});
 });
 
@@ -36,13 +36,13 @@ test.each([
   ['a date', new Date(0), 'Date'],
   ['a function', () => 1, 'function'],
   ['a big integer', 1n, 'bigint'],
-])('%s is refused with its path', (_name, value, shown) => {
+])('%s is rejected with its path', (_name, value, shown) => {
   expect(() => flattenAttributes({ a: { b: [1, value] } } as never)).toThrow(
     `a.b.1: must be a string, a boolean or a finite number, but is ${shown}`,
   );
 });
 
-test('numbered names make a list only when they run from 0 without a gap', () => {
+test('numeric names form a list only when they run from 0 without a gap', () => {
   expect(unflattenAttributes({ 'a.0': 'x', 'a.1': 'y' })).toEqual({ a: ['x', 'y'] });
   expect(unflattenAttributes({ 'a.0': 'x', 'a.2': 'y' })).toEqual({ a: { '0': 'x', '2': 'y' } });
   expect(unflattenAttributes({ 'a.01': 'x' })).toEqual({ a: { '01': 'x' } });
@@ -65,7 +65,7 @@ test('a name such as __proto__ stays a name', () => {
   expect(Object.keys(nested)).toEqual(['__proto__']);
 });
 
-/** Nested data without what flattening is known to lose: emptiness, and objects that look like lists. */
+/** Nested data without the losses of flattening: empty values, and objects that look like lists. */
 const nestedData = fc.letrec<{ node: NestedAttributes; record: NestedAttributes }>((tie) => ({
   node: fc.oneof(
     { maxDepth: 4 },
@@ -77,7 +77,7 @@ const nestedData = fc.letrec<{ node: NestedAttributes; record: NestedAttributes 
   record: fc.dictionary(fc.stringMatching(/^[a-z_]{1,8}$/), tie('node'), { minKeys: 1, maxKeys: 4 }),
 }));
 
-test('unflatten gives back what flatten was given', () => {
+test('unflatten inverts flatten', () => {
   fc.assert(
     fc.property(nestedData.record, fc.boolean(), (data, expandLists) => {
       expect(unflattenAttributes(flattenAttributes(data, { expandLists }))).toEqual(plain(data));
@@ -85,7 +85,7 @@ test('unflatten gives back what flatten was given', () => {
   );
 });
 
-/** The same data with ordinary prototypes, which is what comes back. */
+/** The same data with ordinary prototypes, as unflatten returns it. */
 function plain(data: NestedAttributes | undefined): unknown {
   if (Array.isArray(data)) return data.map(plain);
   return typeof data === 'object' ? Object.fromEntries(Object.entries(data).map(([k, v]) => [k, plain(v)])) : data;

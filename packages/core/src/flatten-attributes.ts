@@ -2,27 +2,27 @@ import { toAttributeList } from './attribute-value.ts';
 import { ValidationError } from './errors/validation-error.ts';
 import type { Attributes, AttributeValue } from './span.ts';
 
-/** Nested data that attributes can hold once it is flattened. */
+/** Nested data that can be flattened to attributes. */
 export type NestedAttributes =
   | AttributeValue
   | readonly NestedAttributes[]
   | { readonly [key: string]: NestedAttributes | undefined };
 
-/** How to flatten. */
+/** Options of {@link flattenAttributes}. */
 export interface FlattenOptions {
-  /** Put before every name, with a dot. @default '' none */
+  /** Prefix of every name, joined by a dot. @default '' none */
   readonly prefix?: string;
-  /** Whether lists of primitives get a name for each entry too. @default false they stay whole */
+  /** Whether lists of primitives are expanded to one name per entry. @default false */
   readonly expandLists?: boolean;
 }
 
 /**
- * Nested data as attributes with dotted names: `{ a: { b: 1 } }` becomes `{ 'a.b': 1 }`.
+ * Flattens nested data to attributes with dotted names: `{ a: { b: 1 } }` becomes `{ 'a.b': 1 }`.
  *
- * Lists of one primitive kind stay whole, other lists get the index as a name. Empty lists and
- * objects leave nothing behind, nor do undefined fields.
+ * Lists of one primitive type are kept, other lists are expanded by index. Empty lists, empty objects and undefined
+ * fields are omitted.
  *
- * @throws ValidationError when a leaf is no string, boolean or finite number
+ * @throws ValidationError when a leaf is not a string, boolean or finite number
  *
  * @example
  * ```ts

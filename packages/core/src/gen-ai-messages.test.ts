@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 import type { JsonObject } from './json.ts';
 
-describe('messages of Anthropic', () => {
+describe('Anthropic messages', () => {
   const image = { type: 'base64', media_type: 'image/png', data: 'AA==' };
 
-  it('have their blocks as parts', () => {
+  it('map their blocks to parts', () => {
     const said = [
       { type: 'thinking', thinking: 'hm', signature: 's' },
       { type: 'text', text: 'Let me add.' },
@@ -41,12 +41,12 @@ describe('messages of Anthropic', () => {
   });
 });
 
-describe('an answer', () => {
+describe('model response', () => {
   it.each<[string, JsonObject, string]>([
     ['Anthropic', { role: 'assistant', content: [{ type: 'text', text: '5' }], stop_reason: 'end_turn' }, 'end_turn'],
     ['Completions', { choices: [{ index: 0, text: '5', finish_reason: 'stop' }] }, 'stop'],
     ['Chat Completions', { choices: [{ index: 0, message: { content: '5' }, finish_reason: 'stop' }] }, 'stop'],
-  ])('of %s is one message with why it ended', (_, body, reason) => {
+  ])('of %s is one message with its finish reason', (_, body, reason) => {
     expect(toGenAiOutputMessages(body)).toEqual([
       { role: 'assistant', parts: [{ type: 'text', content: '5' }], finish_reason: reason },
     ]);

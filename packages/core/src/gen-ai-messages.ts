@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from './json.ts';
 import { isList, isObject, objectsOf } from './json-access.ts';
 
 /**
- * Chat messages of OpenAI or Anthropic in the form of OpenTelemetry's GenAI conventions: `role` and a list of `parts`
+ * Converts chat messages of OpenAI or Anthropic to OpenTelemetry's GenAI conventions: `role` and a list of `parts`
  * (`text`, `reasoning`, `tool_call`, `tool_call_response`, `uri`, `blob`).
  *
- * Images that are part of the message (`data:` URLs) are named but not repeated: the request's body has them.
+ * Inline images (`data:` URLs) are referenced without their content, which the request body contains.
  *
  * @param messages - the `messages` of a Chat Completions request, or the `message` of its choices
- * @returns one entry a message; values that are no messages are left out
+ * @returns one entry per message; other values are omitted
  * @see https://github.com/open-telemetry/semantic-conventions-genai
  */
 export function toGenAiMessages(messages: JsonValue | undefined): readonly JsonObject[] {
@@ -16,8 +16,7 @@ export function toGenAiMessages(messages: JsonValue | undefined): readonly JsonO
 }
 
 /**
- * The answers in a body of Chat Completions, Completions or Anthropic Messages in the form of OpenTelemetry's GenAI
- * conventions.
+ * Converts the output of Chat Completions, Completions or Anthropic Messages to OpenTelemetry's GenAI conventions.
  *
  * @param response - the body as the agent received it
  */
@@ -60,7 +59,7 @@ function toGenAiMessage(message: JsonObject): JsonObject {
 
 function contentParts(content: JsonValue | undefined): readonly JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', content }];
-  // A part without its list, as some servers accept it.
+  // A single part without an enclosing list, which some servers accept.
   return (isObject(content) ? [content] : objectsOf(content)).map(contentPart);
 }
 
@@ -79,7 +78,7 @@ function contentPart(part: JsonObject): JsonObject {
   }
 }
 
-/** An image of OpenAI's `image_url` or Anthropic's `source`; of anything else only what it is. */
+/** An image of OpenAI's `image_url` or Anthropic's `source`; for other parts only the type. */
 function imagePart(part: JsonObject): JsonObject {
   const source = isObject(part.source) ? part.source : {};
   if (source.type === 'base64') return { type: 'blob', modality: 'image', mime_type: source.media_type ?? '' };

@@ -16,21 +16,21 @@ function withId(attributes: Attributes, responseId: string | null): Attributes {
 }
 
 function pairs(spans: readonly Span[]): readonly (readonly [string | null, string | null])[] {
-  return joinModelCalls(spans).map(({ captured, step: told }) => [captured?.spanId ?? null, told?.spanId ?? null]);
+  return joinModelCalls(spans).map(({ captured, step: own }) => [captured?.spanId ?? null, own?.spanId ?? null]);
 }
 
-describe('joining the records of model calls', () => {
-  test('a capture and a step of the same response are one call', () => {
+describe('model call join', () => {
+  test('a capture and a step with the same response id are joined', () => {
     const spans = [capture({ spanId: 'c', sequenceId: 1 }, 'r'), step({ spanId: 's', sequenceId: 2 }, 'r')];
     expect(pairs(spans)).toEqual([['c', 's']]);
   });
 
-  test('a capture made inside a step belongs to it, though no id is known of the answer', () => {
+  test('a capture within a step is joined with it without a response id', () => {
     const spans = [capture({ spanId: 'c', sequenceId: 1, parentId: 's' }, 'r'), step({ spanId: 's', sequenceId: 2 })];
     expect(pairs(spans)).toEqual([['c', 's']]);
   });
 
-  test('of the tries of one step, the one that was answered has it', () => {
+  test('among retries within one step, the successful one is joined', () => {
     const spans = [
       capture({ spanId: 'failed', sequenceId: 1, parentId: 's' }),
       capture({ spanId: 'answered', sequenceId: 2, parentId: 's' }, 'r'),
@@ -42,7 +42,7 @@ describe('joining the records of model calls', () => {
     ]);
   });
 
-  test('answers that share an id are joined in their order', () => {
+  test('responses that share an id are joined in order', () => {
     const spans = [
       step({ spanId: 's1', sequenceId: 2 }, 'same'),
       capture({ spanId: 'c1', sequenceId: 1 }, 'same'),
@@ -55,7 +55,7 @@ describe('joining the records of model calls', () => {
     ]);
   });
 
-  test('records that only one side has stay alone, and other spans are left out', () => {
+  test('unmatched records stay separate, and other spans are omitted', () => {
     const spans = [step({ spanId: 's', sequenceId: 1 }, 'a'), aSpan({}), capture({ spanId: 'c', sequenceId: 3 }, 'b')];
     expect(pairs(spans)).toEqual([
       [null, 's'],

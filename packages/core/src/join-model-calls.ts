@@ -1,21 +1,21 @@
 import type { Span } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from './span-attributes.ts';
 
-/** One model call, by those who told of it: at least one of them did. */
+/** One model call with its available records: at least one is present. */
 export interface JoinedModelCall {
-  /** The record with the tokens and bodies, of the gateway or of a recording `fetch`; null when there is none. */
+  /** The record of the gateway or of a recording `fetch`, with tokens and bodies; null when absent. */
   readonly captured: Span | null;
-  /** The step of a framework's adapter, with the agent and its place in the trace; null when there is none. */
+  /** The step of a framework adapter, with agent and trace position; null when absent. */
   readonly step: Span | null;
 }
 
 /**
- * Brings the records of each model call together: what the gateway captured, and what a framework's adapter told.
+ * Joins the records of each model call: the gateway's capture and the adapter's step.
  *
- * A capture that was made inside an adapter's step belongs to it. Others are joined on the response id, in the order
- * of sequence ids where an engine gives several answers the same one. Spans that are no model calls are left out.
+ * A capture within an adapter's step belongs to it. Others are joined on the response id, in the order of sequence ids
+ * when several responses share an id. Other spans are omitted.
  *
- * @returns in order of sequence id of the capture, or of the step where there is none
+ * @returns in order of the capture's sequence id, or of the step's without a capture
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export function joinModelCalls(spans: readonly Span[]): readonly JoinedModelCall
   return [...joined, ...alone].sort((one, other) => orderOf(one) - orderOf(other));
 }
 
-/** Whether a span records a model call with what training needs, or says why it has not. */
+/** Whether a span is a captured model call: it has training data, or the reason for its absence. */
 function isCapture({ attributes }: Span): boolean {
   const hasTokens =
     Array.isArray(attributes[modelCallAttributes.promptTokenIds]) &&
@@ -51,7 +51,7 @@ function orderOf({ captured, step }: JoinedModelCall): number {
   return (captured ?? step)?.sequenceId ?? 0;
 }
 
-/** The steps that no capture has been joined with yet. */
+/** Steps without a capture so far. */
 class UnjoinedSteps {
   readonly #steps: Map<string, Span>;
   readonly #idsByResponse: Map<string, string[]> = new Map();
@@ -67,7 +67,7 @@ class UnjoinedSteps {
     }
   }
 
-  /** The step that a capture was made in. The last try of a call that was retried within one step has it. */
+  /** The step that encloses a capture. Of several retries within one step, the last one is joined. */
   takeAround(capture: Span): Span | null {
     const step = capture.parentId === null ? undefined : this.#steps.get(capture.parentId);
     if (step === undefined) return null;
@@ -75,7 +75,7 @@ class UnjoinedSteps {
     return wanted === null || wanted === responseIdOf(capture) ? this.#take(step.spanId) : null;
   }
 
-  /** The step that tells of the same answer. */
+  /** The step with the same response id. */
   takeAnswered(capture: Span): Span | null {
     const ids = this.#idsByResponse.get(responseIdOf(capture) ?? '') ?? [];
     const spanId = ids.find((id) => this.#steps.has(id));

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** The object that a text holds as JSON; null when it is no JSON, or no object. */
+/** The JSON object in a text; null for invalid JSON and other JSON values. */
 export function parseObject(text: string): JsonObject | null {
   try {
     const value: JsonValue = JSON.parse(text);
@@ -10,27 +10,27 @@ export function parseObject(text: string): JsonObject | null {
   }
 }
 
-/** Whether a JSON value is an object, and neither null nor a list. */
+/** Whether a JSON value is an object: neither null nor a list. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The objects in a list; none when it is no list. */
+/** The objects in a list; empty for other values. */
 export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   return isList(value) ? value.filter(isObject) : [];
 }
 
-/** A list of numbers; null when it is something else. */
+/** A list of numbers; null for other values. */
 export function numbersOf(value: JsonValue | undefined): readonly number[] | null {
   return isList(value) && value.every(isNumber) ? value : null;
 }
 
-/** A number; null when it is something else. */
+/** A number; null for other values. */
 export function numberOf(value: JsonValue | undefined): number | null {
   return isNumber(value) ? value : null;
 }
 
-/** A text; null when it is something else. */
+/** A string; null for other values. */
 export function textOf(value: JsonValue | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }

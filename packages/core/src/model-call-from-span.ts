@@ -11,13 +11,13 @@ import {
 } from './span-attributes.ts';
 
 /**
- * The model call that a span records: the way back of `modelCallToSpan`.
+ * Reads the model call that a span records: the inverse of `modelCallToSpan`.
  *
- * Spans of others count when they carry token ids (`prompt_token_ids`, `response_token_ids`), as those of
- * the Python proxies do; they may be trained on when there is a log-probability for every response token.
+ * Spans of other recorders count when they carry token ids (`prompt_token_ids`, `response_token_ids`), such as those of
+ * the Python proxies; they are trainable with a log-probability for every response token.
  *
  * @param span - any span
- * @returns null when the span records no captured model call, such as one that a framework adapter made
+ * @returns null when the span is not a captured model call, such as a step of a framework adapter
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
     agentPath: agentPath === null ? null : agentPathFromText(agentPath),
     promptTokenIds,
     choices,
-    // OpenAI's default, and vLLM's.
+    // The default of OpenAI and vLLM.
     temperature: numberOf(attributes[genAiAttributes.requestTemperature]) ?? 1,
     ...trainability(attributes, promptTokenIds, choices),
     get request() {
@@ -61,7 +61,7 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
   };
 }
 
-/** The bodies of a call, read when they are asked for: training on tokens never does, and they are long. */
+/** Bodies of a call, parsed on access: they are long, and token training does not read them. */
 class RecordedBodies {
   readonly #attributes: Attributes;
   #request: JsonObject | null | undefined;
@@ -119,7 +119,7 @@ function choicesOf(attributes: Attributes, responseTokenIds: readonly number[]):
   ];
 }
 
-/** One choice as `modelCallToSpan` writes it; null when it is anything else. */
+/** One choice in the form of `modelCallToSpan`; null for other values. */
 function choiceFrom(choice: JsonObject): ModelCallChoice | null {
   const { index, response_token_ids: tokenIds, response_logprobs: logprobs, finish_reason: finishReason } = choice;
   const responseTokenIds = numbersOf(tokenIds);
@@ -133,7 +133,7 @@ function pythonLogprobs(attributes: Attributes): readonly number[] {
   return everyOf(json(attributes[pythonReaderAttributes.logprobs]), (entry) => numberOf(entry.logprob)) ?? [];
 }
 
-/** What was read of every entry of a list; null when it is no list, or when one entry could not be read. */
+/** Maps every entry of a list; null for other values, or when the mapping of an entry is null. */
 function everyOf<TRead>(
   list: JsonValue | undefined,
   read: (entry: JsonObject) => TRead | null,
@@ -146,7 +146,7 @@ function everyOf<TRead>(
 function numbers(value: AttributeValue | undefined): readonly number[] | null {
   if (!Array.isArray(value)) return null;
   const entries: readonly unknown[] = value;
-  // By hand: this reads every token of every call.
+  // A plain loop: it runs over every token of every call.
   for (let index = 0; index < entries.length; index += 1) if (typeof entries[index] !== 'number') return null;
   return value as readonly number[];
 }
@@ -161,7 +161,7 @@ function json(value: AttributeValue | undefined): JsonValue | undefined {
   try {
     return JSON.parse(value);
   } catch {
-    // A body that was no JSON is kept as text in the span, and is not part of the call.
+    // A body that is not JSON is kept as text in the span, and is not part of the call.
     return undefined;
   }
 }

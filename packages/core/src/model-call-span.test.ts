@@ -40,7 +40,7 @@ const call: ModelCall = {
   endTimeMs: 1100,
 };
 
-/** What a store makes of a span: it adds the sequence id and keeps the rest as JSON. */
+/** The span as a store returns it: with a sequence id, after a JSON round trip. */
 function stored(span: SpanInput): Span {
   const copy: SpanInput = JSON.parse(JSON.stringify(span));
   return { ...copy, sequenceId: copy.sequenceId ?? 1 };
@@ -85,7 +85,7 @@ const anyCall: fc.Arbitrary<ModelCall> = fc.record({
 });
 
 describe('modelCallToSpan and modelCallFromSpan', () => {
-  it('give any call back exactly, also through a store that keeps JSON', () => {
+  it('round-trip any call, also through JSON', () => {
     fc.assert(
       fc.property(anyCall, (original) => {
         expect(modelCallFromSpan(stored(modelCallToSpan(original)))).toEqual(original);
@@ -93,7 +93,7 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
     );
   });
 
-  it('write the names that the Python triplet reader looks for', () => {
+  it('write the attribute names of the Python triplet reader', () => {
     const span = modelCallToSpan(call, { responseTokens: ['fi', 've'] });
     const { attributes, name } = spanToReaders(span);
     expect(name).toMatch(/openai\.chat\.completion/);
@@ -111,7 +111,7 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
     expect(Object.keys(span.attributes)).not.toContain('logprobs.content');
   });
 
-  it('write messages in the form of the GenAI conventions', () => {
+  it('write messages in GenAI conventions', () => {
     const { attributes } = modelCallToSpan(call);
     expect(JSON.parse(String(attributes['gen_ai.input.messages']))).toEqual([
       { role: 'user', parts: [{ type: 'text', content: 'What is 2 + 3?' }] },
@@ -125,7 +125,7 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
     ]);
   });
 
-  it('leave what is unknown out instead of inventing it', () => {
+  it('omit unknown values', () => {
     const { attributes, parentId } = modelCallToSpan({
       ...call,
       policyVersion: null,
@@ -149,12 +149,12 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
 describe('modelCallFromSpan', () => {
   const span = stored(modelCallToSpan(call));
 
-  it('takes no framework span for a captured call', () => {
+  it('does not read a framework span as a captured call', () => {
     expect(modelCallFromSpan({ ...span, attributes: { 'gen_ai.operation.name': 'chat' } })).toBeNull();
     expect(modelCallFromSpan({ ...span, attributes: {} })).toBeNull();
   });
 
-  it('reads spans of a Python proxy and trains on them when every token has a log-probability', () => {
+  it('reads trainable spans of a Python proxy when every token has a log-probability', () => {
     const attributes = {
       prompt_token_ids: [1],
       response_token_ids: [2, 3],
@@ -165,20 +165,20 @@ describe('modelCallFromSpan', () => {
     expect(read?.choices[0]?.responseLogprobs).toEqual([-0.1, -0.2]);
   });
 
-  it('does not train on spans of others that lack log-probabilities', () => {
+  it('reads foreign spans without log-probabilities as untrainable', () => {
     const read = modelCallFromSpan({ ...span, attributes: { prompt_token_ids: [1], response_token_ids: [2] } });
     expect(read).toMatchObject({ isTrainable: false });
     expect(read?.untrainableReason).toContain('log-probability');
   });
 
-  it('survives a body that is no JSON', () => {
+  it('accepts a body that is not JSON', () => {
     const attributes = { ...span.attributes, 'agentlightning.response_body': '<html>' };
     expect(modelCallFromSpan({ ...span, attributes })?.response).toBeNull();
   });
 });
 
-describe('a log-probability that is no number', () => {
-  it('leaves a span that a store behind HTTP takes', () => {
+describe('non-finite log-probability', () => {
+  it('gives a span that an HTTP store accepts', () => {
     const choice = { index: 0, responseTokenIds: [4, 5], responseLogprobs: [-0.5, Number.NaN], finishReason: 'stop' };
     const calls = [
       { ...call, choices: [choice] },

@@ -15,53 +15,53 @@ import {
   spanNames,
 } from './span-attributes.ts';
 
-/** A model call on its way to the store, which gives it the next sequence id when it has none. */
+/** A model call before storage; the store assigns the next sequence id when it is absent. */
 export type ModelCallInput = Omit<ModelCall, 'sequenceId'> & { readonly sequenceId?: number };
 
-/** What is known of a model call's recording beyond the call itself. Everything is optional. */
+/** Optional details of a model call's recording. */
 export interface ModelCallRecording {
   /** 32 hex digits. @default a new one */
   readonly traceId?: string;
-  /** The span the call was made in. @default null */
+  /** The enclosing span. @default null */
   readonly parentId?: string | null;
   readonly mode?: RolloutMode | null;
-  /** The API that the agent spoke: `chat-completions`, `completions`, `responses` or `messages`. */
+  /** API of the agent's request: `chat-completions`, `completions`, `responses` or `messages`. */
   readonly api?: string;
-  /** The model as the engine names it. @default the call's model */
+  /** Model name reported by the engine. @default the call's model */
   readonly responseModel?: string;
   readonly isStreamed?: boolean;
-  /** Whether the answer broke off before its end. */
+  /** Whether the response ended prematurely. */
   readonly isPartial?: boolean;
   /** From request to last byte, in milliseconds. */
   readonly latencyMs?: number;
-  /** From request to the first byte of the answer, in milliseconds. */
+  /** From request to the first byte of the response, in milliseconds. */
   readonly timeToFirstTokenMs?: number;
-  /** HTTP status of the upstream's answer. */
+  /** HTTP status of the upstream's response. */
   readonly httpStatus?: number;
-  /** Token counts as the engine reports them. @default the numbers of token ids */
+  /** Token counts reported by the engine. @default the numbers of token ids */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
-  /** Sampling parameters that were in force, beyond the temperature. */
+  /** Effective sampling parameters other than the temperature. */
   readonly sampling?: { readonly topP?: number; readonly maxTokens?: number; readonly seed?: number };
-  /** The text of each response token of the first choice, for people to read. */
+  /** Text of each response token of the first choice, for display. */
   readonly responseTokens?: readonly string[];
-  /** JSON of `call.request`, where it is at hand, so that it is not made again. */
+  /** JSON of `call.request`, if available, to avoid serialising it again. */
   readonly requestText?: string;
-  /** JSON of `call.response`, where it is at hand, so that it is not made again. */
+  /** JSON of `call.response`, if available, to avoid serialising it again. */
   readonly responseText?: string;
-  /** The fields of both bodies that are redacted. @default the usual names of credentials, such as `api_key` */
+  /** Redacted fields of both bodies. @default common names of credentials, such as `api_key` */
   readonly secretFields?: SecretFields;
-  /** What went wrong with the call; null when it went well. @default null */
+  /** Error of the call; null on success. @default null */
   readonly error?: string | null;
 }
 
 /**
- * The span that records a model call. {@link modelCallFromSpan} gives the call back, exactly, but for the credentials in
- * its bodies: these are redacted.
+ * The span that records a model call. {@link modelCallFromSpan} is the exact inverse, except that credentials in the
+ * bodies are redacted.
  *
- * The attributes are OpenTelemetry's `gen_ai.*`, ours, and the names that the Python readers look for.
+ * The attributes are OpenTelemetry's `gen_ai.*`, `agentlightning.*`, and those of the Python readers.
  *
- * @param call - the call; its times must be finite numbers. Log-probabilities that are not are left out
- * @param recording - what else is known of it
+ * @param call - the call; its times must be finite numbers. Non-finite log-probabilities are omitted
+ * @param recording - further details
  *
  * @example
  * ```ts
@@ -93,7 +93,7 @@ export function modelCallToSpan(call: ModelCallInput, recording: ModelCallRecord
   };
 }
 
-/** Attributes, some of which may be unknown. */
+/** Attributes with possibly unknown values. */
 type MaybeAttributes = Readonly<Record<string, AttributeValue | null | undefined>>;
 
 function callAttributes(call: ModelCallInput): MaybeAttributes {
@@ -126,7 +126,7 @@ function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly s
   };
 }
 
-/** None when one is no number: JSON would make it null, and a store behind HTTP would refuse the span for it. */
+/** Empty when one is not finite: JSON would encode it as null, and an HTTP store would reject the span. */
 function finite(logprobs: readonly number[]): readonly number[] {
   return logprobs.every(Number.isFinite) ? logprobs : [];
 }
@@ -152,7 +152,7 @@ function bodyAttributes(call: ModelCallInput, recording: ModelCallRecording): Ma
   };
 }
 
-/** A body as it is recorded, and its JSON: the text at hand, where nothing in it is redacted. */
+/** A body as recorded, and its JSON: the given text, when nothing in it is redacted. */
 function redactBody(
   body: JsonObject | null,
   text: string | undefined,
@@ -163,7 +163,7 @@ function redactBody(
   return { body: redacted, text: redacted === body && text !== undefined ? text : JSON.stringify(redacted) };
 }
 
-/** Of Chat Completions, Completions, Responses or Anthropic Messages. */
+/** For Chat Completions, Completions, Responses or Anthropic Messages. */
 function inputMessages(request: JsonObject): string | null {
   const { messages, system, prompt } = request;
   if (Array.isArray(messages)) {
@@ -199,7 +199,7 @@ function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording
   };
 }
 
-/** Made in one go: every model call of a gateway comes by here. */
+/** Assigned in one pass: every model call of a gateway passes here. */
 function defined(groups: readonly MaybeAttributes[]): Attributes {
   const known: Record<string, AttributeValue> = {};
   for (const group of groups) {

@@ -6,7 +6,7 @@ import { aRolloutContext } from './testing/a-rollout.ts';
 import { MemorySpanSink } from './testing/memory-span-sink.ts';
 import { withAgent } from './with-agent.ts';
 
-test('a call is recorded with its arguments and its result', async () => {
+test('a call is recorded with arguments and result', async () => {
   const sink = new MemorySpanSink();
   const search = operation(
     async function search(query: string, options: { limit: number; tags: string[] }) {
@@ -29,7 +29,7 @@ test('a call is recorded with its arguments and its result', async () => {
   });
 });
 
-test('a function keeps its this, its result and its error', () => {
+test('a wrapped function keeps this, result and error', () => {
   const sink = new MemorySpanSink();
   const counter = {
     count: 1,
@@ -47,7 +47,7 @@ test('a function keeps its this, its result and its error', () => {
   expect(counter.add(5)).toBe(6);
 });
 
-test('values without a JSON form, large values and holes are recorded as far as they go', () => {
+test('values without a JSON form, large values and holes are recorded as far as possible', () => {
   const sink = new MemorySpanSink();
   const cycle: unknown[] = [];
   cycle.push(cycle);
@@ -64,7 +64,7 @@ test('values without a JSON form, large values and holes are recorded as far as 
   });
 });
 
-test('what an agent does is below its span, and the context carries its name', async () => {
+test('spans of an agent are children of its span, and the context carries its name', async () => {
   const sink = new MemorySpanSink();
   await withRollout(aRolloutContext({ sink }), () =>
     withAgent('writer', async () => {

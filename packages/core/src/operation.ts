@@ -6,23 +6,23 @@ import type { Attributes } from './span.ts';
 import { agentLightningAttributes, spanNames } from './span-attributes.ts';
 import type { ActiveSpan } from './tracer.ts';
 
-/** How to record a function. */
+/** Options of {@link operation}. */
 export interface OperationOptions {
-  /** What it is called in the trace. @default the function's own name */
+  /** Span name. @default the function's name */
   readonly name?: string;
   /** Further attributes of every call's span. @default {} */
   readonly attributes?: Attributes;
 }
 
-/** More attributes than this for one value, and the value becomes one JSON text instead. */
+/** A value with more attributes than this is recorded as one JSON text. */
 const maxFlatAttributes = 64;
 
 /**
- * Wraps a function so that every call of it is recorded, with its arguments, its result or its error.
+ * Wraps a function so that every call is recorded with its arguments and its result or error.
  *
- * The wrapper takes, returns and throws exactly what the function does; outside of a rollout it only calls it.
+ * The wrapper does not change arguments, results or errors; outside of a rollout it only calls the function.
  * Arguments are recorded under `agentlightning.operation.input.args.{i}`, the result under `….output`.
- * Values with no plain form (streams, class instances) are recorded as far as JSON has them.
+ * Values without a plain form (streams, class instances) are recorded as far as JSON represents them.
  *
  * @example
  * ```ts
@@ -56,12 +56,12 @@ export function operation<TThis, TArguments extends readonly unknown[], TResult>
 
 function recordResult(span: ActiveSpan, result: unknown): void {
   const record = (value: unknown): void => recordValue(span, agentLightningAttributes.operationOutput, value);
-  // The span ends after these handlers have run: they are attached first. A failure is recorded by the tracer.
+  // These handlers are attached first and run before the span ends. The tracer records failures.
   if (result instanceof Promise) result.then(record, () => {});
   else record(result);
 }
 
-/** Flat where the value is small and plain, so that single fields can be searched; JSON text otherwise. */
+/** Flat for small plain values, so that single fields can be searched; JSON text otherwise. */
 function recordValue(span: ActiveSpan, prefix: string, value: unknown): void {
   if (value === undefined) return;
   const plain = toPlain(value);
@@ -74,18 +74,18 @@ function recordValue(span: ActiveSpan, prefix: string, value: unknown): void {
   else span.setAttribute(prefix, toJsonText(value));
 }
 
-/** The value as JSON has it, without nulls; undefined where JSON does not have it. */
+/** The JSON form of a value, without nulls; undefined without a JSON form. */
 function toPlain(value: unknown): NestedAttributes | undefined {
   try {
     const text = JSON.stringify(value);
     return text === undefined ? undefined : withoutNulls(JSON.parse(text));
   } catch {
-    // Cycles and big integers have no JSON; the text of the value is recorded instead.
+    // Cycles and big integers have no JSON form; the string form is recorded instead.
     return undefined;
   }
 }
 
-/** JSON writes null where a list has a hole or a number is not finite; attributes have no null. */
+/** JSON has null for holes and non-finite numbers; attributes have no null. */
 function withoutNulls(value: unknown): NestedAttributes | undefined {
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item) ?? 'null');
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;

@@ -2,21 +2,21 @@ import type { z } from 'zod';
 import { ValidationError } from './errors/validation-error.ts';
 
 /**
- * Turns a value from outside into a typed one, or throws an error that names every wrong field.
+ * Parses an external value, or throws an error that lists every invalid field.
  *
- * @param schema - the shape the value must have
- * @param value - what came from outside
- * @param what - what the value is, as the start of the error message: `task file line 3`
- * @throws ValidationError when the value does not have the shape
+ * @param schema - the expected shape
+ * @param value - the external value
+ * @param what - description of the value, which starts the error message: `task file line 3`
+ * @throws ValidationError when the value does not match the schema
  */
 export function parse<TSchema extends z.ZodType>(schema: TSchema, value: unknown, what: string): z.output<TSchema> {
   return outcome(schema.safeParse(value), what);
 }
 
 /**
- * Encodes a value with a codec, or throws an error that names every wrong field as it is called on the wire.
+ * Encodes a value with a codec, or throws an error that lists every invalid field by its wire name.
  *
- * @throws ValidationError when the encoded value does not have the codec's shape
+ * @throws ValidationError when the encoded value does not match the codec
  */
 export function encode<TCodec extends z.ZodType>(
   codec: TCodec,

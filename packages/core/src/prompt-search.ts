@@ -1,118 +1,118 @@
 import type { JsonObject } from './json.ts';
 import type { PromptTemplateResource } from './resource.ts';
 
-/** The prompts of an agent, by the name under which it asks for them. */
+/** The prompts of an agent, by name. */
 export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
 
-/** The agent is to be run on tasks with a set of prompts. */
+/** A request to run the agent on tasks with a set of prompts. */
 export interface PromptTrial {
   readonly prompts: PromptSet;
   readonly split: 'train' | 'validation';
-  /** Which tasks, by their place in the split. */
+  /** Task indices in the split. */
   readonly tasks: readonly number[];
   /**
-   * Which trial of the search this is: the same in every process that does the same search, and no other's. Whoever runs
-   * agents names rollouts by it, so that a search that is gone on with finds what was run before.
+   * Idempotency key of the trial: deterministic and unique within a search. Rollout names are derived from it, so that
+   * a resumed search finds earlier rollouts.
    */
   readonly occasion: string;
 }
 
-/** How an agent did on one task with a set of prompts. */
+/** Result of one task with a set of prompts. */
 export interface TriedTask {
-  /** Which task, by its place in the split. */
+  /** Task index in the split. */
   readonly task: number;
-  /** Null when nobody judged it, which is not zero: it is left out of every mean. */
+  /** Null without a reward, which is not zero: it is excluded from every mean. */
   readonly reward: number | null;
-  /** What happened, in words a model can criticise: the task, the conversation, the tools, the reward. */
+  /** Transcript for the optimiser model: task, conversation, tool calls, reward. */
   readonly account: string;
 }
 
-/** A message to the model that criticises and rewrites. */
+/** A message to the optimiser model. */
 export interface OptimizerMessage {
   readonly role: 'system' | 'user';
   readonly content: string;
 }
 
-/** How the optimiser model is asked. */
+/** Options of a request to the optimiser model. */
 export interface OptimizerRequest {
   readonly temperature: number;
-  /** Which question of the search this is; see {@link PromptTrial.occasion}. */
+  /** Idempotency key of the request; see {@link PromptTrial.occasion}. */
   readonly occasion: string;
 }
 
-/** What a search works with; whoever runs it decides how agents are run and which model is asked. */
+/** Environment of a search, which runs agents and the optimiser model. */
 export interface PromptSearchContext {
-  /** What the search begins with; at least one prompt. */
+  /** The initial prompts; at least one. */
   readonly initial: PromptSet;
-  /** How many tasks there are to learn from. */
+  /** Number of training tasks. */
   readonly trainTasks: number;
-  /** How many tasks candidates are chosen by. */
+  /** Number of validation tasks, by which candidates are selected. */
   readonly validationTasks: number;
-  /** Runs the agent with these prompts on tasks of a split, at once; the answers are in the order of the tasks. */
+  /** Runs the agent with these prompts on tasks of a split, concurrently; results are in the order of the tasks. */
   tryTasks(trial: PromptTrial): Promise<readonly TriedTask[]>;
-  /** Asks the optimiser model. */
+  /** Sends messages to the optimiser model and returns its completion. */
   ask(messages: readonly OptimizerMessage[], request: OptimizerRequest): Promise<string>;
-  /** Everything drawn at random comes from it. */
+  /** Seed of all random draws. */
   readonly seed: number;
-  /** What {@link save} was given last, of the same search; null for a new one. */
+  /** The last argument of {@link save} in the same search; null for a new search. */
   readonly saved: JsonObject | null;
-  /** Keeps where the search stands, so that a search that is killed goes on from here. */
+  /** Saves the search state, from which a restarted search resumes. */
   save(state: JsonObject, standing: PromptSearchStanding): Promise<void>;
-  /** Told of every candidate that was judged. @default nobody is */
+  /** Called for every evaluated candidate. @default none */
   onCandidate?(candidate: JudgedPrompts): void;
-  /** Ends the search; what was found until then is the result. @default never */
+  /** Stops the search; the result is the best state so far. @default never */
   readonly signal?: AbortSignal;
 }
 
-/** A set of prompts and what is known of it. */
+/** A set of prompts and its evaluation. */
 export interface JudgedPrompts {
-  /** `v0` is the beginning. */
+  /** `v0` is the initial version. */
   readonly version: string;
   readonly prompts: PromptSet;
-  /** The versions it was made of; none for the beginning. */
+  /** The versions it was derived from; empty for the initial version. */
   readonly parents: readonly string[];
-  /** Mean reward over the validation tasks it was tried on; null when none was judged. */
+  /** Mean reward over its evaluated validation tasks; null without a reward. */
   readonly score: number | null;
-  /** How many validation tasks that is. */
+  /** Number of evaluated validation tasks. */
   readonly scoredTasks: number;
-  /** The reward on each validation task, in their order; null where it was not tried, or nobody judged it. */
+  /** Reward of each validation task, in order; null when it was not run or has no reward. */
   readonly taskScores: readonly (number | null)[];
 }
 
-/** What a search has found so far, and what that has cost. */
+/** Candidates and cost of a search so far. */
 export interface PromptSearchStanding {
   readonly best: JudgedPrompts;
-  /** Every candidate, in the order they were made. */
+  /** Every candidate, in order of creation. */
   readonly history: readonly JudgedPrompts[];
-  /** How many times the agent was run on a task, by this process and those before it. */
+  /** Number of rollouts, across restarts. */
   readonly rollouts: number;
-  /** How many times the optimiser model was asked, likewise. */
+  /** Number of requests to the optimiser model, across restarts. */
   readonly optimizerCalls: number;
 }
 
-/** What a search found. */
+/** Result of a search. */
 export interface PromptSearchResult extends PromptSearchStanding {
-  /** Why it ended. */
+  /** Why the search ended. */
   readonly ended: 'finished' | 'budget' | 'stopped';
 }
 
-/** What a search may cost. */
+/** Cost limits of a search. */
 export interface PromptSearchBudget {
-  /** How often the agent may be run on a task in all; null for no limit. */
+  /** Maximum number of rollouts; null for no limit. */
   readonly maxRollouts: number | null;
-  /** How often the optimiser model may be asked in all; null for no limit. */
+  /** Maximum number of requests to the optimiser model; null for no limit. */
   readonly maxOptimizerCalls: number | null;
 }
 
 /**
- * A search for better prompts: an algorithm that changes what the agent says to a model, and no weights. The `kind` tells
- * it from an algorithm that trains; nobody asks for its name.
+ * A search for better prompts: it changes the prompts of the agent and no weights. `kind` distinguishes it from a
+ * training algorithm.
  *
- * The same seed, the same answers of model and agent, and the same tasks give the same search.
+ * It is deterministic for the same seed, tasks, and responses of model and agent.
  */
 export interface PromptSearch {
   readonly kind: 'prompt-search';
-  /** Its name in configurations, such as `apo`. */
+  /** Name in configurations, such as `apo`. */
   readonly name: string;
   readonly budget: PromptSearchBudget;
   run(context: PromptSearchContext): Promise<PromptSearchResult>;

@@ -1,25 +1,25 @@
 import { ValidationError } from './errors/validation-error.ts';
 import type { PromptTemplateResource } from './resource.ts';
 
-/** What a variable of a prompt may be given as. */
+/** Type of a prompt variable's value. */
 export type PromptValue = string | number | boolean;
 
-/** `{{`, `}}` and `{name}` of an f-string, in the order in which it is read. */
+/** `{{`, `}}` and `{name}` of an f-string, in parsing order. */
 const fStringPart = /\{\{|\}\}|\{([A-Za-z_]\w*)\}/g;
 
 /**
- * Placeholders of the other engines; the name is the first group, what ends it the second. An unterminated placeholder
- * matches too, so that no match starts within it and the search stays linear.
+ * Placeholders of the other engines; the first group is the name, the second the terminator. An unterminated
+ * placeholder matches too, so that no match starts within it and the search stays linear.
  */
 const placeholders: Readonly<Record<'jinja' | 'poml', RegExp>> = {
   jinja: /\{\{-?\s*([A-Za-z_]\w*)[^}]*(\}\}|\}|$)/g,
   poml: /\{\{\s*([A-Za-z_]\w*)[^}]*(\}\}|\}|$)/g,
 };
 
-/** A placeholder with nothing but a name in it, the only kind that is filled in here. */
+/** A placeholder that contains only a name, the only supported kind. */
 const plainPlaceholder = /\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}/g;
 
-/** The names of a template's variables, each once, in order of the alphabet. */
+/** Unique variable names of a template, in alphabetical order. */
 export function promptVariables({ template, engine }: PromptTemplateResource): readonly string[] {
   const pattern = engine === 'f-string' ? fStringPart : placeholders[engine];
   const names = [...template.matchAll(pattern)].flatMap(([, name, close = '}}']) =>
@@ -29,21 +29,21 @@ export function promptVariables({ template, engine }: PromptTemplateResource): r
 }
 
 /**
- * The first brace of an f-string that is neither part of a `{variable}` nor doubled, by its place; null when there is
- * none. Python refuses such a template.
+ * Position of the first brace of an f-string that is neither part of a `{variable}` nor doubled; null without one.
+ * Python rejects such a template.
  */
 export function strayBrace(template: string): number | null {
-  // What is understood gives way to as many blanks, so that places stay.
+  // Parsed parts are replaced by blanks of equal length, which preserves positions.
   const rest = template.replace(fStringPart, (part) => ' '.repeat(part.length));
   const place = rest.search(/[{}]/);
   return place < 0 ? null : place;
 }
 
 /**
- * Fills in a template: `{name}` of an f-string, where `{{` and `}}` are braces; `{{ name }}` of Jinja, without filters
+ * Renders a template: `{name}` of an f-string, where `{{` and `}}` are braces; `{{ name }}` of Jinja, without filters
  * and blocks.
  *
- * @throws ValidationError when a variable has no value, or the template needs a real template engine
+ * @throws ValidationError when a variable has no value, or the template needs a template engine
  */
 export function formatPrompt(prompt: PromptTemplateResource, values: Readonly<Record<string, PromptValue>>): string {
   const missing = promptVariables(prompt).filter((name) => !Object.hasOwn(values, name));
@@ -58,7 +58,7 @@ export function formatPrompt(prompt: PromptTemplateResource, values: Readonly<Re
     );
   }
   if (/\{[%#]/.test(prompt.template) || /\{\{/.test(prompt.template.replace(plainPlaceholder, ''))) {
-    const message = `needs more than variables are filled in; fill in the ${prompt.engine} template yourself`;
+    const message = `requires a template engine; render the ${prompt.engine} template yourself`;
     throw new ValidationError('the prompt', [{ path: 'template', message }]);
   }
   return prompt.template.replace(plainPlaceholder, (_, name: string) => textFor(name));

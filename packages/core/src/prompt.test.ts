@@ -9,7 +9,7 @@ function fString(template: string): PromptTemplateResource {
   return { resourceType: 'prompt_template', template, engine: 'f-string' };
 }
 
-/** A rollout that brings prompts and nothing else. */
+/** A rollout context that has only prompts. */
 function rolloutWith(prompts: RolloutContext['prompts']): RolloutContext {
   return {
     rolloutId: 'ro-1',
@@ -25,17 +25,17 @@ function rolloutWith(prompts: RolloutContext['prompts']): RolloutContext {
   };
 }
 
-describe('a prompt that has a name', () => {
+describe('named prompt', () => {
   const answering = definePrompt('answering', 'Answer in {words} words: {question}');
 
-  test('is what was written, where no rollout brings another one', () => {
+  test('is the default template when the rollout has no prompt of this name', () => {
     expect(answering.format({ question: 'Why?', words: 3 })).toBe('Answer in 3 words: Why?');
     const other = rolloutWith({ other: fString('Other') });
     expect(withRollout(other, () => answering.format({ question: 'Why?', words: 3 }))).toBe('Answer in 3 words: Why?');
     expect(withRollout(rolloutWith(undefined), () => answering.current().template)).toBe(answering.template);
   });
 
-  test('is that of the rollout the code runs in, also after something was waited for', async () => {
+  test('is the template of the current rollout, also after an await', async () => {
     const ask = async (): Promise<string> => {
       await Promise.resolve();
       return answering.format({ question: 'Why?', words: 1 });
@@ -49,19 +49,19 @@ describe('a prompt that has a name', () => {
     expect(answers).toEqual(['One: Why? (1)', 'Two: Why? (1)', 'Answer in 1 words: Why?']);
   });
 
-  test('takes exactly its variables, as far as types can see', () => {
+  test('accepts exactly its variables, by type', () => {
     expect(answering.variables).toEqual(['question', 'words']);
     expectTypeOf(answering.variables).toEqualTypeOf<readonly ('question' | 'words')[]>();
     // @ts-expect-error -- a value is missing
     expect(() => answering.format({ question: 'Why?' })).toThrow(/words: is a variable of the prompt and has no value/);
-    // @ts-expect-error -- a value that no variable has
+    // @ts-expect-error -- an unknown variable
     answering.format({ question: 'Why?', words: 1, tone: 'kind' });
     expectTypeOf<TemplateVariables<'{{no}} {a} {"b": 1} {b}'>>().toEqualTypeOf<'a' | 'b'>();
     expectTypeOf<TemplateVariables<string>>().toEqualTypeOf<string>();
     expect(definePrompt('plain', 'Be kind.').format()).toBe('Be kind.');
   });
 
-  test('is refused with a brace that means nothing, and with a name that is no word', () => {
+  test('rejects a stray brace and an invalid name', () => {
     expect(() => definePrompt('json', 'Reply {"a": {n}}')).toThrow(/single brace near .*write \{\{ or \}\}/);
     expect(() => definePrompt('my prompt', 'x')).toThrow(/"my prompt"/);
     expect(definePrompt('json', 'Reply {{"a": {n}}}').format({ n: 1 })).toBe('Reply {"a": 1}');
@@ -71,13 +71,13 @@ describe('a prompt that has a name', () => {
 describe('templates', () => {
   const text = fc.string({ unit: fc.constantFrom('{', '}', 'a', 'b', ' ', '{a}', '{{', '}}'), maxLength: 12 });
 
-  test('whatever is understood is filled in, and nothing else changes', () => {
+  test('placeholders are replaced, and all other text is unchanged', () => {
     fc.assert(
       fc.property(text, (template) => {
         const prompt = fString(template);
         const values = promptVariables(prompt).map((name) => [name, name.toUpperCase()] as const);
         const filled = formatPrompt(prompt, Object.fromEntries(values));
-        // Read once from left to right, as Python does.
+        // Parsed from left to right, as in Python.
         let expected = '';
         for (let at = 0; at < template.length; ) {
           const part = /^(\{\{|\}\}|\{[ab]+\})/.exec(template.slice(at))?.[0];
@@ -90,14 +90,14 @@ describe('templates', () => {
     );
   });
 
-  test('a stray brace is told by its place', () => {
+  test('a stray brace is reported by position', () => {
     expect([strayBrace('{a} {{x}} }'), strayBrace('{a}{{'), strayBrace('{ a }')]).toEqual([10, null, 0]);
   });
 
-  test('a plain Jinja template is filled in; one that needs an engine is refused', () => {
+  test('a plain Jinja template is rendered; one that needs an engine is rejected', () => {
     const jinja = (template: string): PromptTemplateResource => ({ ...fString(template), engine: 'jinja' });
     expect(formatPrompt(jinja('{{ a }} and {{-b-}} {c}'), { a: 1, b: true })).toBe('1 and true {c}');
-    expect(() => formatPrompt(jinja('{{ a | upper }}'), { a: 'x' })).toThrow(/fill in the jinja template yourself/);
+    expect(() => formatPrompt(jinja('{{ a | upper }}'), { a: 'x' })).toThrow(/render the jinja template yourself/);
     expect(() => formatPrompt(jinja('{% if a %}x{% endif %}'), {})).toThrow(/yourself/);
   });
 

@@ -4,8 +4,8 @@ import type { PromptTemplateResource } from './resource.ts';
 import { currentRollout } from './rollout-context.ts';
 
 /**
- * The variables of an f-string template, as types: `'question' | 'hint'` for `'Answer {question}. {hint}'`. Of a template
- * that is no literal, any string.
+ * The variables of an f-string template, as types: `'question' | 'hint'` for `'Answer {question}. {hint}'`. Any string
+ * for a template that is not a literal type.
  */
 export type TemplateVariables<TTemplate extends string> = string extends TTemplate
   ? string
@@ -17,42 +17,42 @@ export type TemplateVariables<TTemplate extends string> = string extends TTempla
         : never
     : never;
 
-/** Braces around anything but a name are no placeholder. */
+/** Braces around anything but a name are not a placeholder. */
 type VariableName<TText extends string> = TText extends
   | ''
   | `${string}${' ' | '\n' | '"' | "'" | ':' | ',' | '{'}${string}`
   ? never
   : TText;
 
-/** What {@link Prompt.format} takes: a value for each variable; nothing for a prompt without. */
+/** Arguments of {@link Prompt.format}: a value per variable; none for a prompt without variables. */
 export type PromptArguments<TVariable extends string> = [TVariable] extends [never]
   ? readonly []
   : readonly [values: Readonly<Record<TVariable, PromptValue>>];
 
-/** A prompt of an agent, by a name under which it can be made better. */
+/** A named prompt of an agent, which `agl train` can optimise. */
 export interface Prompt<TVariable extends string = string> {
   readonly name: string;
-  /** The template as it was written; a rollout may bring another one. */
+  /** The default template; a rollout can override it. */
   readonly template: string;
-  /** The names of the variables, in order of the alphabet. */
+  /** Names of the variables, in alphabetical order. */
   readonly variables: readonly TVariable[];
-  /** The template in force: in a rollout that brings a `prompt_template` resource of this name, that one. */
+  /** The effective template: the `prompt_template` resource of this name in the current rollout, or the default. */
   current(): PromptTemplateResource;
   /**
-   * The template in force with its variables filled in.
+   * Renders the effective template.
    *
-   * @throws ValidationError when a variable of the template in force has no value
+   * @throws ValidationError when a variable of the effective template has no value
    */
   format(...values: PromptArguments<TVariable>): string;
 }
 
 /**
- * Gives a prompt a name, so that `agl train` can make it better. Anywhere else it is the template that is written here.
- * Works with every adapter and without one: which template is in force follows from the rollout that the code runs in.
+ * Defines a named prompt that `agl train` can optimise. Outside of rollouts it is the default template.
+ * Independent of adapters: the current rollout determines the effective template.
  *
- * @param name - a word: letters, digits, `_` and `-`
+ * @param name - letters, digits, `_` and `-`
  * @param template - an f-string: `{question}` is a variable, `{{` and `}}` are braces
- * @throws ValidationError when the name is no word, or a brace is neither doubled nor part of a variable
+ * @throws ValidationError when the name is invalid, or a brace is neither doubled nor part of a variable
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export function definePrompt<const TTemplate extends string>(
   return {
     name,
     template,
-    // The type says what the same template was found to have by reading it.
+    // The type computes the same variables from the template literal.
     variables: promptVariables(written) as readonly TemplateVariables<TTemplate>[],
     current,
     format: (...[values = {}]) => formatPrompt(current(), values),
@@ -82,7 +82,7 @@ export function definePrompt<const TTemplate extends string>(
 
 function assertPrompt(name: string, template: string): void {
   if (!/^[\w-]+$/.test(name)) {
-    const message = `must be a word of letters, digits, "_" and "-", not ${JSON.stringify(name)}`;
+    const message = `must consist of letters, digits, "_" and "-", not ${JSON.stringify(name)}`;
     throw new ValidationError('a prompt', [{ path: 'name', message }]);
   }
   const place = strayBrace(template);

@@ -2,8 +2,8 @@ import type { Attributes, AttributeValue } from './span.ts';
 import { modelCallAttributes, pythonReaderAttributes } from './span-attributes.ts';
 
 /**
- * The attributes of a span as readers of a store get them: the record of a model call has its log-probabilities in the
- * form, too, that Python's readers look for, and no list of tokens beside it.
+ * The attributes of a span as a store returns them: a recorded model call also has its log-probabilities in the form of
+ * the Python readers, and omits the list of token texts.
  */
 export function attributesForReaders(attributes: Attributes): Attributes {
   const { [modelCallAttributes.responseTokens]: tokens, ...others } = attributes;

@@ -8,17 +8,17 @@ import type { Attributes, AttributeValue, SpanEvent, SpanInput, SpanStatus } fro
 import { isReservedAttribute } from './span-attributes.ts';
 import type { ActiveSpan, StartSpanOptions } from './tracer.ts';
 
-/** The event on a span whose maker set a reserved attribute, which is not recorded. */
+/** Event on a span whose creator set a reserved attribute, which is not recorded. */
 const refusedAttributeEvent = 'agentlightning.attribute_refused';
 
-/** Where and when a span begins. */
+/** Context, name and clock of a new span. */
 export interface SpanOrigin {
   readonly name: string;
   readonly context: RolloutContext;
   readonly clock: Clock;
 }
 
-/** A span of a rollout that is being recorded. Nothing here throws: the agent must not notice. */
+/** A span of a rollout while it is being recorded. No method throws: tracing must not affect the agent. */
 export class RecordedSpan implements ActiveSpan {
   readonly traceId: string;
   readonly spanId: string = newSpanId();
@@ -70,13 +70,13 @@ export class RecordedSpan implements ActiveSpan {
     try {
       this.#beforeEnd?.(this);
     } catch {
-      // It must not throw. Where it does, the span is recorded as it is.
+      // Its errors must not reach the agent; the span is recorded without its attributes.
     }
     this.#isEnded = true;
     try {
       this.#origin.context.sink.append(this.#toInput());
     } catch {
-      // A sink must not throw. Where one does, the agent goes on and the span is lost.
+      // Errors of the sink must not reach the agent; the span is lost.
     }
   }
 

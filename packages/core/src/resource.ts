@@ -7,11 +7,11 @@ export interface LlmResource {
   readonly endpoint: string;
   readonly model: string;
   readonly apiKey: string | null;
-  /** Sampling parameters the agent should use: temperature, max_tokens and so on. */
+  /** Recommended sampling parameters: temperature, max_tokens and so on. */
   readonly samplingParameters: JsonObject;
 }
 
-/** A model endpoint behind the gateway: every attempt calls it at a URL of its own (see `attemptBaseUrl`). */
+/** A model endpoint behind the gateway: every attempt has a separate URL (see `attemptBaseUrl`). */
 export interface ProxyLlmResource {
   readonly resourceType: 'proxy_llm';
   /** The gateway's base URL, up to and with `/v1`. */
@@ -21,24 +21,24 @@ export interface ProxyLlmResource {
   readonly samplingParameters: JsonObject;
 }
 
-/** A prompt that the agent fills in, and that prompt optimisation rewrites. */
+/** A prompt template, which prompt optimisation rewrites. */
 export interface PromptTemplateResource {
   readonly resourceType: 'prompt_template';
   readonly template: string;
-  /** How placeholders are written: `{name}` in `f-string`, `{{ name }}` in `jinja`. */
+  /** Placeholder syntax: `{name}` in `f-string`, `{{ name }}` in `jinja`. */
   readonly engine: 'f-string' | 'jinja' | 'poml';
 }
 
-/** Something the trainer hands to agents and may change: a model endpoint or a prompt. */
+/** Input of agents that the trainer can update: a model endpoint or a prompt. */
 export type Resource = LlmResource | ProxyLlmResource | PromptTemplateResource;
 
-/** Resources by the name the agent knows them under. */
+/** Resources by name. */
 export type NamedResources = Readonly<Record<string, Resource>>;
 
 /** One version of a set of resources. */
 export interface ResourcesSnapshot {
   readonly resourcesId: string;
-  /** From 1, raised by every update. */
+  /** From 1, incremented by every update. */
   readonly version: number;
   readonly resources: NamedResources;
   /** Unix milliseconds. */
@@ -48,9 +48,9 @@ export interface ResourcesSnapshot {
 }
 
 /**
- * The base URL that one attempt calls a proxied model at: `…/rollout/{rolloutId}/attempt/{attemptId}/v1`.
+ * The base URL at which one attempt calls a proxied model: `…/rollout/{rolloutId}/attempt/{attemptId}/v1`.
  *
- * A trailing slash is dropped and `/v1` stays at the end, as the Python client builds it.
+ * A trailing slash is dropped and `/v1` stays at the end, as in the Python client.
  *
  * @example
  * ```ts

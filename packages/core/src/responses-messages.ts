@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from './json.ts';
 import { objectsOf, textOf } from './json-access.ts';
 
 /**
- * The input of a Responses request in the form of OpenTelemetry's GenAI conventions.
+ * Converts the input of a Responses request to OpenTelemetry's GenAI conventions.
  *
  * @param request - the body; its `instructions` become a system message
  */
@@ -15,7 +15,7 @@ export function toGenAiResponseInput(request: JsonObject): readonly JsonObject[]
 }
 
 /**
- * The output of a Responses body in the form of OpenTelemetry's GenAI conventions: one message with all its parts.
+ * Converts the output of a Responses body to OpenTelemetry's GenAI conventions: one message with all its parts.
  *
  * @param output - the body's `output`
  */
@@ -25,7 +25,7 @@ export function toGenAiResponseOutput(output: JsonValue | undefined): readonly J
   return [{ role: 'assistant', parts: messages.flatMap(({ parts }) => objectsOf(parts)) }];
 }
 
-/** An item of the Responses API as the Chat Completions API would have it; none for what that one does not know. */
+/** A Responses item as a Chat Completions message; empty for items without an equivalent. */
 function chatMessage(item: JsonObject): readonly JsonObject[] {
   switch (item.type) {
     case 'function_call':

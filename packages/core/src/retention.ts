@@ -1,14 +1,14 @@
 /**
- * What a store need not keep. Nothing unfinished is ever deleted, nor anything of a run that is under way.
- * With both fields, both must hold: a run goes when it is old and not among the newest ones.
+ * Rules for deleting data. Unfinished rollouts and active runs are never deleted.
+ * With both fields, both must hold: a run is deleted when it is old and not among the newest.
  */
 export interface RetentionPolicy {
   /**
-   * Runs that last changed longer ago than this may go, with what they hold, and so may finished rollouts of
-   * no run that ended longer ago; in milliseconds. @default any age, for runs; rollouts of no run then stay
+   * Minimum age in milliseconds. Runs last changed before it are deleted with their content, as are finished rollouts
+   * without a run that ended before it. @default any age for runs; rollouts without a run are kept
    */
   readonly olderThanMs?: number;
-  /** The newest runs are kept, this many of them. @default 0 */
+  /** Number of newest runs to keep. @default 0 */
   readonly keepRuns?: number;
 }
 
@@ -18,7 +18,7 @@ export interface RetentionPreview extends DeletionCounts {
   readonly runIds: readonly string[];
 }
 
-/** How much was deleted. */
+/** Numbers of deleted records. */
 export interface DeletionCounts {
   readonly runs: number;
   readonly rollouts: number;

@@ -3,8 +3,8 @@ import type { SpanInput } from './span.ts';
 import { agentLightningAttributes, spanNames } from './span-attributes.ts';
 
 /**
- * The largest magnitude of a reward. Squares of such rewards, which variances are made of, can be summed over any
- * number of rollouts without overflow, and whole numbers up to it are exact.
+ * Maximum magnitude of a reward. Squares of rewards, as in variances, can be summed over any number of rollouts without
+ * overflow, and integers up to it are exact.
  */
 export const maxRewardMagnitude = 1e15;
 
@@ -13,7 +13,7 @@ export function isRewardNumber(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= maxRewardMagnitude;
 }
 
-/** The error for a number that cannot be a reward. */
+/** Error for a number that is not a valid reward. */
 export function rewardOutOfRange(name: string, value: unknown): AgentLightningError {
   const problem = Number.isFinite(value) ? `above the limit of ±${maxRewardMagnitude}` : 'not a finite number';
   return new AgentLightningError({
@@ -26,7 +26,7 @@ export function rewardOutOfRange(name: string, value: unknown): AgentLightningEr
 const dimensionValue = /^agentlightning\.reward\.(\d+)\.value$/;
 
 /**
- * Refuses a span whose reward is not a finite number, or too large. Other spans pass.
+ * Rejects a span whose reward is not finite or out of range. Other spans pass.
  *
  * @throws AgentLightningError INVALID_REWARD
  */
@@ -43,7 +43,7 @@ export function assertRewardsInRange({ name: spanName, attributes }: Pick<SpanIn
   }
 }
 
-/** The reward span of Python packages before 0.3, and its attribute. */
+/** Reward span name of Python packages before 0.3. */
 export const legacyRewardSpan = 'agentlightning.reward';
-/** See {@link legacyRewardSpan}. */
+/** Reward attribute of {@link legacyRewardSpan}. */
 export const legacyRewardAttribute = 'reward';

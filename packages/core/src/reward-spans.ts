@@ -4,10 +4,10 @@ import type { Attributes, Span } from './span.ts';
 import { agentLightningAttributes, spanNames } from './span-attributes.ts';
 import { unflattenAttributes } from './unflatten-attributes.ts';
 
-/** What {@link rewardFromSpan} needs of a span. */
+/** The fields of a span that {@link rewardFromSpan} reads. */
 export type RewardSpan = Pick<Span, 'name' | 'attributes' | 'spanId' | 'sequenceId'>;
 
-/** Where Python packages before 0.3 put rewards. */
+/** Reward attributes of Python packages before 0.3. */
 const legacyNames = {
   span: legacyRewardSpan,
   attribute: legacyRewardAttribute,
@@ -15,16 +15,16 @@ const legacyNames = {
 } as const;
 
 /**
- * The reward that a span records: what `emitReward` made of it, or the older forms of the Python package.
+ * The reward that a span records, in the form of `emitReward` or a legacy form of the Python package.
  *
- * @returns null when the span records no reward, or none with numbers in range
+ * @returns null without a reward, or with values out of range
  */
 export function rewardFromSpan(span: RewardSpan): EmittedReward | null {
   const rewards = rewardsFromAttributes(span);
   return rewards.length === 0 ? null : { spanId: span.spanId, sequenceId: span.sequenceId, rewards };
 }
 
-/** The rewards among an attempt's spans, in the order they were emitted. */
+/** The rewards among an attempt's spans, in order of emission. */
 export function findRewards(spans: readonly RewardSpan[]): readonly EmittedReward[] {
   return spans
     .map(rewardFromSpan)
@@ -33,9 +33,9 @@ export function findRewards(spans: readonly RewardSpan[]): readonly EmittedRewar
 }
 
 /**
- * The reward of an attempt as a whole: the last one that was emitted, by sequence id.
+ * The final reward of an attempt: the last emitted one, by sequence id.
  *
- * @returns null when there is none, which is not the same as zero
+ * @returns null without a reward, which is not the same as zero
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ function dimensionsOf(attributes: Attributes): readonly Reward[] {
     const { name, value } = typeof dimension === 'object' ? dimension : {};
     return typeof name === 'string' && isRewardNumber(value) ? { name, value } : null;
   });
-  // Half a reward is none: a lost first dimension would silently make another one the primary.
+  // All or nothing: without its first dimension, another one would silently become the primary.
   return rewards.every((reward) => reward !== null) ? rewards : [];
 }
 
@@ -91,7 +91,7 @@ function legacyJsonValue(text: unknown): number | null {
     const isReward = 'type' in output && output.type === 'reward' && 'value' in output;
     return isReward && isRewardNumber(output.value) ? output.value : null;
   } catch {
-    // The output of a task that is no JSON is no reward.
+    // A task output that is not JSON is not a reward.
     return null;
   }
 }

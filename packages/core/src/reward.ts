@@ -1,4 +1,4 @@
-/** A judgement of what an agent did: a number in one or more dimensions. */
+/** A reward: a number in one or more dimensions. */
 export interface Reward {
   /** The dimension: `primary` unless named otherwise. */
   readonly name: string;
@@ -6,11 +6,11 @@ export interface Reward {
   readonly value: number;
 }
 
-/** A reward as it was emitted in an attempt, with its place among the spans. */
+/** A reward emitted in an attempt, with its position among the spans. */
 export interface EmittedReward {
   readonly spanId: string;
-  /** The order of the reward among the rollout's spans: it belongs to the calls before it. */
+  /** Position among the rollout's spans: the reward applies to the preceding model calls. */
   readonly sequenceId: number;
-  /** The dimensions; the first one is the primary. At least one. */
+  /** At least one dimension; the first one is the primary. */
   readonly rewards: readonly Reward[];
 }

@@ -4,18 +4,18 @@ import type { RolloutMode } from './rollout.ts';
 import type { SpanInput } from './span.ts';
 import type { ActiveSpan } from './tracer.ts';
 
-/** Where recorded spans go. Appending never throws and never waits: the agent must not notice. */
+/** Destination of recorded spans. Appending never throws and never blocks: tracing must not affect the agent. */
 export interface SpanSink {
-  /** Told by the tracer when a span begins, so that spans left open can be ended (see `AttemptSpans`). */
+  /** Called by the tracer when a span starts, so that open spans can be ended (see `AttemptSpans`). */
   spanStarted?(span: ActiveSpan): void;
-  /** Told when a span that began is not to be recorded after all. */
+  /** Called when a started span will not be recorded. */
   spanDiscarded?(spanId: string): void;
   append(span: SpanInput): void;
-  /** Resolves when everything appended so far is stored, or given up. */
+  /** Resolves when all appended spans are stored or given up. */
   flush(): Promise<void>;
 }
 
-/** The model endpoint that a rollout's agent is sent to. */
+/** The model endpoint of a rollout's agent. */
 export interface RolloutEndpoint {
   /** The attempt's own base URL, up to and with `/v1`. */
   readonly baseUrl: string;
@@ -23,31 +23,31 @@ export interface RolloutEndpoint {
   readonly apiKey: string | null;
 }
 
-/** Which rollout the code that is running now belongs to. */
+/** The rollout of the running code. */
 export interface RolloutContext {
   readonly rolloutId: string;
   readonly attemptId: string;
   readonly mode: RolloutMode | null;
-  /** The trace that all spans of the attempt share. */
+  /** Trace id of all spans of the attempt. */
   readonly traceId: string;
-  /** The span that new spans become children of. */
+  /** Parent of new spans. */
   readonly parentSpanId: string | null;
-  /** The agent that is at work, for selective optimisation. */
+  /** The active agent, for selective optimisation. */
   readonly agentName: string | null;
-  /** The names of the agents at work, from the outermost to `agentName`. @default only `agentName` */
+  /** Names of the active agents, from the outermost to `agentName`. @default only `agentName` */
   readonly agentPath?: readonly string[];
   readonly sink: SpanSink;
-  /** Null when the agent is only traced, not redirected. */
+  /** Null when the agent is traced without redirection. */
   readonly endpoint: RolloutEndpoint | null;
-  /** The prompts that the rollout brings, by the name under which the agent asks for them. @default none */
+  /** Prompts of the rollout, by name. @default none */
   readonly prompts?: Readonly<Record<string, PromptTemplateResource>>;
   /** Aborts when the rollout times out or is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Called when the response of a model call through the gateway begins, or the call fails: whether the infrastructure
-   * failed it, which an agent may hide from its runner by catching the error.
+   * Called when the response of a model call through the gateway starts, or the call fails. The argument is true for an
+   * infrastructure failure, which an agent could hide from its runner by catching the error.
    *
-   * @default nothing is called
+   * @default none
    */
   readonly onModelCall?: (isUnavailable: boolean) => void;
 }
@@ -55,8 +55,8 @@ export interface RolloutContext {
 const storageKey: unique symbol = Symbol.for('agentlightning.rollout-context');
 
 /**
- * Where the rollout of the running code is kept: one storage for the process, even when two copies of the package are
- * loaded. For adapters that bind it to a diagnostics channel; everybody else uses {@link withRollout}.
+ * Storage of the current rollout: one per process, even with two copies of the package. For adapters that bind it to a
+ * diagnostics channel; otherwise use {@link withRollout}.
  */
 export function rolloutStorage(): AsyncLocalStorage<RolloutContext> {
   const holder = globalThis as { [storageKey]?: AsyncLocalStorage<RolloutContext> };
@@ -64,12 +64,12 @@ export function rolloutStorage(): AsyncLocalStorage<RolloutContext> {
   return holder[storageKey];
 }
 
-/** Runs a function, and everything it starts, within a rollout. Concurrent rollouts do not see each other. */
+/** Runs a function, and everything it starts, within a rollout. Concurrent rollouts are isolated from each other. */
 export function withRollout<TResult>(context: RolloutContext, run: () => TResult): TResult {
   return rolloutStorage().run(context, run);
 }
 
-/** The rollout that the calling code belongs to; null outside of one. */
+/** The rollout of the calling code; null outside of one. */
 export function currentRollout(): RolloutContext | null {
   return rolloutStorage().getStore() ?? null;
 }

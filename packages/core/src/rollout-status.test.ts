@@ -13,12 +13,12 @@ import {
 const statuses = Object.keys(rolloutTransitions) as RolloutStatus[];
 const attemptStatuses: AttemptStatus[] = ['preparing', 'running', 'succeeded', 'failed', 'unresponsive', 'timeout'];
 
-describe('the state machine of a rollout', () => {
-  test('lets a rollout stay where it is', () => {
+describe('rollout state machine', () => {
+  test('permits the current status', () => {
     for (const status of statuses) expect(() => assertRolloutTransition('ro-1', status, status)).not.toThrow();
   });
 
-  test('refuses every change that is not in the table, and says which', () => {
+  test('rejects every transition that is not in the table, with both statuses', () => {
     for (const from of statuses) {
       for (const to of statuses.filter((status) => status !== from && !rolloutTransitions[from].includes(status))) {
         expect(() => assertRolloutTransition('ro-1', from, to)).toThrow(
@@ -28,27 +28,27 @@ describe('the state machine of a rollout', () => {
     }
   });
 
-  test('keeps success for ever, and reopens other ends by requeuing only', () => {
+  test('never leaves succeeded, and leaves other final statuses only by requeuing', () => {
     expect(rolloutTransitions.succeeded).toEqual([]);
     expect(rolloutTransitions.failed).toEqual(['requeuing']);
     expect(rolloutTransitions.cancelled).toEqual(['requeuing']);
   });
 
-  test('reaches an end from every status that is none', () => {
+  test('reaches a final status from every other status', () => {
     for (const status of statuses.filter((candidate) => !isTerminalRolloutStatus(candidate))) {
       expect(rolloutTransitions[status]).toEqual(expect.arrayContaining([...terminalRolloutStatuses]));
     }
   });
 });
 
-describe('the status that a rollout takes from its latest attempt', () => {
+describe('rollout status from attempt', () => {
   const policies = fc.record({
     sequenceId: fc.integer({ min: 1, max: 5 }),
     maxAttempts: fc.integer({ min: 1, max: 5 }),
     retryCondition: fc.subarray(attemptStatuses),
   });
 
-  test('is the attempt’s while it goes on and when it succeeds', () => {
+  test('equals that of an open or successful attempt', () => {
     fc.assert(
       fc.property(policies, fc.constantFrom('preparing', 'running', 'succeeded'), (policy, status) => {
         expect(rolloutStatusFromAttempt(status, policy)).toBe(status);
@@ -56,7 +56,7 @@ describe('the status that a rollout takes from its latest attempt', () => {
     );
   });
 
-  test('is requeuing after a failure exactly while the policy has an attempt left for it', () => {
+  test('is requeuing after a failure while the policy has attempts left', () => {
     fc.assert(
       fc.property(policies, fc.constantFrom('failed', 'timeout', 'unresponsive'), (policy, status) => {
         const isLeft = policy.retryCondition.includes(status) && policy.sequenceId < policy.maxAttempts;

@@ -1,11 +1,11 @@
 import type { AttemptStatus } from './attempt.ts';
 import { IllegalTransitionError } from './errors/illegal-transition-error.ts';
 
-/** Where a rollout is in its life. */
+/** Lifecycle status of a rollout. */
 export type RolloutStatus = 'queuing' | 'preparing' | 'running' | 'succeeded' | 'failed' | 'requeuing' | 'cancelled';
 
 /**
- * The state machine of a rollout, as data: from each status, the ones it may go to.
+ * Rollout state machine: the permitted next statuses of each status.
  *
  * Terminal statuses are final, except that `requeuing` reopens a failed or cancelled rollout explicitly.
  */
@@ -19,18 +19,18 @@ export const rolloutTransitions: Readonly<Record<RolloutStatus, readonly Rollout
   cancelled: ['requeuing'],
 };
 
-/** The statuses after which nothing more happens. */
+/** The final statuses. */
 export const terminalRolloutStatuses: readonly RolloutStatus[] = ['succeeded', 'failed', 'cancelled'];
 
-/** Whether a rollout with this status is over. */
+/** Whether the status is final. */
 export function isTerminalRolloutStatus(status: RolloutStatus): boolean {
   return terminalRolloutStatuses.includes(status);
 }
 
 /**
- * Lets a legal status change pass; staying where one is always is legal.
+ * Validates a status transition; keeping the current status is permitted.
  *
- * @throws IllegalTransitionError when the state machine does not have this change
+ * @throws IllegalTransitionError when the state machine has no such transition
  */
 export function assertRolloutTransition(rolloutId: string, from: RolloutStatus, to: RolloutStatus): void {
   if (from !== to && !rolloutTransitions[from].includes(to)) {
@@ -38,20 +38,20 @@ export function assertRolloutTransition(rolloutId: string, from: RolloutStatus, 
   }
 }
 
-/** The metadata field of a rollout, and of its last attempt, that says that its runners were lost too often. */
+/** Metadata field, of a rollout and its last attempt, with the reason for exceeding the limit of lost claims. */
 export const lostClaimsReasonKey = 'agentlightning.lost_claims_reason';
 
-/** What decides whether a failed attempt is followed by another. */
+/** Retry conditions of a rollout. */
 export interface RetryPolicy {
   /** The attempt's number, from 1. */
   readonly sequenceId: number;
-  /** How many attempts the rollout may have. */
+  /** Maximum number of attempts of the rollout. */
   readonly maxAttempts: number;
-  /** The attempt outcomes that are worth another attempt. */
+  /** Attempt outcomes that are retried. */
   readonly retryCondition: readonly AttemptStatus[];
 }
 
-/** The status a rollout takes from its latest attempt: a failed attempt requeues it while retries are left. */
+/** Rollout status from its latest attempt: a failed attempt requeues the rollout while retries are left. */
 export function rolloutStatusFromAttempt(attempt: AttemptStatus, policy: RetryPolicy): RolloutStatus {
   if (attempt === 'preparing' || attempt === 'running' || attempt === 'succeeded') return attempt;
   const isRetried = policy.retryCondition.includes(attempt) && policy.sequenceId < policy.maxAttempts;

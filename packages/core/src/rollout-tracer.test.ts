@@ -8,7 +8,7 @@ import { describeTracerContract } from './testing/tracer-contract.ts';
 
 describeTracerContract({ name: 'the built-in tracer', createTracer });
 
-test('times come from the clock it is given', async () => {
+test('times come from the given clock', async () => {
   const clock = new ManualClock(5000);
   const sink = new MemorySpanSink();
   await withRollout(aRolloutContext({ sink }), () =>
@@ -17,7 +17,7 @@ test('times come from the clock it is given', async () => {
   expect(sink.spans[0]).toMatchObject({ startTimeMs: 5000, endTimeMs: 5250 });
 });
 
-test('a reserved attribute is not recorded, and the span says so', () => {
+test('a reserved attribute is not recorded, and the span has a refusal event', () => {
   const sink = new MemorySpanSink();
   withRollout(aRolloutContext({ sink }), () => {
     const span = tracer.startSpan('forged', { attributes: { prompt_token_ids: [1], response_token_ids: [2] } });

@@ -3,16 +3,16 @@ import { RecordedSpan, type SpanOrigin } from './recorded-span.ts';
 import { currentRollout, type RolloutContext, withRollout } from './rollout-context.ts';
 import type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';
 
-/** What a tracer can be given. */
+/** Options of {@link createTracer}. */
 export interface TracerOptions {
-  /** Where the times of spans come from. @default systemClock */
+  /** Clock of span times. @default systemClock */
   readonly clock?: Clock;
 }
 
 /**
- * A tracer that records into whichever rollout is running where it is called.
+ * Creates a tracer that records into the current rollout.
  *
- * Programs use {@link tracer}; this is for those that need a clock of their own.
+ * Programs use {@link tracer}; this is for a custom clock.
  */
 export function createTracer(options: TracerOptions = {}): Tracer {
   const clock = options.clock ?? systemClock;
@@ -31,8 +31,8 @@ export function createTracer(options: TracerOptions = {}): Tracer {
 }
 
 /**
- * Records the steps of whichever rollout is running where it is called. Outside of a rollout it does
- * nothing, so that the same agent runs in production. It never throws into the agent.
+ * Records steps in the current rollout. Outside of a rollout it does nothing, so that the same agent runs in
+ * production. It never throws into the agent.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export function createTracer(options: TracerOptions = {}): Tracer {
  */
 export const tracer: Tracer = createTracer();
 
-/** The span outside of a rollout: it takes everything and keeps nothing. */
+/** The no-op span used outside of a rollout. */
 export const silentSpan: ActiveSpan = {
   traceId: '0'.repeat(32),
   spanId: '0'.repeat(16),
@@ -56,13 +56,13 @@ export const silentSpan: ActiveSpan = {
   end: () => {},
 };
 
-/** Begins a span of a rollout, wherever it is called. For adapters; everybody else uses {@link tracer}. */
+/** Starts a span of the given rollout. For adapters; otherwise use {@link tracer}. */
 export function beginSpan(origin: SpanOrigin, options: StartSpanOptions): ActiveSpan {
   const span = new RecordedSpan(origin, options);
   try {
     origin.context.sink.spanStarted?.(span);
   } catch {
-    // A sink must not throw. Where one does, the span is only not ended for an agent that forgets to.
+    // Errors of the sink must not reach the agent; the span is then not ended automatically with the attempt.
   }
   return span;
 }
@@ -93,7 +93,7 @@ function runWithin<TResult>(span: ActiveSpan, { context, run }: Step<TResult>): 
     return value;
   }, fail);
   if (result.constructor === Promise) return settled as TResult;
-  // A promise with methods of its own (those of the openai client) is handed back as it is.
+  // A promise subclass (such as that of the openai client) is returned unchanged.
   settled.catch(() => {});
   return result;
 }

@@ -1,10 +1,10 @@
 import type { RolloutStatus } from './rollout-status.ts';
 
-/** How far the rollouts of a run are. */
+/** Progress of the rollouts of a run. */
 export interface RunStatistics {
   readonly runId: string;
   readonly totalRollouts: number;
   readonly totalAttempts: number;
-  /** How many rollouts have each status; 0 for one that none has. */
+  /** Number of rollouts by status; 0 for an unused status. */
   readonly rolloutsByStatus: Readonly<Record<RolloutStatus, number>>;
 }

@@ -1,17 +1,17 @@
 import type { JsonObject } from './json.ts';
 
-/** Where a training run is in its life. A run that is `running` but whose process died can be resumed. */
+/** Lifecycle status of a training run. A `running` run whose process died can be resumed. */
 export type RunStatus = 'running' | 'finished' | 'failed' | 'stopped';
 
-/** A training run: a grouping of rollouts, with what is needed to go on after a crash. */
+/** A training run: a group of rollouts, with the state for resuming after a crash. */
 export interface Run {
   readonly runId: string;
-  /** A name for people; need not be unique. */
+  /** Display name; need not be unique. */
   readonly name: string;
   readonly status: RunStatus;
-  /** The configuration it was started with. */
+  /** The initial configuration. */
   readonly config: JsonObject;
-  /** What the trainer needs to resume: last finished step, checkpoint, best reward. */
+  /** Resume state of the trainer: last finished step, checkpoint, best reward. */
   readonly state: JsonObject;
   /** Unix milliseconds. */
   readonly createTimeMs: number;

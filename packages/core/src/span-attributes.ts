@@ -1,26 +1,26 @@
 /**
- * The names of spans and attributes, in one place. `agentlightning.*` are those of the Python
- * Agent Lightning, so that its adapters read our spans; `gen_ai.*` are OpenTelemetry's.
+ * Names of spans and attributes. `agentlightning.*` names are those of the Python
+ * Agent Lightning, for compatibility with its adapters; `gen_ai.*` are OpenTelemetry's.
  *
  * @module
  */
 
-/** Names of the spans that are not model or tool calls. */
+/** Span names other than those of model and tool calls. */
 export const spanNames = {
   annotation: 'agentlightning.annotation',
   message: 'agentlightning.message',
   object: 'agentlightning.object',
   exception: 'agentlightning.exception',
   operation: 'agentlightning.operation',
-  /** A reward that a rule gave to a step on the way: shown in traces, and no reward of the attempt's own. */
+  /** A reward that a rule assigned to an intermediate step: shown in traces, not a reward of the attempt. */
   intermediateReward: 'agentlightning.intermediate_reward',
-  /** A model call as the gateway recorded it. */
+  /** A model call recorded by the gateway. */
   modelCall: 'openai.chat.completion',
-  /** The root span of an attempt, made by the runner. */
+  /** The root span of an attempt, recorded by the runner. */
   rollout: 'agentlightning.rollout',
 } as const;
 
-/** Attribute names of ours, as the Python package has them where it has them. */
+/** Attribute names of Agent Lightning, equal to those of the Python package where it has them. */
 export const agentLightningAttributes = {
   rolloutId: 'agentlightning.rollout_id',
   attemptId: 'agentlightning.attempt_id',
@@ -38,13 +38,13 @@ export const agentLightningAttributes = {
   operationName: 'agentlightning.operation.name',
   operationInput: 'agentlightning.operation.input',
   operationOutput: 'agentlightning.operation.output',
-  /** The agents at work, from the outermost to the one that made the call, joined by `>`. */
+  /** Agent path, from the outermost agent to the caller, joined by `>`. */
   agentPath: 'agentlightning.agent.path',
-  /** What kind of step of an agent a span records: see `AgentStepKind`. */
+  /** Kind of a recorded agent step: see `AgentStepKind`. */
   stepKind: 'agentlightning.step.kind',
-  /** The framework that told of the step: `langchain`, `openai-agents`, `ai-sdk`. */
+  /** The framework that reported the step: `langchain`, `openai-agents`, `ai-sdk`. */
   framework: 'agentlightning.framework',
-  /** The framework's own id of the step. */
+  /** The framework's id of the step. */
   frameworkRunId: 'agentlightning.framework.run_id',
   /** True on a span that was still open when its attempt ended. */
   abandoned: 'agentlightning.abandoned',
@@ -54,7 +54,7 @@ export const agentLightningAttributes = {
   eventData: 'agentlightning.event.data',
 } as const;
 
-/** Attributes of a model call beyond `gen_ai.*`: token ids and what training needs to know. */
+/** Attributes of a model call beyond `gen_ai.*`: token ids and training metadata. */
 export const modelCallAttributes = {
   /** Token ids of the prompt, as the engine saw them. */
   promptTokenIds: 'prompt_token_ids',
@@ -62,50 +62,50 @@ export const modelCallAttributes = {
   responseTokenIds: 'response_token_ids',
   /** Log-probability of each response token of the first choice, at the sampling temperature. */
   responseLogprobs: 'agentlightning.response_logprobs',
-  /** The text of each response token of the first choice, where the engine told it. */
+  /** Text of each response token of the first choice, where the engine reports it. */
   responseTokens: 'agentlightning.response_tokens',
-  /** JSON of every choice, when there is more than one. */
+  /** JSON of all choices, when there is more than one. */
   choices: 'agentlightning.choices',
   /** The policy version that served the call. */
   policyVersion: 'agentlightning.policy_version',
-  /** Whether the call may be trained on. */
+  /** Whether the call can be used for training. */
   isTrainable: 'agentlightning.trainable',
-  /** Why not, when it may not. */
+  /** Reason why the call cannot be used for training. */
   untrainableReason: 'agentlightning.untrainable_reason',
-  /** Whether the answer was streamed. */
+  /** Whether the response was streamed. */
   isStreamed: 'agentlightning.stream',
-  /** Whether the answer broke off before its end. */
+  /** Whether the response ended prematurely. */
   isPartial: 'agentlightning.partial',
-  /** True when the framework's own cache answered: nothing was sampled, and there is nothing to train on. */
+  /** True for a response from the framework's cache: nothing was sampled. */
   isCached: 'agentlightning.cached',
   /** `train`, `val` or `test`. */
   mode: 'agentlightning.mode',
-  /** The API that the agent spoke, also where the gateway asked the model in another one. */
+  /** API of the agent's request, which can differ from the API of the upstream request. */
   api: 'agentlightning.api',
   /**
-   * How many characters at the beginning of the first system message were the instructions of a Responses request, which
-   * are those of this call only. Only on calls that others may go on with.
+   * Length in characters of the prefix of the first system message that holds the `instructions` of a Responses
+   * request, which apply to this call only. Set only on calls that can be continued.
    */
   instructionsLength: 'agentlightning.instructions_length',
   /** From request to last byte, in milliseconds. */
   latencyMs: 'agentlightning.latency_ms',
-  /** From request to the first byte of the answer, in milliseconds. */
+  /** From request to the first byte of the response, in milliseconds. */
   timeToFirstTokenMs: 'agentlightning.time_to_first_token_ms',
-  /** HTTP status of the upstream's answer. */
+  /** HTTP status of the upstream's response. */
   httpStatus: 'agentlightning.http_status',
-  /** JSON of the request's body as the agent sent it. */
+  /** JSON of the request body as the agent sent it. */
   requestBody: 'agentlightning.request_body',
-  /** JSON of the answer's body as the agent received it, without token ids and log-probabilities. */
+  /** JSON of the response body as the agent received it, without token ids and log-probabilities. */
   responseBody: 'agentlightning.response_body',
 } as const;
 
-/** Names that the readers of the Python Agent Lightning look for, beside those above. */
+/** Further attribute names that the Python Agent Lightning reads. */
 export const pythonReaderAttributes = {
   /** The agent that made a call. */
   agentName: 'agent.name',
   /**
-   * JSON list of `{ token, logprob }`, one for each response token of the first choice. A third of a record, if it were kept:
-   * stores make it for their readers from the log-probabilities and tokens, see `spanToReaders`.
+   * JSON list of `{ token, logprob }`, one per response token of the first choice. Not stored, because it would be a
+   * third of a record: stores derive it on read from the log-probabilities and tokens, see `spanToReaders`.
    */
   logprobs: 'logprobs.content',
 } as const;
@@ -125,14 +125,14 @@ const reservedNames: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether only the recorder of model calls may set an attribute: the gateway, or the fetch adapter in the trainer's
- * process. Spans with these attributes are trained on, so an agent must not record them.
+ * Whether an attribute is reserved for the recorder of model calls: the gateway, or the fetch adapter in the trainer's
+ * process. Spans with these attributes are training data, so an agent must not record them.
  */
 export function isReservedAttribute(name: string): boolean {
   return reservedNames.has(name);
 }
 
-/** OpenTelemetry's names for generative AI, as far as we write or read them. */
+/** OpenTelemetry's GenAI attribute names used here. */
 export const genAiAttributes = {
   operationName: 'gen_ai.operation.name',
   providerName: 'gen_ai.provider.name',

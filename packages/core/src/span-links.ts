@@ -3,13 +3,13 @@ import { agentLightningAttributes } from './span-attributes.ts';
 import { unflattenAttributes } from './unflatten-attributes.ts';
 
 /**
- * Which spans an annotation is about: what they must have, by name. `trace_id` and `span_id` mean the
- * span's own ids, every other name an attribute. All must match; the spans need not exist yet.
+ * Selects linked spans by values that they must have. `trace_id` and `span_id` are the ids of the span, every other
+ * name is an attribute. All must match; the spans need not exist yet.
  */
 export type AttributeLinks = Readonly<Record<string, string>>;
 
 /**
- * The attributes that link a span to others.
+ * Attributes that link a span to others.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ export function linkAttributes(links: AttributeLinks): Attributes {
   );
 }
 
-/** What a span is linked to; empty when it is not linked. Links that are not whole are left out. */
+/** Links of a span; empty without links. Incomplete links are omitted. */
 export function linksFromSpan(span: Pick<Span, 'attributes'>): AttributeLinks {
   const entries = unflattenAttributes(span.attributes, agentLightningAttributes.link);
   if (!Array.isArray(entries)) return {};
@@ -37,10 +37,10 @@ export function linksFromSpan(span: Pick<Span, 'attributes'>): AttributeLinks {
 }
 
 /**
- * The spans that links point to: those that match all of them. No links match nothing.
+ * Finds the spans that match all links. Without links there are no matches.
  *
- * @param spans - where to look
- * @param links - as {@link linksFromSpan} gives them
+ * @param spans - the spans to search
+ * @param links - from {@link linksFromSpan}
  */
 export function findLinkedSpans<TSpan extends Pick<Span, 'attributes' | 'spanId' | 'traceId'>>(
   spans: readonly TSpan[],
@@ -56,12 +56,12 @@ function linkedValue(span: Pick<Span, 'attributes' | 'spanId' | 'traceId'>, key:
   return key === 'span_id' ? span.spanId : span.attributes[key];
 }
 
-/** The attributes that put tags on a span. */
+/** Attributes that tag a span. */
 export function tagAttributes(tags: readonly string[]): Attributes {
   return Object.fromEntries(tags.map((tag, index) => [`${agentLightningAttributes.tag}.${index}`, tag]));
 }
 
-/** The tags on a span, in order; empty when it has none. */
+/** Tags of a span, in order; empty without tags. */
 export function tagsFromSpan(span: Pick<Span, 'attributes'>): readonly string[] {
   const tags = unflattenAttributes(span.attributes, agentLightningAttributes.tag);
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];

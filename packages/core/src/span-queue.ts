@@ -1,12 +1,12 @@
 import type { SpanInput } from './span.ts';
 
-/** How much may wait. */
+/** Limits of a {@link SpanQueue}. */
 export interface SpanQueueLimits {
   readonly maxSpans: number;
   readonly maxBytes: number;
 }
 
-/** Spans that wait to be stored, in order, within limits on their number and size. */
+/** FIFO queue of spans to store, limited by number and size. */
 export class SpanQueue {
   readonly #limits: SpanQueueLimits;
   #spans: SpanInput[] = [];
@@ -20,7 +20,7 @@ export class SpanQueue {
     return this.#spans.length;
   }
 
-  /** Takes the span in, unless that would go over a limit. A single span of any size fits an empty queue. */
+  /** Adds a span, unless it would exceed a limit. A single span of any size fits an empty queue. */
   offer(span: SpanInput): boolean {
     const bytes = approximateBytes(span);
     const isFull = this.#spans.length >= this.#limits.maxSpans || this.#bytes + bytes > this.#limits.maxBytes;
@@ -30,7 +30,7 @@ export class SpanQueue {
     return true;
   }
 
-  /** Takes out the oldest spans, at most `count`. */
+  /** Removes and returns the oldest spans, at most `count`. */
   take(count: number): readonly SpanInput[] {
     const taken = this.#spans.slice(0, count);
     this.#spans = this.#spans.slice(count);
@@ -40,7 +40,7 @@ export class SpanQueue {
   }
 }
 
-/** About how much memory a span takes: its texts and numbers. Counting exactly would cost more than it is worth. */
+/** Approximate memory size of a span: its texts and numbers. An exact count would be too slow. */
 function approximateBytes(span: SpanInput): number {
   let bytes = 500;
   for (const [name, value] of Object.entries(span.attributes)) {

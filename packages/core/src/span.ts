@@ -1,19 +1,19 @@
 import type { JsonObject } from './json.ts';
 
-/** A value an attribute may have, as in OpenTelemetry: a primitive or a list of primitives of one kind. */
+/** An OpenTelemetry attribute value: a primitive or a list of primitives of one type. */
 export type AttributeValue = string | number | boolean | readonly string[] | readonly number[] | readonly boolean[];
 
 /** Attributes by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
-/** How a recorded step ended. */
+/** Completion status of a span. */
 export interface SpanStatus {
   readonly code: 'UNSET' | 'OK' | 'ERROR';
-  /** What went wrong; null unless `ERROR`. */
+  /** Error message; null unless `ERROR`. */
   readonly message: string | null;
 }
 
-/** Something that happened at a moment within a span. */
+/** A timestamped event within a span. */
 export interface SpanEvent {
   readonly name: string;
   /** Unix milliseconds. */
@@ -32,13 +32,13 @@ export interface SpanLink {
 export interface Span {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** The order of spans within the rollout, from 1, given by the store: it holds across machines' clocks. */
+  /** Position among the rollout's spans, from 1, assigned by the store: independent of machine clocks. */
   readonly sequenceId: number;
   /** 32 hex digits. */
   readonly traceId: string;
   /** 16 hex digits; unique within the attempt. */
   readonly spanId: string;
-  /** The span it is part of; null for a root. */
+  /** The parent span; null for a root. */
   readonly parentId: string | null;
   readonly name: string;
   readonly status: SpanStatus;
@@ -49,11 +49,11 @@ export interface Span {
   readonly startTimeMs: number | null;
   /** Unix milliseconds, may have a fraction. */
   readonly endTimeMs: number | null;
-  /** What produced the span: service name and the like. */
+  /** The source of the span: service name and so on. */
   readonly resource: { readonly attributes: Attributes; readonly schemaUrl: string };
-  /** What else the span came with over the store protocol, under the names it has there; kept as it is. @default none */
+  /** Unknown fields received over the store protocol, under their wire names; preserved unchanged. @default none */
   readonly extra?: JsonObject;
 }
 
-/** A span on its way to the store, which gives it the next sequence id when it has none. */
+/** A span before storage; the store assigns the next sequence id when it is absent. */
 export type SpanInput = Omit<Span, 'sequenceId'> & { readonly sequenceId?: number };

@@ -2,16 +2,16 @@ import type { AttemptStatus } from './attempt.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 import type { RunStatus } from './run.ts';
 
-/** Something that a committed write did: what waits wake up for, and what watchers of the store are told. */
+/** Effect of a committed write: wakes pending waits and is sent to watchers. */
 export type StoreChange =
-  /** A rollout is new, has another status, or another field was written. One that is queued again made the queue grow. */
+  /** A rollout was created or changed. A requeued rollout also extends the queue. */
   | {
       readonly kind: 'rollout';
       readonly rolloutId: string;
       readonly runId: string | null;
       readonly status: RolloutStatus;
     }
-  /** An attempt is new, has another status, or another field was written. */
+  /** An attempt was created or changed. */
   | {
       readonly kind: 'attempt';
       readonly rolloutId: string;
@@ -26,18 +26,18 @@ export type StoreChange =
       readonly count: number;
       readonly lastSequenceId: number;
     }
-  /** A snapshot of resources was written, and is the latest now. */
+  /** A resources snapshot was written and is now the latest. */
   | { readonly kind: 'resources'; readonly resourcesId: string; readonly version: number }
-  /** A run is new, was changed, or has new metrics. */
+  /** A run was created or changed, or has new metrics. */
   | { readonly kind: 'run'; readonly runId: string; readonly status: RunStatus }
-  /** A rollout was removed, with its attempts and spans. */
+  /** A rollout was deleted, with its attempts and spans. */
   | { readonly kind: 'rollout-deleted'; readonly rolloutId: string; readonly runId: string | null }
-  /** A run was removed, with its metrics. */
+  /** A run was deleted, with its metrics. */
   | { readonly kind: 'run-deleted'; readonly runId: string }
-  /** Somebody changed something, and it is not known what: whoever waits reads again. */
+  /** Unknown changes: watchers must read the state again. */
   | { readonly kind: 'unknown' };
 
-/** What to watch of a store. Filters combine: all must hold. `unknown` passes every filter. */
+/** Filters of a watch. All must match. `unknown` passes every filter. */
 export interface WatchOptions {
   /** Only changes of these kinds. @default all */
   readonly kindIn?: readonly StoreChange['kind'][];

@@ -6,7 +6,7 @@ import { type SpanSinkFailure, StoreSpanSink } from './store-span-sink.ts';
 import { aSpan } from './testing/a-span.ts';
 import { ManualClock } from './testing/manual-clock.ts';
 
-/** A store that keeps what it is given, unless it is told to refuse. */
+/** A store that records batches, and rejects them on request. */
 class Batches {
   readonly batches: string[][] = [];
   refuse: (spans: readonly SpanInput[]) => unknown = () => null;
@@ -26,7 +26,7 @@ function spansNamed(...names: string[]): readonly Span[] {
   return names.map((name) => aSpan({ name }));
 }
 
-test('spans that come at about the same time share a write', async () => {
+test('spans appended at about the same time share a write', async () => {
   const store = new Batches();
   const clock = new ManualClock();
   const sink = new StoreSpanSink(store, { clock, delayMs: 10 });
@@ -42,7 +42,7 @@ test('spans that come at about the same time share a write', async () => {
   expect(sink.counts).toEqual({ stored: 4, lost: 0, waiting: 0 });
 });
 
-test('a flush does not wait for more, and resolves when everything before it is stored', async () => {
+test('a flush skips the batch delay, and resolves when all earlier spans are stored', async () => {
   const store = new Batches();
   const sink = new StoreSpanSink(store, { clock: new ManualClock(), delayMs: 1000 });
   sink.append(aSpan({ name: 'a' }));
@@ -54,7 +54,7 @@ test('a flush does not wait for more, and resolves when everything before it is 
   expect(store.batches).toEqual([['a'], ['b']]);
 });
 
-test('a full batch does not wait either, and long queues are written in order', async () => {
+test('a full batch skips the batch delay, and long queues are written in order', async () => {
   const store = new Batches();
   const sink = new StoreSpanSink(store, { clock: new ManualClock(), delayMs: 1000, maxBatchSpans: 3 });
   for (const span of spansNamed('a', 'b', 'c', 'd', 'e', 'f', 'g')) sink.append(span);
@@ -62,7 +62,7 @@ test('a full batch does not wait either, and long queues are written in order', 
   expect(store.batches).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']]);
 });
 
-test('a store that cannot be reached is tried again, with longer and longer waits', async () => {
+test('writes to an unreachable store are retried with exponential backoff', async () => {
   const store = new Batches();
   const clock = new ManualClock();
   const failures: SpanSinkFailure[] = [];
@@ -81,7 +81,7 @@ test('a store that cannot be reached is tried again, with longer and longer wait
   expect(sink.counts).toEqual({ stored: 1, lost: 0, waiting: 0 });
 });
 
-test('spans are given up after the last try, counted and reported, and later ones are written', async () => {
+test('spans are dropped after the last retry, counted and reported, and later ones are written', async () => {
   const store = new Batches();
   const clock = new ManualClock();
   const failures: SpanSinkFailure[] = [];
@@ -103,7 +103,7 @@ test('spans are given up after the last try, counted and reported, and later one
   expect(store.batches).toEqual([['c']]);
 });
 
-test('one span that the store refuses does not take the others with it', async () => {
+test('one rejected span does not affect the others', async () => {
   const store = new Batches();
   const failures: SpanSinkFailure[] = [];
   const sink = new StoreSpanSink(store, { clock: new ManualClock(), onError: (f) => failures.push(f) });
@@ -116,7 +116,7 @@ test('one span that the store refuses does not take the others with it', async (
   expect(sink.counts).toEqual({ stored: 4, lost: 1, waiting: 0 });
 });
 
-test('memory is bounded by number and by size', async () => {
+test('memory is bounded by number and size', async () => {
   const store = new Batches();
   const lost: unknown[] = [];
   const options = { clock: new ManualClock(), onError: (failure: SpanSinkFailure) => lost.push(failure.error) };
@@ -132,7 +132,7 @@ test('memory is bounded by number and by size', async () => {
   expect(few.counts.stored + small.counts.stored).toBe(3);
 });
 
-test('a callback that throws does not stop the writing', async () => {
+test('a throwing callback does not stop writes', async () => {
   const store = new Batches();
   const sink = new StoreSpanSink(store, {
     clock: new ManualClock(),
@@ -148,10 +148,10 @@ test('a callback that throws does not stop the writing', async () => {
   expect(store.batches).toEqual([['good']]);
 });
 
-test('a flush does not wait for spans that come after it, however many there are', async () => {
+test('a flush does not wait for later spans', async () => {
   let sink: StoreSpanSink | null = null;
   let writes = 0;
-  // Other rollouts record all the time: with every write, another span is there already.
+  // Other rollouts record continuously: every write adds another span.
   sink = new StoreSpanSink({
     appendSpans: async (spans) => {
       writes += 1;

@@ -6,54 +6,54 @@ import type { SpanInput } from './span.ts';
 import { SpanQueue } from './span-queue.ts';
 import type { Store } from './store.ts';
 
-/** How a {@link StoreSpanSink} batches, waits and gives up. */
+/** Options of {@link StoreSpanSink}. */
 export interface StoreSpanSinkOptions {
-  /** How long a span may wait for others to share its write, in milliseconds; a flush does not wait. @default 5 */
+  /** Maximum delay of a span for batching, in milliseconds; a flush skips it. @default 5 */
   readonly delayMs?: number;
-  /** How many spans go into one write at most. @default 256 */
+  /** Maximum number of spans per write. @default 256 */
   readonly maxBatchSpans?: number;
-  /** How many spans may wait; those beyond are lost. @default 20000 */
+  /** Maximum number of queued spans; further spans are lost. @default 20000 */
   readonly maxWaitingSpans?: number;
-  /** About how many bytes of spans may wait; spans beyond are lost. @default 67108864 (64 MiB) */
+  /** Approximate maximum size of queued spans, in bytes; further spans are lost. @default 67108864 (64 MiB) */
   readonly maxWaitingBytes?: number;
-  /** How often a write is tried before its spans are given up. @default 6 */
+  /** Maximum number of tries per write. @default 6 */
   readonly maxTries?: number;
-  /** The wait before the second try, in milliseconds; it doubles each time, up to 5 seconds. @default 100 */
+  /** Delay before the first retry, in milliseconds; doubles each time, up to 5 seconds. @default 100 */
   readonly retryDelayMs?: number;
-  /** Told of every write that failed, with whether it is tried again. @default nobody is told */
+  /** Called for every failed write. @default none */
   readonly onError?: (failure: SpanSinkFailure) => void;
   /** @default systemClock */
   readonly clock?: Clock;
 }
 
-/** A write of spans that failed. */
+/** A failed write of spans. */
 export interface SpanSinkFailure {
   readonly error: unknown;
-  /** The spans it is about. */
+  /** The spans of the write. */
   readonly spans: readonly SpanInput[];
   /** False when the spans are lost. */
   readonly isRetried: boolean;
 }
 
-/** What a sink did so far, in spans. */
+/** Span counts of a sink. */
 export interface SpanSinkCounts {
   readonly stored: number;
-  /** Given up after errors, or turned away because too many were waiting. */
+  /** Dropped after errors, or because the queue was full. */
   readonly lost: number;
   /** Not stored yet. */
   readonly waiting: number;
 }
 
-/** Errors that another try may cure. Everything else is wrong with the spans themselves. */
+/** Transient errors, which are retried. All others are caused by the spans themselves. */
 const curableCodes: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'STORE_FULL', 'RESOURCE_EXHAUSTED', 'INTERNAL'];
 
 const maxRetryDelayMs = 5000;
 
 /**
- * A sink that writes spans to a store in batches, in order, one write at a time.
+ * Writes spans to a store in batches, in order, one write at a time.
  *
- * The agent never waits and never sees an error. A store that cannot be reached is tried again; when one
- * span of a batch is refused, the others are written without it. What is lost is counted and reported.
+ * The agent never waits and never gets an error. Writes to an unreachable store are retried; when one span of a batch
+ * is rejected, the others are written without it. Lost spans are counted and reported.
  *
  * @example
  * ```ts
@@ -70,11 +70,11 @@ export class StoreSpanSink implements SpanSink {
   #lost = 0;
   #writing = 0;
   #isWorking = false;
-  /** Those who wait until so many of the spans that were taken in are stored or given up. */
+  /** Pending flushes: each waits for a number of spans to be stored or lost. */
   #flushes: { readonly settled: number; readonly resolve: () => void }[] = [];
   #taken = 0;
   #settled = 0;
-  /** Aborting it ends the wait for more spans. */
+  /** Aborting it ends the batch delay. */
   #hurry: AbortController = new AbortController();
 
   constructor(store: Pick<Store, 'appendSpans'>, options: StoreSpanSinkOptions = {}) {
@@ -95,14 +95,14 @@ export class StoreSpanSink implements SpanSink {
     });
   }
 
-  /** How many spans were stored, were lost and are waiting. */
+  /** Numbers of stored, lost and queued spans. */
   get counts(): SpanSinkCounts {
     return { stored: this.#stored, lost: this.#lost, waiting: this.#queue.length + this.#writing };
   }
 
   append(span: SpanInput): void {
     if (!this.#queue.offer(span)) {
-      const message = `${this.#queue.length} spans are waiting for the store and no more are taken in`;
+      const message = `Span queue is full: ${this.#queue.length} spans are waiting for the store`;
       this.#giveUp([span], new AgentLightningError({ code: 'RESOURCE_EXHAUSTED', message }));
       return;
     }
@@ -114,16 +114,16 @@ export class StoreSpanSink implements SpanSink {
   async flush(): Promise<void> {
     if (this.#settled === this.#taken) return;
     this.#hurry.abort();
-    // Only for the spans so far: with many rollouts at work, there may always be more.
+    // Only for the spans so far: concurrent rollouts append continuously.
     await new Promise<void>((resolve) => this.#flushes.push({ settled: this.#taken, resolve }));
   }
 
-  /** Writes until nothing waits. Never rejects. */
+  /** Writes until the queue is empty. Never rejects. */
   async #work(): Promise<void> {
     this.#isWorking = true;
     const { clock, delayMs, maxBatchSpans } = this.#options;
     const isHurried = (): boolean => this.#hurry.signal.aborted;
-    // Rejects when somebody is in a hurry, which is as good as the time having passed.
+    // Rejects on a flush, which ends the delay.
     if (!isHurried()) await clock.sleep(delayMs, this.#hurry.signal).catch(() => {});
     while (this.#queue.length > 0) {
       const batch = this.#queue.take(maxBatchSpans);
@@ -151,14 +151,14 @@ export class StoreSpanSink implements SpanSink {
     } else if (batch.length === 1 || isCurable(failure.error)) {
       this.#giveUp(batch, failure.error);
     } else {
-      // One span that the store refuses must not take the others with it: find it by halves.
+      // A rejected span must not affect the others: it is found by bisection.
       const middle = batch.length >> 1;
       await this.#write(batch.slice(0, middle));
       await this.#write(batch.slice(middle));
     }
   }
 
-  /** Null when the spans are stored. Writing spans again is harmless: the store knows them by their ids. */
+  /** Null on success. Writing spans again is harmless: the store deduplicates them by id. */
   async #tryWrite(batch: readonly SpanInput[]): Promise<{ readonly error: unknown } | null> {
     const { clock, maxTries, retryDelayMs } = this.#options;
     for (let tries = 1; ; tries += 1) {
@@ -182,7 +182,7 @@ export class StoreSpanSink implements SpanSink {
     try {
       this.#options.onError?.(failure);
     } catch {
-      // The one who is told must not stop the writing, nor throw into the agent.
+      // Errors of the callback must not stop writes or reach the agent.
     }
   }
 }

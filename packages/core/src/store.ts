@@ -18,17 +18,17 @@ import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
 import type { Worker, WorkerStatus } from './worker.ts';
 
-/** A part of a longer list. */
+/** One page of a list. */
 export interface Page<TItem> {
   readonly items: readonly TItem[];
-  /** The limit that was asked for; -1 for none. */
+  /** The requested limit; -1 for none. */
   readonly limit: number;
   readonly offset: number;
-  /** How many items there are in all. */
+  /** Total number of items. */
   readonly total: number;
 }
 
-/** How to sort and cut a list. */
+/** Sorting and pagination of a list. */
 export interface PageOptions<TSortField extends string> {
   readonly sortBy?: TSortField;
   /** @default 'asc' */
@@ -39,7 +39,7 @@ export interface PageOptions<TSortField extends string> {
   readonly offset?: number;
 }
 
-/** Which rollouts to list. An empty list of statuses or ids matches nothing. */
+/** Rollout filters. An empty list of statuses or ids matches nothing. */
 export interface RolloutQuery
   extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode' | 'resourcesId'> {
   readonly statusIn?: readonly RolloutStatus[];
@@ -49,24 +49,24 @@ export interface RolloutQuery
   readonly runId?: string;
   /** Top-level metadata fields that must be equal. */
   readonly metadata?: JsonObject;
-  /** Only rollouts that started then or later, in Unix milliseconds. */
+  /** Only rollouts that started at or after this time, in Unix milliseconds. */
   readonly startTimeFromMs?: number;
-  /** Only rollouts that started earlier, in Unix milliseconds. */
+  /** Only rollouts that started before this time, in Unix milliseconds. */
   readonly startTimeBeforeMs?: number;
-  /** Only rollouts that ended then or later, in Unix milliseconds. */
+  /** Only rollouts that ended at or after this time, in Unix milliseconds. */
   readonly endTimeFromMs?: number;
-  /** Only rollouts that ended earlier, in Unix milliseconds. */
+  /** Only rollouts that ended before this time, in Unix milliseconds. */
   readonly endTimeBeforeMs?: number;
-  /** How the filters on status and id combine; all others always must hold. @default 'and' */
+  /** How the status and id filters combine; all other filters must match. @default 'and' */
   readonly filterLogic?: 'and' | 'or';
 }
 
-/** Which attempts of a rollout to list. */
+/** Attempt filters. */
 export type AttemptQuery = PageOptions<
   'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'status' | 'attemptId' | 'workerId' | 'lastHeartbeatTimeMs'
 >;
 
-/** Which spans of a rollout to list. */
+/** Span filters within a rollout. */
 export interface SpanQuery
   extends PageOptions<
     'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name' | 'attemptId' | 'traceId' | 'spanId' | 'parentId'
@@ -82,11 +82,11 @@ export interface SpanQuery
   readonly parentIdContains?: string;
   readonly name?: string;
   readonly nameContains?: string;
-  /** How the filters combine; rollout and attempt always must hold. @default 'and' */
+  /** How the filters combine; rollout and attempt must match. @default 'and' */
   readonly filterLogic?: 'and' | 'or';
 }
 
-/** Which workers to list. */
+/** Worker filters. */
 export interface WorkerQuery
   extends PageOptions<
     | 'workerId'
@@ -104,34 +104,34 @@ export interface WorkerQuery
   readonly filterLogic?: 'and' | 'or';
 }
 
-/** Which resource snapshots to list. */
+/** Resources snapshot filters. */
 export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 'createTimeMs' | 'updateTimeMs'> {
   readonly resourcesId?: string;
   readonly resourcesIdContains?: string;
 }
 
-/** How to take rollouts from the queue. */
+/** Options of a claim. */
 export interface ClaimOptions {
   readonly workerId?: string | null;
-  /** How many at most. @default 1 */
+  /** Maximum number of rollouts. @default 1 */
   readonly limit?: number;
   /** Only rollouts of this run. @default any */
   readonly runId?: string;
-  /** How long to wait for the first one when the queue is empty, in milliseconds. @default 0 */
+  /** Maximum wait for the first rollout when the queue is empty, in milliseconds. @default 0 */
   readonly waitMs?: number;
-  /** Ends the wait early; the claim then returns nothing. */
+  /** Ends the wait early; the claim then returns no rollouts. */
   readonly signal?: AbortSignal;
 }
 
-/** How to wait for rollouts to end. */
+/** Options of a wait for rollouts to finish. */
 export interface WaitOptions {
-  /** In milliseconds; 0 looks once. @default Infinity */
+  /** In milliseconds; 0 does not wait. @default Infinity */
   readonly timeoutMs?: number;
-  /** Ends the wait early; it then returns what is finished. */
+  /** Ends the wait early; it then returns the finished rollouts. */
   readonly signal?: AbortSignal;
 }
 
-/** What may be changed of a rollout. An absent field stays; null is written. */
+/** Changes to a rollout. An absent field is unchanged; null is written. */
 export interface RolloutPatch {
   readonly input?: JsonValue;
   readonly mode?: RolloutMode | null;
@@ -141,7 +141,7 @@ export interface RolloutPatch {
   readonly metadata?: JsonObject | null;
 }
 
-/** What may be changed of an attempt. An absent field stays. */
+/** Changes to an attempt. An absent field is unchanged. */
 export interface AttemptPatch {
   readonly status?: AttemptStatus;
   readonly workerId?: string;
@@ -149,13 +149,13 @@ export interface AttemptPatch {
   readonly metadata?: JsonObject;
 }
 
-/** What may be changed of a run. An absent field stays. */
+/** Changes to a run. An absent field is unchanged. */
 export interface RunPatch {
   readonly status?: RunStatus;
   readonly state?: JsonObject;
 }
 
-/** How many of everything a store holds. */
+/** Record counts of a store. */
 export interface StoreStatistics {
   /** The backend: `sqlite`, `http`. */
   readonly name: string;
@@ -169,121 +169,120 @@ export interface StoreStatistics {
 }
 
 /**
- * The store: where tasks, rollouts, spans, resources and runs live, and where trainer, runners,
- * gateway and agents meet.
+ * The store of tasks, rollouts, spans, resources and runs, shared by trainer, runners, gateway and agents.
  *
- * Invariants, held by every backend and checked by the contract suite:
- * - **Durable.** What a method acknowledged survives a crash of the process.
- * - **Queue.** First in, first out. Every queued rollout is claimed by exactly one claimant. A rollout
- *   that becomes `queuing` or `requeuing` is in the queue exactly once. Cancelling takes it out.
- * - **State machine.** Statuses change only as `rolloutTransitions` allows; terminal ones are final unless
+ * Invariants, maintained by every backend and checked by the contract suite:
+ * - **Durability.** Acknowledged writes survive a crash of the process.
+ * - **Queue.** First in, first out. Every queued rollout is claimed by exactly one worker. A rollout
+ *   that becomes `queuing` or `requeuing` is in the queue exactly once. Cancelling removes it.
+ * - **State machine.** Statuses change only as `rolloutTransitions` permits; final ones can only be
  *   reopened by writing `requeuing`. Only the latest attempt changes its rollout's status. A late write to
- *   a finished rollout changes the attempt's record, never the rollout's status.
- * - **Leases.** An attempt that was claimed but never heard of again becomes `unresponsive` after the
- *   store's claim lease, and its rollout returns to the queue without using up an attempt of its budget.
- *   A rollout that loses its runner so again and again fails after the store's limit of lost claims, with
- *   the reason in its metadata and its attempt's, under `lostClaimsReasonKey`. Timeouts and silence (`RolloutConfig`) are enforced by a watchdog that needs no traffic.
- * - **Spans.** Sequence ids are given per rollout, from 1, without gaps under concurrency; an explicit one
- *   raises the counter to at least itself. A span that is already there, by attempt and span id, is left
- *   alone. The first span of an attempt makes it `running`, unless its rollout was
- *   sent back to the queue meanwhile; every span is a heartbeat.
- * - **Deletion.** A rollout goes with its attempts and spans. Who waits for one that is deleted learns that it
- *   is gone. What is unfinished, and runs that are under way, are deleted only by force.
- * - **Resources.** Every update raises the version; the last one written is the latest.
+ *   a finished rollout changes the attempt, never the rollout's status.
+ * - **Leases.** A claimed attempt without a heartbeat becomes `unresponsive` after the store's claim lease, and its
+ *   rollout returns to the queue without consuming one of its `maxAttempts`. A rollout that exceeds the store's limit
+ *   of lost claims fails, with the reason in its metadata and its attempt's, under `lostClaimsReasonKey`. A watchdog
+ *   enforces the time limits of `RolloutConfig` without requiring traffic.
+ * - **Spans.** Sequence ids are assigned per rollout, from 1, without gaps under concurrency; an explicit one
+ *   raises the counter to at least itself. An existing span, by attempt and span id, is not
+ *   changed. The first span of an attempt makes it `running`, unless its rollout has been
+ *   requeued since; every span is a heartbeat.
+ * - **Deletion.** A rollout is deleted with its attempts and spans. A wait for a deleted rollout
+ *   fails with NOT_FOUND. Unfinished rollouts and active runs are deleted only with `force`.
+ * - **Resources.** Every update increments the version; the last written one is the latest.
  *
- * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for bad limits and fields,
- * QUOTA_EXCEEDED for spans beyond a quota of their attempt, STORE_FULL, and UNREACHABLE for a store behind HTTP.
+ * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for invalid limits and fields,
+ * QUOTA_EXCEEDED for spans above a quota of their attempt, STORE_FULL, and UNREACHABLE for a store behind HTTP.
  */
 export interface Store {
-  /** Puts rollouts into the queue, all or none; known ids return the existing rollouts unchanged. */
+  /** Enqueues rollouts atomically; existing ids return the existing rollouts unchanged. */
   enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]>;
-  /** Starts a rollout past the queue, with its first attempt. */
+  /** Starts a rollout with its first attempt, bypassing the queue. */
   startRollout(request: StartRolloutRequest): Promise<AttemptedRollout>;
-  /** Takes rollouts from the queue and opens an attempt for each. */
+  /** Claims rollouts from the queue and opens an attempt for each. */
   claimRollouts(options?: ClaimOptions): Promise<readonly AttemptedRollout[]>;
-  /** Opens another attempt by hand, whatever the rollout's `maxAttempts`; an open one is closed as `unresponsive`. */
+  /** Opens another attempt regardless of the rollout's `maxAttempts`; an open one is closed as `unresponsive`. */
   startAttempt(rolloutId: string, workerId?: string | null): Promise<AttemptedRollout>;
-  /** With the latest attempt, if there is one. Throws NOT_FOUND when there is no such rollout. */
+  /** With the latest attempt, if there is one. Throws NOT_FOUND for an unknown id. */
   getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout>;
-  /** Each with its latest attempt, if it has one; in the order they came in by default. */
+  /** Each with its latest attempt, if it has one; in creation order by default. */
   queryRollouts(query?: RolloutQuery): Promise<Page<Rollout | AttemptedRollout>>;
   /**
-   * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which costs none of its
-   * `maxAttempts`, also where they fail later; writing a terminal status closes them as `succeeded` or `failed`.
+   * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which do not count
+   * towards `maxAttempts`, even if they fail later; writing a final status closes them as `succeeded` or `failed`.
    */
   updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout>;
-  /** Resolves with those of the rollouts that are finished: all of them, or fewer when the wait ended early. */
+  /** Resolves with the finished rollouts: all of them, or fewer when the wait ended early. */
   waitForRollouts(rolloutIds: readonly string[], options?: WaitOptions): Promise<readonly Rollout[]>;
 
   queryAttempts(rolloutId: string, query?: AttemptQuery): Promise<Page<Attempt>>;
   /** Null when the rollout was never claimed. */
   getLatestAttempt(rolloutId: string): Promise<Attempt | null>;
-  /** `latest` stands for the id of the latest attempt. */
+  /** `latest` is the id of the latest attempt. */
   updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt>;
 
-  /** Records spans in one transaction. Null stands for a span that was there already. */
+  /** Records spans in one transaction. Null for a span that already exists. */
   appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]>;
   /** Reserves the next sequence id of each attempt's rollout, in order. */
   nextSpanSequenceIds(
     attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
   ): Promise<readonly number[]>;
   querySpans(query: SpanQuery): Promise<Page<Span>>;
-  /** Finds spans over any number of rollouts. Throws NOT_FOUND when there is no such run. */
+  /** Finds spans across rollouts. Throws NOT_FOUND for an unknown run. */
   searchSpans(search?: SpanSearch): Promise<SpanSearchPage>;
 
   /** Adds a snapshot under a new id. */
   addResources(resources: NamedResources): Promise<ResourcesSnapshot>;
-  /** Writes a snapshot's next version, or its first. */
+  /** Writes the next version of a snapshot, or its first. */
   updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot>;
   getResources(resourcesId: string): Promise<ResourcesSnapshot>;
-  /** Null when there are none yet. */
+  /** Null without any resources. */
   getLatestResources(): Promise<ResourcesSnapshot | null>;
   queryResources(query?: ResourcesQuery): Promise<Page<ResourcesSnapshot>>;
 
-  /** A worker's sign of life, with what it says of itself; without, what it said before stays. */
+  /** Records a heartbeat of a worker; without statistics, the previous ones are kept. */
   updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker>;
-  /** Null when there is no such worker. */
+  /** Null for an unknown worker. */
   getWorker(workerId: string): Promise<Worker | null>;
   queryWorkers(query?: WorkerQuery): Promise<Page<Worker>>;
 
-  /** Adds a run; CONFLICT when the id is taken. */
+  /** Creates a run; CONFLICT when the id exists. */
   createRun(run: { readonly runId: string; readonly name: string; readonly config: JsonObject }): Promise<Run>;
   getRun(runId: string): Promise<Run>;
   /** Newest first. */
   queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
-  /** Changes a run and records the metrics of a step in one transaction: a step is finished, or it is not. */
+  /** Changes a run and records the metrics of a step in one transaction. */
   updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
-  /** In order of step; a step's later record replaces its earlier one. */
+  /** In order of step; a later record of a step replaces the earlier one. */
   queryMetrics(runId: string): Promise<readonly MetricPoint[]>;
-  /** How far the rollouts of a run are; `queryRollouts({ runId })` lists them. */
+  /** Progress of the rollouts of a run; `queryRollouts({ runId })` lists them. */
   runStatistics(runId: string): Promise<RunStatistics>;
 
-  /** Deletes finished rollouts, all or none; CONFLICT when one of them is not finished. */
+  /** Deletes finished rollouts atomically; CONFLICT when one of them is unfinished. */
   deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts>;
   /**
-   * Deletes a run with its rollouts and metrics; CONFLICT when it is under way or has unfinished
-   * rollouts, unless forced. It goes in small parts: one that was interrupted is completed by asking again.
+   * Deletes a run with its rollouts and metrics; CONFLICT when it is active or has unfinished rollouts, unless forced.
+   * Deletes in batches; repeat the call to complete an interrupted deletion.
    */
   deleteRun(runId: string, options?: { readonly force?: boolean }): Promise<DeletionCounts>;
-  /** Deletes what a policy gives up, in small parts, so that others get their turn. */
+  /** Deletes data by a policy, in batches, which lets other operations proceed. */
   applyRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
-  /** What {@link applyRetention} would delete now. It takes as long as counting does. */
+  /** What {@link applyRetention} would delete now. Its cost is that of counting. */
   previewRetention(policy: RetentionPolicy): Promise<RetentionPreview>;
   /**
-   * A run as one file: its state, metrics, resources, rollouts, attempts and spans, as gzip'd JSON lines (see the
-   * README of the store). Read in small parts, each rollout as it is at one moment.
+   * Exports a run as one file: state, metrics, resources, rollouts, attempts and spans, as gzipped JSON lines (see the
+   * README of the store). Read in batches; each rollout is a consistent snapshot.
    */
   exportRun(runId: string): AsyncIterable<Uint8Array>;
   /**
-   * Adds a run from such a file, all of it or nothing; CONFLICT when the run or a rollout of it is there already,
-   * VALIDATION when the file is cut off or was changed. What was unfinished comes in as cancelled.
+   * Imports an exported run atomically; CONFLICT when the run or one of its rollouts exists, VALIDATION when the file
+   * is truncated or was modified. Unfinished rollouts become cancelled.
    */
   importRun(archive: AsyncIterable<Uint8Array>): Promise<Run>;
 
   /**
-   * Tells what changes, from now on, until the signal ends it or the reader leaves. The first change is always
-   * `unknown`: read then what you need to know, nothing is missed from there on. It comes again whenever something
-   * may have been missed: the reader was slow, a connection was lost for long, another process wrote.
+   * Streams changes until the signal aborts or the iteration ends. The first change is always `unknown`: state read
+   * after it is complete up to the following changes. `unknown` is repeated whenever changes may have been missed:
+   * after a slow reader, a long disconnection, or a write by another process.
    *
    * @example
    * ```ts
@@ -295,6 +294,6 @@ export interface Store {
    */
   watchChanges(options?: WatchOptions): AsyncIterable<StoreChange>;
   statistics(): Promise<StoreStatistics>;
-  /** Waits for what is under way and lets go of files and connections. */
+  /** Completes pending operations and releases files and connections. */
   close(): Promise<void>;
 }

@@ -1,50 +1,50 @@
 /**
- * One token sequence of a training batch. All arrays over trained tokens have the same length: the
- * number of positions covered by `trained`, in order.
+ * One token sequence of a training batch. All arrays over training tokens have the same length: the number of positions
+ * covered by `trained`, in order.
  */
 export interface TrainingDatum {
-  /** int32 token ids, as the engine saw and sampled them; at least 2. */
+  /** int32 token ids, as the engine processed and sampled them; at least 2. */
   readonly tokenIds: Int32Array;
-  /** Half-open intervals of positions that are trained on; position 0 cannot be, it has no context. */
+  /** Half-open intervals of training positions; position 0 has no context and is excluded. */
   readonly trained: readonly { readonly start: number; readonly end: number }[];
-  /** float32, natural-log probabilities of the trained tokens when they were sampled, at `temperature`. */
+  /** float32, natural-log probabilities of the training tokens at sampling time, at `temperature`. */
   readonly samplingLogprobs: Float32Array;
-  /** float32, advantage of each trained token. */
+  /** float32, advantage of each training token. */
   readonly advantages: Float32Array;
-  /** float32, weight of each trained token in the loss sum: normalisation lives here, not in the runtime. */
+  /** float32, loss weight of each training token: normalisation is done here, not in the runtime. */
   readonly weights: Float32Array;
   /** float32, natural-log probabilities of a reference policy, for a KL term. */
   readonly referenceLogprobs?: Float32Array;
-  /** float32, what the value head should say at each trained token; needed when a loss has `value_coefficient`. */
+  /** float32, target of the value head at each training token; required for a loss with `value_coefficient`. */
   readonly valueTargets?: Float32Array;
-  /** float32, what the value head said when the targets were made; needed when a loss has `value_clip`. */
+  /** float32, output of the value head when the targets were computed; required for a loss with `value_clip`. */
   readonly samplingValues?: Float32Array;
-  /** The temperature the tokens were sampled at; logits are divided by it. */
+  /** Sampling temperature; logits are divided by it. */
   readonly temperature: number;
   readonly rolloutId: string;
   readonly groupId: string;
-  /** Lowest and highest policy version that sampled a token of the sequence. */
+  /** Lowest and highest policy version of the sequence's tokens. */
   readonly minPolicyVersion: number;
   readonly maxPolicyVersion: number;
 }
 
-/** Sequences that go to the runtime together. */
+/** Sequences sent to the runtime together. */
 export interface TrainingBatch {
   readonly data: readonly TrainingDatum[];
   /**
-   * How many policy versions old the data may be when the batch is trained on; older data fail it with
-   * the reason `STALE_WEIGHTS`. @default as old as they are
+   * Maximum age of the data in policy versions at training time; older data fail the batch with the reason
+   * `STALE_WEIGHTS`. @default no limit
    */
   readonly maxVersionLag?: number;
 }
 
 /**
  * A loss of the runtime contract, by name, with its parameters. The runtime computes the plain sum
- * over trained tokens of weight times token loss; formulas are in the contract's documentation.
+ * over training tokens of weight times token loss; formulas are in the contract's documentation.
  */
 export interface LossSpec {
   readonly name: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'gspo' | 'dro' | (string & {});
-  /** Numbers by name, such as `clip_low`, `entropy_coefficient`. A name the runtime does not know is refused. */
+  /** Numbers by name, such as `clip_low`, `entropy_coefficient`. Unknown names are rejected. */
   readonly parameters: Readonly<Record<string, number>>;
 }
 

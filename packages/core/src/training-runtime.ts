@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts';
 import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
 
-/** Something that not every runtime can do. What needs an absent one is refused as invalid. */
+/** An optional runtime feature. Requests that need an absent feature are rejected as invalid. */
 export type RuntimeFeature =
   | 'lora'
   | 'value_head'
@@ -13,17 +13,17 @@ export type RuntimeFeature =
   | 'pause'
   | (string & {});
 
-/** Trains two thin matrices beside each frozen one (Hu et al. 2021) instead of all weights. */
+/** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
 export interface LoraConfig {
-  /** Of the thin matrices; from 1 to the base model's `maxLoraRank`. */
+  /** Rank of the matrices; from 1 to the base model's `maxLoraRank`. */
   readonly rank: number;
-  /** Their product counts times `alpha / rank`. @default the rank */
+  /** Their product is scaled by `alpha / rank`. @default the rank */
   readonly alpha?: number;
-  /** The linear layers that get them, as the base model calls them. @default all but the head */
+  /** Names of the adapted linear layers in the base model. @default all but the head */
   readonly targetModules?: readonly string[];
 }
 
-/** What a runtime can do; asked for first. */
+/** Capabilities of a runtime. */
 export interface RuntimeCapabilities {
   readonly runtimeVersion: string;
   /** `cpu`, `cuda:0 NVIDIA H100`. */
@@ -33,34 +33,34 @@ export interface RuntimeCapabilities {
     /** In tokens, prompt and response together. */
     readonly maxContext: number;
     readonly vocabSize: number;
-    /** SHA-256 of the tokenizer's definition, in hexadecimal. Absent: not known. */
+    /** SHA-256 of the tokenizer definition, in hexadecimal. Absent: unknown. */
     readonly tokenizerSha256?: string;
-    /** SHA-256 of the chat template's text, in hexadecimal. Absent: not known, or none. */
+    /** SHA-256 of the chat template text, in hexadecimal. Absent: unknown, or no template. */
     readonly chatTemplateSha256?: string;
-    /** Largest LoRA rank. @default 0: no LoRA */
+    /** Maximum LoRA rank. @default 0: no LoRA */
     readonly maxLoraRank?: number;
-    /** Number of weights. Absent: not told. */
+    /** Number of weights. Absent: unknown. */
     readonly parameterCount?: number;
-    /** Names of the layers that LoRA can be at. @default none told */
+    /** Names of the layers that support LoRA. @default none reported */
     readonly loraTargetModules?: readonly string[];
   }[];
   readonly losses: readonly {
     readonly name: string;
     readonly version: number;
-    /** Every parameter it knows, with its default. */
+    /** All supported parameters with their defaults. */
     readonly defaults: Readonly<Record<string, number>>;
   }[];
   readonly maxBatchTokens: number;
   readonly maxMessageBytes: number;
-  /** What else it can do. @default nothing */
+  /** Optional features. @default none */
   readonly features?: readonly RuntimeFeature[];
-  /** What the weights are computed in: `float32`, `bfloat16`. Absent: not told. */
+  /** Data type of the computation: `float32`, `bfloat16`. Absent: unknown. */
   readonly dtype?: string;
-  /** Most models at a time. @default 0: as many as fit into memory */
+  /** Maximum number of concurrent models. @default 0: limited by memory */
   readonly maxModels?: number;
 }
 
-/** Where a model is served, in OpenAI's API. */
+/** OpenAI-compatible endpoint of a model. */
 export interface InferenceEndpoint {
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
@@ -69,131 +69,132 @@ export interface InferenceEndpoint {
   readonly policyVersion: number;
 }
 
-/** The state of a model, all that a restarted trainer needs. */
+/** State of a model, sufficient for restarting a trainer. */
 export interface ModelState {
   readonly modelId: string;
   readonly baseModel: string;
   /** Optimizer steps taken. */
   readonly step: number;
-  /** Raised by every publish; what the inference endpoint serves. */
+  /** Incremented by every publish; the version that the inference endpoint serves. */
   readonly policyVersion: number;
-  /** The sequence number the next operation must have. */
+  /** The required sequence number of the next operation. */
   readonly nextSequence: number;
-  /** True when gradients are accumulated that no step has used. */
+  /** True when accumulated gradients have not been applied. */
   readonly hasPendingGradients: boolean;
-  /** True when the state is lost or half-changed; load a checkpoint before going on. */
+  /** True when the state is lost or inconsistent; load a checkpoint before continuing. */
   readonly isCorrupted: boolean;
-  /** What is trained beside frozen weights. Absent: all weights are trained. */
+  /** The LoRA configuration. Absent: all weights are trained. */
   readonly lora?: LoraConfig;
   /** @default false */
   readonly hasValueHead?: boolean;
-  /** Number of weights that are trained. Absent: not told. */
+  /** Number of trainable weights. Absent: unknown. */
   readonly trainableParameterCount?: number;
 }
 
-/** Work the runtime has accepted: safe from a lost connection, running or waiting in line. */
+/** Work accepted by the runtime, running or queued; it survives a lost connection. */
 export interface PendingOperation<TResult> {
-  /** Its number in the model's sequence. */
+  /** Sequence number within the model. */
   readonly sequence: number;
-  /** Settles when the work is done; rejects with a typed error when it failed. */
+  /** Settles when the work is done; rejects with a typed error on failure. */
   readonly result: Promise<TResult>;
 }
 
-/** What a forward-backward pass found; sums and means over trained tokens. */
+/** Result of a forward-backward pass; sums and means over training tokens. */
 export interface BatchResult {
   /** The weighted loss sum. */
   readonly loss: number;
   readonly trainedTokens: number;
-  /** `policy/entropy`, `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap` and what the runtime adds. */
+  /**
+   * `policy/entropy`, `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap` and runtime-specific metrics.
+   */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** What an optimizer step did. */
+/** Result of an optimizer step. */
 export interface StepResult {
   /** Steps taken so far, this one included. */
   readonly step: number;
   /** Global norm of the gradients before clipping. */
   readonly gradientNorm: number;
-  /** True when a non-finite gradient made the runtime leave the weights alone. */
+  /** True when the step was skipped because of a non-finite gradient. */
   readonly isSkipped: boolean;
 }
 
 /** A saved state of a model. */
 export interface Checkpoint {
-  /** An opaque name; give it back to load the checkpoint. */
+  /** Opaque identifier for loading the checkpoint. */
   readonly uri: string;
   readonly step: number;
   readonly policyVersion: number;
   readonly sizeBytes: number;
-  /** What the client stored beside the weights. */
+  /** Client state stored with the weights. */
   readonly clientState: JsonObject;
 }
 
-/** What a client may choose when it makes a model. */
+/** Options of a new model. */
 export interface CreateModelOptions {
-  /** One of the capabilities' models. */
+  /** One of the models in the capabilities. */
   readonly baseModel: string;
-  /** Chosen by the client, so that a restarted one finds it again; `[A-Za-z0-9_-]{1,255}`. */
+  /** Chosen by the client, which finds the model by it after a restart; `[A-Za-z0-9_-]{1,255}`. */
   readonly modelId: string;
-  /** Seed of whatever the runtime draws at random. */
+  /** Random seed of the runtime. */
   readonly seed: number;
   /** Trains LoRA on a frozen base; needs the feature `lora`. @default all weights are trained */
   readonly lora?: LoraConfig;
-  /** Gives the model one number for each position beside the logits; needs the feature `value_head`. @default false */
+  /** Adds a head with one output per position; needs the feature `value_head`. @default false */
   readonly hasValueHead?: boolean;
-  /** What the tokenizer must be; a runtime that is known to have another is refused. @default any */
+  /** Expected tokenizer; a runtime with a different known tokenizer is rejected. @default any */
   readonly tokenizerSha256?: string;
-  /** What the chat template must be; a runtime that is known to have another is refused. @default any */
+  /** Expected chat template; a runtime with a different known template is rejected. @default any */
   readonly chatTemplateSha256?: string;
 }
 
-/** How a batch is scored. */
+/** Options of scoring a batch. */
 export interface ForwardOptions {
-  /** Uses the weights the model began with; needs the feature `reference_logprobs`. @default false */
+  /** Uses the initial weights of the model; needs the feature `reference_logprobs`. @default false */
   readonly useReference?: boolean;
 }
 
 /**
- * A model in a training runtime. Operations are numbered and executed strictly in order; a method
- * returns as soon as the runtime has accepted the work, so `forwardBackward` and `optimStep` are
- * sent without waiting for each other.
+ * A model in a training runtime. Operations are numbered and executed strictly in order. A method returns as soon as
+ * the runtime has accepted the work, so that `forwardBackward` and `optimStep` can be pipelined.
  */
 export interface TrainableModel {
   readonly modelId: string;
-  /** Asks the runtime for the model's state. */
+  /** Reads the state of the model. */
   state(): Promise<ModelState>;
   /** Adds the gradients of a batch to the accumulator. */
   forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>>;
-  /** The log-probabilities of the trained tokens under the current weights, one array for each datum. */
+  /** Log-probabilities of the training tokens under the current weights, one array per datum. */
   logprobs(batch: TrainingBatch, options?: ForwardOptions): Promise<readonly Float32Array[]>;
   /**
-   * What the value head says at each trained token, of the text before it, one array for each datum.
-   * Only of a model with a value head.
+   * Output of the value head at each training token, given the preceding tokens, one array per datum.
+   * Only for a model with a value head.
    */
   values(batch: TrainingBatch): Promise<readonly Float32Array[]>;
-  /** Uses the accumulated gradients and clears them; fails when a batch since the last step failed. */
+  /** Applies and clears the accumulated gradients; fails when a batch since the last step failed. */
   optimStep(adam: AdamParameters): Promise<PendingOperation<StepResult>>;
-  /** Makes the current weights the ones the endpoint serves, as the next policy version. */
+  /** Publishes the current weights to the endpoint as the next policy version. */
   publishWeights(): Promise<PendingOperation<InferenceEndpoint>>;
-  /** Saves weights, optimizer state, step and `clientState` under a name, at once or not at all. */
+  /** Saves weights, optimizer state, step and `clientState` under a name, atomically. */
   saveCheckpoint(name: string, clientState: JsonObject): Promise<PendingOperation<Checkpoint>>;
-  /** Takes weights, optimizer state, step and policy version from a checkpoint. */
+  /** Restores weights, optimizer state, step and policy version from a checkpoint. */
   loadCheckpoint(uri: string): Promise<PendingOperation<Checkpoint>>;
-  /** The saved states of this model, newest first. */
+  /** Checkpoints of this model, newest first. */
   listCheckpoints(): Promise<readonly Checkpoint[]>;
   deleteCheckpoint(uri: string): Promise<void>;
-  /** Where the model is served. */
+  /** The inference endpoint of the model. */
   endpoint(): Promise<InferenceEndpoint>;
 }
 
 /**
- * A training runtime: it holds models, computes gradients and serves what it trained. It knows
- * nothing of rewards, advantages or algorithms.
+ * A training runtime: it holds models, computes gradients and serves the trained models. It is independent of rewards,
+ * advantages and algorithms.
  */
 export interface TrainingRuntime {
   capabilities(): Promise<RuntimeCapabilities>;
-  /** Makes a model, or finds the one with this id. */
+  /** Creates a model, or returns the existing one with this id. */
   createModel(options: CreateModelOptions): Promise<TrainableModel>;
-  /** Ends the session. Models are left to the runtime's own rules. */
+  /** Closes the session. The runtime's own policy applies to its models. */
   close(): Promise<void>;
 }

@@ -4,13 +4,13 @@ import type { Attributes, AttributeValue } from './span.ts';
 type Tree = Map<string, Tree | AttributeValue>;
 
 /**
- * The nested data behind dotted names: the way back of `flattenAttributes`.
+ * Restores nested data from dotted names: the inverse of `flattenAttributes`.
  *
- * Names that are numbers make a list only when they are exactly 0 to n−1. Where a name is both a value
- * and the start of longer names, the longer ones win.
+ * Numeric names form a list only when they are exactly 0 to n−1. Where a name is both a value and a prefix of longer
+ * names, the longer ones win.
  *
  * @param attributes - any attributes
- * @param prefix - take only names that go on after this one and a dot, and leave it out. @default '' all
+ * @param prefix - selects names that start with it and a dot, and removes it. @default '' all
  *
  * @example
  * ```ts

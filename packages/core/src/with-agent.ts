@@ -4,8 +4,8 @@ import { tracer } from './rollout-tracer.ts';
 import { agentLightningAttributes, genAiAttributes } from './span-attributes.ts';
 
 /**
- * Runs one agent of several: everything it does becomes a child of a span with its name, and its model
- * calls carry the name, so that training can pick the agents it is for. Outside of a rollout it only runs it.
+ * Runs one of several agents: its spans become children of a span with its name, and its model calls carry the name,
+ * which selects the agents to train. Outside of a rollout it only runs the function.
  *
  * @example
  * ```ts

@@ -1,13 +1,13 @@
 import type { JsonObject } from './json.ts';
 
-/** Whether a runner's worker is at work. */
+/** Activity of a worker. */
 export type WorkerStatus = 'idle' | 'busy' | 'unknown';
 
-/** One worker of a runner, as the store knows it. Times are Unix milliseconds. */
+/** One worker of a runner, as recorded in the store. Times are Unix milliseconds. */
 export interface Worker {
   readonly workerId: string;
   readonly status: WorkerStatus;
-  /** What the worker last said of itself: memory, load, versions. */
+  /** Latest statistics reported by the worker: memory, load, versions. */
   readonly heartbeatStats: JsonObject | null;
   readonly lastHeartbeatTimeMs: number | null;
   readonly lastDequeueTimeMs: number | null;
