@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../json-access.ts';
 import type { ModelCallChoice } from '../model-call.ts';
 
-/** The token counts that an engine reports. */
+/** Token counts reported by an engine. */
 export interface CapturedUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** The log-probability and the text of each response token. */
+/** Log-probability and text of each response token. */
 interface TokenLogprobs {
   readonly logprobs: readonly number[];
   readonly tokens: readonly string[];
@@ -22,8 +22,9 @@ interface ChoiceTokens {
 }
 
 /**
- * What an answer says about its tokens, in the fields of vLLM: `prompt_token_ids`, `choices[].token_ids`,
- * `choices[].logprobs.content` (or its `tokens` and `token_logprobs`, as Completions have them), `usage`. It takes a whole body, or the chunks of a stream one after another.
+ * Token data of a response, in the fields of vLLM: `prompt_token_ids`, `choices[].token_ids`,
+ * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`. It accepts a whole body, or
+ * the chunks of a stream in order.
  */
 export class CapturedAnswer {
   readonly #choices: Map<number, ChoiceTokens> = new Map();
@@ -33,12 +34,12 @@ export class CapturedAnswer {
   #usage: CapturedUsage | null = null;
   #policyVersion: number | null = null;
   #hasMixedPolicyVersions = false;
-  /** As last told; null when more has come since. */
-  #told: readonly ModelCallChoice[] | null = null;
+  /** Cached choices; null after new input. */
+  #cached: readonly ModelCallChoice[] | null = null;
 
-  /** Takes a body or a chunk. */
+  /** Adds a body or a chunk. */
   add(body: JsonObject): void {
-    this.#told = null;
+    this.#cached = null;
     this.#responseId ??= textOf(body.id);
     this.#model ??= textOf(body.model);
     this.addPolicyVersion(numberOf(body.policy_version));
@@ -47,7 +48,7 @@ export class CapturedAnswer {
     for (const choice of objectsOf(body.choices)) this.#addChoice(choice);
   }
 
-  /** Takes the policy version as the answer's header, or a part of its body, names it. */
+  /** Adds the policy version from the response header or a chunk. */
   addPolicyVersion(version: number | null): void {
     if (version === null) return;
     this.#hasMixedPolicyVersions ||= this.#policyVersion !== null && this.#policyVersion !== version;
@@ -58,7 +59,7 @@ export class CapturedAnswer {
     return this.#responseId;
   }
 
-  /** The model as the engine names it. */
+  /** Model name reported by the engine. */
   get model(): string | null {
     return this.#model;
   }
@@ -67,25 +68,25 @@ export class CapturedAnswer {
     return this.#promptTokenIds;
   }
 
-  /** Null when the engine reports none. */
+  /** Null when the engine does not report usage. */
   get usage(): CapturedUsage | null {
     return this.#usage;
   }
 
-  /** The version of the weights; null when the engine does not tell. */
+  /** Version of the weights; null when the engine does not report it. */
   get policyVersion(): number | null {
     return this.#policyVersion;
   }
 
-  /** Whether the weights changed while the answer was made. */
+  /** Whether the weights changed during the response. */
   get hasMixedPolicyVersions(): boolean {
     return this.#hasMixedPolicyVersions;
   }
 
-  /** In order of index; one without tokens when there are none. */
+  /** In order of index; one empty choice when there are none. */
   get choices(): readonly ModelCallChoice[] {
-    this.#told ??= this.#sortedChoices();
-    return this.#told;
+    this.#cached ??= this.#sortedChoices();
+    return this.#cached;
   }
 
   #sortedChoices(): readonly ModelCallChoice[] {
@@ -99,19 +100,19 @@ export class CapturedAnswer {
     return choices.sort((left, right) => left.index - right.index);
   }
 
-  /** Whether there is at least one choice and all have ended. */
+  /** Whether there is at least one choice and all are finished. */
   get isFinished(): boolean {
     return this.#choices.size > 0 && [...this.#choices.values()].every((choice) => choice.finishReason !== null);
   }
 
-  /** The text of each response token of the first choice. */
+  /** Text of each response token of the first choice. */
   get responseTokens(): readonly string[] {
     const first = this.choices[0];
     return first === undefined ? [] : (this.#choices.get(first.index)?.tokens ?? []);
   }
 
   #addPromptTokenIds(tokenIds: readonly number[] | null): void {
-    // Streams repeat them for every choice of a prompt.
+    // Streams repeat the prompt token ids for every choice.
     if (tokenIds !== null && this.#promptTokenIds.length === 0) this.#promptTokenIds = tokenIds;
   }
 
@@ -141,7 +142,7 @@ export class CapturedAnswer {
   }
 }
 
-/** A whole answer is one part: its lists are taken in one go. Those of streams grow. */
+/** The lists of a whole response are used without a copy; those of streams are appended to. */
 function joined<TItem>(known: TItem[], more: readonly TItem[]): TItem[] {
   if (known.length === 0) return more.slice();
   for (const item of more) known.push(item);

@@ -34,14 +34,14 @@ function captured(...bodies: readonly JsonObject[]): CapturedAnswer {
   return answer;
 }
 
-/** A whole answer's body, with some of its first choice changed. */
+/** The body of a whole response, with changes to its first choice. */
 function bodyWith(choice: JsonObject, body: JsonObject = {}): JsonObject {
   const whole = completionBody(prepareAnswer(step, { ...call, choices: 1 }, 0));
   const [first] = whole.choices as readonly JsonObject[];
   return { ...whole, choices: [{ ...first, ...choice }], ...body };
 }
 
-test('the chunks of a stream make the body that would have come without streaming', () => {
+test('the chunks of a stream give the body of the non-streamed response', () => {
   const prepared = prepareAnswer(step, call, 0);
   const streamed = new StreamedMessage();
   for (const chunk of completionChunks(prepared)) streamed.add(chunk);
@@ -52,7 +52,7 @@ test('the chunks of a stream make the body that would have come without streamin
   expect(visible(streamed.toBody())).toEqual(visible(completionBody(prepared)));
 });
 
-test('the tokens of a stream are those of the whole answer, for every choice', () => {
+test('the tokens of a stream equal those of the whole response, for every choice', () => {
   const prepared = prepareAnswer(step, call, 0);
   const whole = captured(completionBody(prepared));
   const streamed = captured(...completionChunks(prepared));
@@ -68,7 +68,7 @@ test('the tokens of a stream are those of the whole answer, for every choice', (
 test.each([
   ['no prompt ids', bodyWith({}, { prompt_token_ids: null }), 'no prompt token ids'],
   ['no response ids', bodyWith({ token_ids: null }), 'no response token ids'],
-  ['a token id that is none', bodyWith({ token_ids: [1.5] }), 'not a whole number'],
+  ['an invalid token id', bodyWith({ token_ids: [1.5] }), 'not a whole number'],
   [
     'fewer log-probabilities',
     bodyWith({ logprobs: { content: [{ token: 'a', logprob: -1 }] } }),
@@ -76,11 +76,11 @@ test.each([
   ],
   ['no finish reason', bodyWith({ finish_reason: null }), 'without a finish reason'],
   ['other usage', bodyWith({}, { usage: { prompt_tokens: 1, completion_tokens: 1 } }), 'but the usage says 1'],
-])('%s makes an answer one that is not trained on', (_name, body, reason) => {
+])('%s makes a response untrainable', (_name, body, reason) => {
   expect(untrainableReason(captured(body))).toContain(reason);
 });
 
-test('an answer whose weights changed while it was made is not trained on', () => {
+test('a response with mixed policy versions is untrainable', () => {
   const answer = captured(bodyWith({}));
   answer.addPolicyVersion(3);
   expect(untrainableReason(answer)).toBeNull();

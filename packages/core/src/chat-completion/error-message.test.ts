@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorMessageOf, httpErrorMessage } from './error-message.ts';
 
-describe('the message of an HTTP error', () => {
+describe('HTTP error message', () => {
   it.each([
     ['{"error":{"message":"too long","code":400}}', 'too long'],
     ['{"error":"out of memory"}', 'out of memory'],
@@ -21,12 +21,12 @@ describe('the message of an HTTP error', () => {
     expect(httpErrorMessage(text)).toBe(message);
   });
 
-  it('is cut when it has no known form and is long', () => {
+  it('is truncated when it is long and of unknown form', () => {
     expect(httpErrorMessage('x'.repeat(5000))).toBe(`${'x'.repeat(1000)}…`);
   });
 });
 
-describe('the error that an event reports', () => {
+describe('stream event error', () => {
   it.each([
     [{ type: 'error', message: 'overloaded' }, 'overloaded'],
     [{ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, 'Overloaded'],

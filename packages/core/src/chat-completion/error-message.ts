@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isList, isObject, objectsOf, parseObject, textOf } from '../json-access.ts';
 
-/** Length above which an error body of an unknown form is cut, in characters. */
+/** Maximum length of an error body of unknown form, in characters. */
 const maxLength = 1000;
 
 /**
- * The error that the body of a model's response reports, or an event of a stream, of any API: OpenAI's and Anthropic's form,
- * that of a failed response of the Responses API, and those of vLLM, Ollama and FastAPI.
+ * The error reported by a response body or stream event of any supported API: the forms of OpenAI and Anthropic, of a
+ * failed response of the Responses API, and of vLLM, Ollama and FastAPI.
  *
- * @returns null when it reports none
+ * @returns null without an error
  *
  * @example
  * ```ts
@@ -22,8 +22,8 @@ export function errorMessageOf({ error, type, object, message, detail, response 
 }
 
 /**
- * The message of the body of an HTTP error: what {@link errorMessageOf} finds, or the text itself. Empty for a web page, and
- * for an empty body.
+ * The message of an HTTP error body: the result of {@link errorMessageOf}, or the text itself. Empty for an HTML page
+ * and for an empty body.
  */
 export function httpErrorMessage(text: string): string {
   const body = parseObject(text);
@@ -34,7 +34,7 @@ export function httpErrorMessage(text: string): string {
   return plain.length > maxLength ? `${plain.slice(0, maxLength)}…` : plain;
 }
 
-/** FastAPI, which most engines are built on, reports the place in the request with each message. */
+/** FastAPI, on which most engines are built, reports a field path with each message. */
 function detailMessage(detail: JsonValue | undefined): string | null {
   if (!isList(detail)) return textOf(detail);
   const messages = objectsOf(detail).flatMap(({ loc, msg }) => {

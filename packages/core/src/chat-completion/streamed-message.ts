@@ -10,21 +10,21 @@ interface StreamedChoice {
 }
 
 /**
- * Puts the chunks of a Chat Completions stream together into the body that would have come without streaming,
- * without token ids and log-probabilities.
+ * Assembles the chunks of a Chat Completions stream into the body of the equivalent non-streamed response, without
+ * token ids and log-probabilities.
  */
 export class StreamedMessage {
   readonly #choices: Map<number, StreamedChoice> = new Map();
   #head: JsonObject = {};
 
-  /** Takes a chunk as the agent sees it. */
+  /** Adds a chunk in the form that the agent receives. */
   add(chunk: JsonObject): void {
     const { choices, ...head } = chunk;
     this.#head = { ...this.#head, ...head };
     for (const choice of objectsOf(choices)) this.#addChoice(choice);
   }
 
-  /** The body so far. */
+  /** The body received so far. */
   toBody(): JsonObject {
     return {
       ...this.#head,
@@ -75,12 +75,12 @@ function addToolCall(toolCalls: Map<number, Mutable>, delta: JsonObject): void {
   known.function = merged;
 }
 
-/** Texts go on where they ended; those that name something, and everything else, take the last value. */
+/** Text fields are concatenated; name fields and non-text fields take the last value. */
 function appendFields(into: Mutable, delta: JsonObject, names: readonly string[]): void {
   for (const [name, value] of Object.entries(delta)) {
     const before = into[name];
-    const goesOn = typeof value === 'string' && typeof before === 'string' && !names.includes(name);
-    if (goesOn) into[name] = before + value;
+    const isAppended = typeof value === 'string' && typeof before === 'string' && !names.includes(name);
+    if (isAppended) into[name] = before + value;
     else if (value !== null && value !== '') into[name] = value;
     else if (before === undefined || before === null) into[name] = value;
   }

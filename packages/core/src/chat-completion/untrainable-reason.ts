@@ -2,10 +2,10 @@ import type { ModelCallChoice } from '../model-call.ts';
 import type { CapturedAnswer } from './captured-answer.ts';
 
 /**
- * Why an answer must not be trained on: its tokens are missing or do not add up. Training on ids that are not
- * exactly those the engine saw and sampled ruins the policy, so any doubt counts.
+ * Why a response must not be used for training: its token data is missing or inconsistent. Training on other ids than
+ * the sampled ones corrupts the policy, so every check must pass.
  *
- * @returns null when it may be trained on
+ * @returns null when it can be used for training
  */
 export function untrainableReason(answer: CapturedAnswer): string | null {
   const { promptTokenIds, choices, usage } = answer;

@@ -1,24 +1,24 @@
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
 
-/** What an {@link AgentLightningError} is made of. */
+/** Options of an {@link AgentLightningError}. */
 export interface AgentLightningErrorOptions {
-  /** Which kind of failure this is; programs branch on it. */
+  /** The error code, on which programs branch. */
   readonly code: ErrorCode;
-  /** What happened, with the offending value. */
+  /** What failed, with the offending value. */
   readonly message: string;
-  /** What the reader should do about it. Defaults to the catalogue's remedy for the code. */
+  /** What to do. @default the catalogue's remedy for the code */
   readonly remedy?: string;
-  /** The error underneath, if there is one. */
+  /** The underlying error. */
   readonly cause?: unknown;
-  /** Facts a program may want: ids, field names, limits. Never secrets. */
+  /** Machine-readable facts: ids, field names, limits. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The base of every error this project throws: a typed code, what happened, and what to do.
+ * Base class of all errors of this project: error code, message and remedy.
  *
- * Use {@link AgentLightningError.isInstance} instead of `instanceof`: it also holds when two copies of
- * the package are installed.
+ * Use {@link AgentLightningError.isInstance} instead of `instanceof`: it also works with two installed copies of the
+ * package.
  *
  * @example
  * ```ts
@@ -30,13 +30,13 @@ export interface AgentLightningErrorOptions {
  * ```
  */
 export class AgentLightningError extends Error {
-  /** Marks our errors, also across duplicate installs of the package. */
+  /** Marker of this class, which also works with two copies of the package. */
   readonly isAgentLightningError: true = true;
-  /** Which kind of failure this is. */
+  /** The error code. */
   readonly code: ErrorCode;
-  /** What to do about it, in one sentence. */
+  /** The remedy, in one sentence. */
   readonly remedy: string;
-  /** Facts for programs: ids, field names, limits. */
+  /** Machine-readable facts: ids, field names, limits. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(options: AgentLightningErrorOptions) {
@@ -47,7 +47,7 @@ export class AgentLightningError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** Whether a value is one of our errors, also across duplicate installs of the package. */
+  /** Whether a value is an error of this class, also from another copy of the package. */
   static isInstance(value: unknown): value is AgentLightningError {
     return typeof value === 'object' && value !== null && 'isAgentLightningError' in value;
   }

@@ -4,7 +4,7 @@ import { attemptFailureOrigin, failureMetadata, failureOriginOf } from './failur
 
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
 
-describe('the origin of a failure', () => {
+describe('failure origin', () => {
   test.each([
     ['a refused connection', refused],
     ['fetch that could not connect', new TypeError('fetch failed', { cause: refused })],
@@ -28,7 +28,7 @@ describe('the origin of a failure', () => {
     expect(failureOriginOf(error)).toBe('agent');
   });
 
-  test('is kept in the metadata of the attempt, for other processes', () => {
+  test('is stored in the metadata of the attempt', () => {
     const metadata = failureMetadata({ metadata: { note: 1 } }, agentFailed(refused));
     expect(metadata).toEqual({
       note: 1,

@@ -4,8 +4,8 @@ import { AgentLightningError } from './agent-lightning-error.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 
 /**
- * What caused a failure: `agent` for the agent's own code, its task and its time limit; `infrastructure` for the
- * services around it. A failure of the infrastructure says nothing of how good an agent is and never becomes a reward.
+ * Cause of a failure: `agent` for the agent's code, its task and its time limit; `infrastructure` for the services
+ * around it. An infrastructure failure says nothing about the agent and never becomes a reward.
  */
 export type FailureOrigin = 'agent' | 'infrastructure';
 
@@ -19,10 +19,10 @@ const infrastructureCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'PRECONDITION_FAILED',
 ]);
 
-/** A gateway or proxy without a working upstream: bad gateway, service unavailable, gateway timeout. */
+/** Statuses of a gateway or proxy without a working upstream: bad gateway, service unavailable, gateway timeout. */
 const infrastructureStatuses: ReadonlySet<unknown> = new Set([502, 503, 504]);
 
-/** Codes of Node.js and undici for connections that could not be made, or broke. */
+/** Error codes of Node.js and undici for failed and broken connections. */
 const connectionCodes: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -39,19 +39,19 @@ const connectionCodes: ReadonlySet<unknown> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
-/** How far a chain of causes is followed. */
+/** Maximum depth of a chain of causes. */
 const maxDepth = 8;
 
 /**
- * The origin of an error that ended an attempt. It is the infrastructure when the error, or an error that it was made
- * from, is a broken or refused connection, an HTTP response 502, 503 or 504, or an error of this project that names a
- * service as unavailable. Errors are followed through `cause`, `lastError` and `errors`.
+ * Origin of the error that ended an attempt. It is `infrastructure` when the error, or one of its causes, is a broken
+ * or refused connection, an HTTP response 502, 503 or 504, or an unavailability error of this project. Causes are
+ * followed through `cause`, `lastError` and `errors`.
  */
 export function failureOriginOf(error: unknown): FailureOrigin {
   return isInfrastructureError(error, 0) ? 'infrastructure' : 'agent';
 }
 
-/** Whether an HTTP status says that a service is unavailable: 502, 503 or 504. */
+/** Whether an HTTP status reports an unavailable service: 502, 503 or 504. */
 export function isInfrastructureStatus(status: number): boolean {
   return infrastructureStatuses.has(status);
 }
@@ -67,14 +67,14 @@ function isInfrastructureError(error: unknown, depth: number): boolean {
   return nested.some((inner) => isInfrastructureError(inner, depth + 1));
 }
 
-/** The failure of an attempt in the form that its metadata keeps, under `error`. */
+/** The failure of an attempt, as stored in its metadata under `error`. */
 export interface RecordedFailure {
   readonly code: string;
   readonly message: string;
   readonly origin: FailureOrigin;
 }
 
-/** The metadata of an attempt that failed. */
+/** Metadata of a failed attempt. */
 export function failureMetadata(
   attempt: Pick<Attempt, 'metadata'>,
   error: AgentLightningError,
@@ -83,7 +83,7 @@ export function failureMetadata(
   return { ...attempt.metadata, error: { code: error.code, message: error.message, origin } };
 }
 
-/** The failure that the runner of an attempt recorded; null when it recorded none. */
+/** The failure recorded by the attempt's runner; null without one. */
 export function recordedFailure({ metadata }: Pick<Attempt, 'metadata'>): RecordedFailure | null {
   const error = metadata?.['error'];
   if (!isObject(error)) return null;
@@ -93,8 +93,8 @@ export function recordedFailure({ metadata }: Pick<Attempt, 'metadata'>): Record
 }
 
 /**
- * The origin of an attempt's failure; null when it did not fail. An attempt that fell silent, or timed out without a
- * record of its runner, lost its runner.
+ * Origin of an attempt's failure; null when it did not fail. An attempt without a heartbeat, or with a timeout that its
+ * runner did not record, lost its runner.
  */
 export function attemptFailureOrigin(attempt: Pick<Attempt, 'status' | 'metadata'>): FailureOrigin | null {
   const { status } = attempt;

@@ -1,6 +1,6 @@
 import { AgentLightningError } from './agent-lightning-error.ts';
 
-/** Thrown when a status change is not in the state machine, such as `succeeded` to `running`. */
+/** Thrown for a status transition that the state machine does not permit, such as `succeeded` to `running`. */
 export class IllegalTransitionError extends AgentLightningError {
   constructor(subject: string, from: string, to: string) {
     super({

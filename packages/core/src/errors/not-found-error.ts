@@ -1,9 +1,9 @@
 import { AgentLightningError } from './agent-lightning-error.ts';
 
 /**
- * Thrown when an id names nothing: `Rollout ro-123 not found`.
+ * Thrown for an unknown id: `Rollout ro-123 not found`.
  *
- * The third argument is what to do where the catalogue's remedy, to look among runs and rollouts, does not fit.
+ * The third argument overrides the catalogue's remedy, which applies to runs and rollouts.
  */
 export class NotFoundError extends AgentLightningError {
   constructor(kind: string, id: string, remedy?: string) {

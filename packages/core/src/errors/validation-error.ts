@@ -1,16 +1,16 @@
 import { AgentLightningError } from './agent-lightning-error.ts';
 
-/** One field that does not have the shape it must have. */
+/** One invalid field. */
 export interface ValidationIssue {
-  /** Where it is, as in `tasks[3].question`. Empty for the value itself. */
+  /** Path of the field, as in `tasks[3].question`. Empty for the value itself. */
   readonly path: string;
-  /** What is wrong there. */
+  /** Description of the problem. */
   readonly message: string;
 }
 
-/** Thrown when a value from outside (file, request, answer of a server) does not have the shape it must have. */
+/** Thrown when an external value (file, request, response) is invalid. */
 export class ValidationError extends AgentLightningError {
-  /** Every field that is wrong, the first one first. */
+  /** All invalid fields. */
   readonly issues: readonly ValidationIssue[];
 
   constructor(what: string, issues: readonly ValidationIssue[], cause?: unknown) {

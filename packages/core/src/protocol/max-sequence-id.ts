@@ -1,5 +1,5 @@
 /**
- * The largest sequence id that whoever records a span may choose. Far from where whole numbers end, so that a rollout
- * that is given it has numbers left for the spans to come.
+ * Maximum explicit sequence id of a span. Far below the largest safe integer, which leaves ids for later spans of the
+ * rollout.
  */
 export const maxSequenceId: number = 2 ** 48;

@@ -1,7 +1,7 @@
-/** An object whose absent and null fields are left out. */
+/** An object without its absent and null fields. */
 export type Present<TObject> = { readonly [TKey in keyof TObject]?: Exclude<TObject[TKey], null | undefined> };
 
-/** The object without its fields that are null or undefined: on the wire, both mean that nothing is said. */
+/** Removes null and undefined fields, which are equivalent to absent fields on the wire. */
 export function present<TObject extends object>(object: TObject): Present<TObject> {
   const entries = Object.entries(object).filter(([, value]) => value !== null && value !== undefined);
   // The type system cannot follow entries; what is left has exactly the fields of Present.

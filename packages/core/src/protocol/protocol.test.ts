@@ -14,13 +14,13 @@ import { rolloutPatchCodec } from './wire-rollout-patch.ts';
 import { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
-/** As it would arrive over a network. */
+/** A JSON round trip, as over a network. */
 function overTheWire(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 describe('times', () => {
-  test('of this century keep their microseconds', () => {
+  test('of this century have microsecond precision', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000_000_000 }), (microseconds) => {
         const timeMs = microseconds / 1000;
@@ -31,7 +31,7 @@ describe('times', () => {
 });
 
 describe('rollouts', () => {
-  test('survive the wire', () => {
+  test('survive a round trip', () => {
     const rollout = anAttemptedRollout({
       input: { camelCase: 1, snake_case: [null] },
       config: { timeoutMs: 1500, unresponsiveMs: null, maxAttempts: 3, retryCondition: ['timeout'] },
@@ -40,7 +40,7 @@ describe('rollouts', () => {
     expect(parse(rolloutCodec, overTheWire(rolloutCodec.encode(rollout)), 'rollout')).toEqual(rollout);
   });
 
-  test('of the Python server need no fields of ours', () => {
+  test('of the Python server decode without extension fields', () => {
     const wire = { rollout_id: 'ro-1', input: 'x', start_time: 1.5, status: 'queuing', config: {} };
     expect(parse(rolloutCodec, wire, 'rollout')).toMatchObject({
       runId: null,
@@ -49,7 +49,7 @@ describe('rollouts', () => {
     });
   });
 
-  test('are changed to null where null is said, and left alone where nothing is', () => {
+  test('set null fields and leave absent fields unchanged', () => {
     const patch = { mode: null, metadata: null, input: null } as const;
     expect(parse(rolloutPatchCodec, overTheWire(rolloutPatchCodec.encode(patch)), 'patch')).toEqual(patch);
     expect(parse(rolloutPatchCodec, {}, 'patch')).toEqual({});
@@ -57,7 +57,7 @@ describe('rollouts', () => {
 });
 
 describe('spans', () => {
-  test('survive the wire', () => {
+  test('survive a round trip', () => {
     const span = aSpan({
       parentId: 'a'.repeat(16),
       attributes: { 'gen_ai.request.model': 'm', prompt_token_ids: [1, 2, 3], isOn: false },
@@ -67,18 +67,18 @@ describe('spans', () => {
     expect(spanFromWire(parse(wireSpanSchema, overTheWire(spanToWire(span)), 'span'))).toEqual(span);
   });
 
-  test('without a number, or with the number 0, are to be given one', () => {
+  test('with an absent or zero sequence id are numbered by the store', () => {
     const wire = spanToWire(aSpan());
     expect(spanInputFromWire({ ...wire, sequence_id: 0 })).not.toHaveProperty('sequenceId');
     expect(spanInputFromWire({ ...wire, sequence_id: null })).not.toHaveProperty('sequenceId');
   });
 
-  test('may count their time in nanoseconds', () => {
+  test('accept times in nanoseconds', () => {
     const wire = { ...spanToWire(aSpan()), start_time: 1_700_000_000_500_000_000 };
     expect(spanInputFromWire(wire).startTimeMs).toBe(1_700_000_000_500);
   });
 
-  test('with attributes that are no attributes are refused', () => {
+  test('with invalid attributes are rejected', () => {
     for (const attributes of [{ a: { b: 1 } }, { a: [null] }, [1], 'text']) {
       expect(() => parse(wireSpanSchema, { ...spanToWire(aSpan()), attributes }, 'span')).toThrow('attributes');
     }
@@ -93,14 +93,14 @@ describe('errors', () => {
     new AgentLightningError({ code: 'STORE_FULL', message: 'no room', remedy: 'make some', details: { bytes: 3 } }),
   ];
   for (const error of errors) {
-    test(`of the kind ${error.code} arrive as what they were`, () => {
+    test(`with code ${error.code} survive a round trip`, () => {
       const arrived = errorFromWire(httpStatusOf(error.code), overTheWire(errorToWire(error)));
       expect(arrived).toMatchObject({ message: error.message, remedy: error.remedy, details: error.details });
       expect(arrived).toBeInstanceOf(error.constructor);
     });
   }
 
-  test('of a server that is not ours are told by their status', () => {
+  test('of a foreign server are classified by status', () => {
     const codes = [400, 401, 403, 404, 409, 413, 422, 502].map((status) => errorFromWire(status, { detail: 'x' }).code);
     expect(codes).toEqual([
       'VALIDATION',
@@ -115,7 +115,7 @@ describe('errors', () => {
     expect(errorFromWire(500, 'gateway on fire').message).toContain('gateway on fire');
   });
 
-  test('have a status each, and it is that of an error', () => {
+  test('each have an HTTP error status', () => {
     for (const code of Object.keys(errorCatalogue)) {
       expect(httpStatusOf(code as keyof typeof errorCatalogue)).toBeGreaterThanOrEqual(400);
     }
@@ -125,6 +125,6 @@ describe('errors', () => {
 test.each([
   [408, 'TIMEOUT'],
   [429, 'RESOURCE_EXHAUSTED'],
-])('an answer of somebody in between with status %i is %s, which passes', (status, code) => {
+])('a response of an intermediary with status %i is the transient %s', (status, code) => {
   expect(errorFromWire(status, 'slow down')).toMatchObject({ code });
 });

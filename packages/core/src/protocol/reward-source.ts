@@ -3,22 +3,22 @@ import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import type { Rollout } from '../rollout.ts';
 
 /**
- * The name in a rollout's metadata that says where its rewards come from. With the value `evaluator`, an agent's own
- * token records none: the rollout is judged by somebody with a key of its own. Metadata, because those who speak the
- * protocol of Agent Lightning 0.3 can set it too.
+ * Rollout metadata key for the source of its rewards. With the value `evaluator`, the agent's attempt token cannot
+ * record rewards: an evaluator with a separate key does. Metadata, because clients of the Agent Lightning 0.3 protocol
+ * can also set it.
  */
 export const rewardSourceKey = 'agentlightning.reward_source';
 
-/** Whether a rollout's rewards come from an evaluator, and not from its agent. */
+/** Whether an evaluator, and not the agent, records the rollout's rewards. */
 export function isRewardedByEvaluator({ metadata }: Pick<Rollout, 'metadata'>): boolean {
   return metadata?.[rewardSourceKey] === 'evaluator';
 }
 
 /**
- * The refusal of an agent's reward for an attempt that has ended; null while the attempt may still be rewarded. What a
- * finished attempt is judged by must not change.
+ * Error for an agent's reward after the end of its attempt; null while the attempt is open. The outcome of a finished
+ * attempt must not change.
  *
- * @param attempt - the attempt, as the store has it
+ * @param attempt - the stored attempt
  */
 export function lateRewardRefusal(attempt: Pick<Attempt, 'attemptId' | 'status'>): AgentLightningError | null {
   if (!isTerminalAttemptStatus(attempt.status)) return null;

@@ -5,7 +5,7 @@ import { wireAttemptStatusSchema } from './wire-attempt.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
-/** The changes of an attempt, as the store protocol has them. No field may be null. */
+/** Changes to an attempt in the store protocol. No field may be null. */
 export const attemptPatchCodec: z.ZodType<AttemptPatch> = z.codec(
   z.object({
     status: wireAttemptStatusSchema.optional(),

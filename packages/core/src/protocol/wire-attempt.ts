@@ -13,7 +13,7 @@ export const wireAttemptStatusSchema: z.ZodType<AttemptStatus> = z.enum([
   'timeout',
 ]);
 
-/** An attempt, as the store protocol has it. Times are Unix seconds. */
+/** An attempt in the store protocol. Times are Unix seconds. */
 export const attemptCodec: z.ZodType<Attempt> = z.codec(
   z.object({
     rollout_id: z.string(),

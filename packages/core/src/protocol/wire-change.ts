@@ -8,7 +8,7 @@ import { wireAttemptStatusSchema } from './wire-attempt.ts';
 import { wireRolloutStatusSchema } from './wire-rollout.ts';
 import { wireRunStatusSchema } from './wire-run.ts';
 
-/** A change of a store, as an event has it. Events are ours: the protocol of Agent Lightning 0.3 has none. */
+/** A store change as an event. An extension: the protocol of Agent Lightning 0.3 has no events. */
 export type WireChange =
   | {
       readonly kind: 'rollout';
@@ -35,7 +35,7 @@ export type WireChange =
   | { readonly kind: 'run-deleted'; readonly run_id: string }
   | { readonly kind: 'unknown' };
 
-/** The shape of {@link WireChange}. */
+/** Schema of {@link WireChange}. */
 export const wireChangeSchema: z.ZodType<WireChange> = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('rollout'),
@@ -63,14 +63,14 @@ export const wireChangeSchema: z.ZodType<WireChange> = z.discriminatedUnion('kin
   z.object({ kind: z.literal('unknown') }),
 ]);
 
-/** Which changes to watch, as parameters of the URL. */
+/** Filters of a watch, as URL parameters. */
 export interface WireWatchQuery {
   readonly kind_in?: readonly StoreChange['kind'][] | null | undefined;
   readonly rollout_id_in?: readonly string[] | null | undefined;
   readonly run_id?: string | null | undefined;
 }
 
-/** The shape of {@link WireWatchQuery}. */
+/** Schema of {@link WireWatchQuery}. */
 export const wireWatchQuerySchema: z.ZodType<WireWatchQuery> = z.object({
   kind_in: z
     .array(z.enum(['rollout', 'attempt', 'spans', 'resources', 'run', 'rollout-deleted', 'run-deleted', 'unknown']))
@@ -79,17 +79,17 @@ export const wireWatchQuerySchema: z.ZodType<WireWatchQuery> = z.object({
   run_id: z.string().nullish(),
 });
 
-/** Which changes to watch, from the wire. */
+/** Decodes watch filters. */
 export function watchQueryFromWire(wire: WireWatchQuery): WatchOptions {
   return present({ kindIn: wire.kind_in, rolloutIdIn: wire.rollout_id_in, runId: wire.run_id });
 }
 
-/** Which changes to watch, for the wire. */
+/** Encodes watch filters. */
 export function watchQueryToWire(options: WatchOptions): WireWatchQuery {
   return present({ kind_in: options.kindIn, rollout_id_in: options.rolloutIdIn, run_id: options.runId });
 }
 
-/** A change from the wire. */
+/** Decodes a change. */
 export function changeFromWire(wire: WireChange): StoreChange {
   switch (wire.kind) {
     case 'rollout':
@@ -113,7 +113,7 @@ export function changeFromWire(wire: WireChange): StoreChange {
   }
 }
 
-/** A change for the wire. */
+/** Encodes a change. */
 export function changeToWire(change: StoreChange): WireChange {
   switch (change.kind) {
     case 'rollout':

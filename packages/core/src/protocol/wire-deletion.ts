@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import type { DeletionCounts } from '../retention.ts';
 
-/** The rollouts to delete, by their ids. The protocol of Agent Lightning 0.3 has no deletion. */
+/** Ids of the rollouts to delete. An extension of the Agent Lightning 0.3 protocol. */
 export const rolloutDeletionCodec: z.ZodType<readonly string[]> = z.codec(
   z.object({ rollout_ids: z.array(z.string()) }),
   z.custom<readonly string[]>(),
   { decode: ({ rollout_ids }) => rollout_ids, encode: (rolloutIds) => ({ rollout_ids: [...rolloutIds] }) },
 );
 
-/** A run to delete. */
+/** Request to delete a run. */
 export interface RunDeletion {
   readonly runId: string;
-  /** Whether it is deleted while it is running. */
+  /** Whether to delete an active run. */
   readonly force: boolean;
 }
 
-/** A run to delete, on the wire. */
+/** Codec of {@link RunDeletion}. */
 export const runDeletionCodec: z.ZodType<RunDeletion> = z.codec(
   z.object({ run_id: z.string(), force: z.boolean().optional() }),
   z.custom<RunDeletion>(),
@@ -25,7 +25,7 @@ export const runDeletionCodec: z.ZodType<RunDeletion> = z.codec(
   },
 );
 
-/** The fields of {@link DeletionCounts}, whose names are the same on the wire. */
+/** Fields of {@link DeletionCounts}, which have the same names on the wire. */
 export const deletionCountsShape: { readonly [TName in keyof DeletionCounts]: z.ZodInt } = {
   runs: z.int(),
   rollouts: z.int(),
@@ -33,5 +33,5 @@ export const deletionCountsShape: { readonly [TName in keyof DeletionCounts]: z.
   spans: z.int(),
 };
 
-/** The numbers of deleted records, on the wire and everywhere else. */
+/** Schema of {@link DeletionCounts}. */
 export const deletionCountsSchema: z.ZodType<DeletionCounts> = z.object(deletionCountsShape);

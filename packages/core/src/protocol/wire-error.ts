@@ -8,7 +8,7 @@ import type { JsonObject } from '../json.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { errorFromPythonFault } from './wire-python-fault.ts';
 
-/** The body of an answer that is an error. */
+/** Body of an error response. */
 export interface WireErrorBody {
   readonly error: {
     readonly code: string;
@@ -16,7 +16,7 @@ export interface WireErrorBody {
     readonly remedy: string;
     readonly details?: JsonObject | undefined;
   };
-  /** The message again, where clients of the store protocol look for it. */
+  /** The message in the field that clients of the Agent Lightning 0.3 protocol read. */
   readonly detail: string;
 }
 
@@ -25,7 +25,7 @@ const wireErrorBodySchema: z.ZodType<WireErrorBody> = z.object({
   detail: z.string(),
 });
 
-/** The HTTP status that stands for an error code; 500 for codes that have none of their own. */
+/** HTTP status of an error code; 500 by default. */
 export function httpStatusOf(code: ErrorCode): number {
   return httpStatuses[code] ?? 500;
 }
@@ -46,14 +46,14 @@ const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   STORE_FULL: 507,
 };
 
-/** The body of the answer for an error: what went wrong and what to do about it, never a stack. */
+/** Encodes an error as a response body: message and remedy, never a stack trace. */
 export function errorToWire(error: AgentLightningError): WireErrorBody {
   const message = error.message.replace(`[${error.code}] `, '');
   const details = JSON.parse(JSON.stringify(error.details)) as JsonObject;
   return { error: { code: error.code, message, remedy: error.remedy, details }, detail: message };
 }
 
-/** The error that an answer stands for: with our body the very one, otherwise as good as its status tells. */
+/** Decodes an error response: exactly for a body of {@link errorToWire}, otherwise by status. */
 export function errorFromWire(status: number, body: unknown): AgentLightningError {
   const parsed = wireErrorBodySchema.safeParse(body);
   if (!parsed.success) return errorFromStatus(status, body);

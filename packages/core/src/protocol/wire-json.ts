@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../json.ts';
 
-/** Any JSON. Its inside is not looked at: it was parsed from JSON text, so it can be nothing else. */
+/** Any JSON value. Not validated further: it was parsed from JSON text. */
 export const wireJson: z.ZodType<JsonValue> = z
   .custom<JsonValue>((value) => value !== undefined, 'is missing')
   .meta({ description: 'Any JSON.' });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { MetricPoint } from '../run.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
-/** The metrics of a step. JSON has no NaN and no infinity: null stands for a value that is not a finite number. */
+/** The metrics of a step. Null encodes a value that is not finite, because JSON has neither NaN nor infinity. */
 export const metricPointCodec: z.ZodType<MetricPoint> = z.codec(
   z.object({
     run_id: z.string(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ValidationError } from '../errors/validation-error.ts';
 import type { Page, PageOptions } from '../store.ts';
 
-/** A part of a longer list, as the store protocol has it. */
+/** One page of a list in the store protocol. */
 export interface WirePage<TItem> {
   readonly items: readonly TItem[];
   readonly limit: number;
@@ -10,7 +10,7 @@ export interface WirePage<TItem> {
   readonly total: number;
 }
 
-/** How to sort and cut a list, as the store protocol has it. */
+/** Sorting and pagination in the store protocol. */
 export interface WirePageOptions {
   readonly sort_by?: string | null | undefined;
   readonly sort_order?: 'asc' | 'desc' | null | undefined;
@@ -18,12 +18,12 @@ export interface WirePageOptions {
   readonly offset?: number | null | undefined;
 }
 
-/** The shape of a page of items. */
+/** Schema of a page. */
 export function wirePageSchema<TItem>(item: z.ZodType<TItem>): z.ZodType<WirePage<TItem>> {
   return z.object({ items: z.array(item), limit: z.int(), offset: z.int(), total: z.int() });
 }
 
-/** The fields of {@link WirePageOptions}, to build the shape of a query from. */
+/** Fields of {@link WirePageOptions}, for the schemas of queries. */
 export const wirePageOptionsShape: {
   readonly sort_by: z.ZodType<string | null | undefined>;
   readonly sort_order: z.ZodType<'asc' | 'desc' | null | undefined>;
@@ -36,18 +36,18 @@ export const wirePageOptionsShape: {
   offset: z.int().nullish(),
 };
 
-/** A page from the wire. */
+/** Decodes a page. */
 export function pageFromWire<TWire, TItem>(wire: WirePage<TWire>, toItem: (item: TWire) => TItem): Page<TItem> {
   return { items: wire.items.map(toItem), limit: wire.limit, offset: wire.offset, total: wire.total };
 }
 
-/** A page for the wire. */
+/** Encodes a page. */
 export function pageToWire<TItem, TWire>(page: Page<TItem>, toWire: (item: TItem) => TWire): WirePage<TWire> {
   return { items: page.items.map(toWire), limit: page.limit, offset: page.offset, total: page.total };
 }
 
 /**
- * How to sort and cut a list, from the wire.
+ * Decodes sorting and pagination.
  *
  * @throws ValidationError for an unknown sort field
  */
@@ -63,7 +63,7 @@ export function pageOptionsFromWire<TSortField extends string>(
   };
 }
 
-/** How to sort and cut a list, for the wire. A sort field without a name there is sent as it is, and refused. */
+/** Encodes sorting and pagination. An unknown sort field is sent unchanged and rejected by the server. */
 export function pageOptionsToWire<TSortField extends string>(
   options: PageOptions<TSortField>,
   sortFields: Readonly<Record<string, TSortField>>,

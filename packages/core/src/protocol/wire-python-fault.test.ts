@@ -3,7 +3,7 @@ import { errorFromPythonFault } from './wire-python-fault.ts';
 
 const missing = 'does not exist with primary key(s): ';
 
-test('the last part of a missing primary key names what was not found', () => {
+test('the last part of a missing primary key identifies the missing record', () => {
   const traceback = `ValueError: The item ${missing}rollout_id='ro-1', attempt_id='at-2'\n`;
   expect(errorFromPythonFault({ error_type: 'ValueError', traceback })).toMatchObject({
     code: 'NOT_FOUND',

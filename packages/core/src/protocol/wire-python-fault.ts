@@ -3,7 +3,7 @@ import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { NotFoundError } from '../errors/not-found-error.ts';
 import { ValidationError } from '../errors/validation-error.ts';
 
-/** What a server of Agent Lightning 0.3 answers, with status 500, for whatever goes wrong in it. */
+/** Response body of an Agent Lightning 0.3 server for any exception, with status 500. */
 interface PythonFault {
   readonly error_type: string;
   readonly traceback: string;
@@ -11,16 +11,16 @@ interface PythonFault {
 
 const pythonFaultSchema: z.ZodType<PythonFault> = z.object({ error_type: z.string(), traceback: z.string() });
 
-/** The exceptions that a request brings about by what it asks for: asking again does not help. */
+/** Exceptions caused by the request itself, which a retry cannot resolve. */
 const finalTypes = new Set(['ValueError', 'TypeError', 'ValidationError', 'ResponseValidationError']);
 
-/** Whether an answer is a fault of that server which comes again when the request does. */
+/** Whether a response is a permanent fault of that server. */
 export function isFinalPythonFault(body: unknown): boolean {
   const fault = pythonFaultSchema.safeParse(body);
   return fault.success && finalTypes.has(fault.data.error_type);
 }
 
-/** The error that such a fault stands for; null when the answer is none. */
+/** Decodes such a fault; null for other responses. */
 export function errorFromPythonFault(body: unknown): AgentLightningError | null {
   const fault = pythonFaultSchema.safeParse(body);
   if (!fault.success) return null;
@@ -28,7 +28,7 @@ export function errorFromPythonFault(body: unknown): AgentLightningError | null 
   const reason = traceback.trimEnd().split('\n').at(-1) ?? error_type;
   const [, kind, id] = /: (Rollout|Attempt) (\S+) not found/.exec(reason) ?? missingKeyOf(reason);
   if (kind !== undefined && id !== undefined) return new NotFoundError(kind, id);
-  // Its rollout that does not exist is null, which it then finds not to have the shape of a rollout.
+  // A missing rollout is null, which fails the response validation of that server.
   if (error_type === 'ResponseValidationError') {
     const message = 'The store has nothing under the id that it was asked for';
     return new AgentLightningError({ code: 'NOT_FOUND', message, details: { errorType: error_type } });
@@ -42,7 +42,7 @@ export function errorFromPythonFault(body: unknown): AgentLightningError | null 
   });
 }
 
-/** The last part of the key that nothing has: an attempt's key begins with its rollout's. */
+/** The last part of the missing key: an attempt's key starts with its rollout's. */
 function missingKeyOf(reason: string): readonly (string | undefined)[] {
   if (!reason.includes('does not exist with primary key(s): ')) return [];
   const key = /\b(\w+)_id='([^']*)'$/.exec(reason);

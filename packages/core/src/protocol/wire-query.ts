@@ -59,26 +59,26 @@ const resourcesSortFields = {
   update_time: 'updateTimeMs',
 } as const;
 
-/** Which rollouts to list, as the store protocol has it. */
+/** Rollout filters in the store protocol. */
 export interface WireRolloutQuery extends WirePageOptions {
   readonly status_in?: readonly RolloutStatus[] | null | undefined;
   readonly rollout_id_in?: readonly string[] | null | undefined;
   readonly rollout_id_contains?: string | null | undefined;
   readonly filter_logic?: FilterLogic | null | undefined;
-  /** Ours. */
+  /** Extension. */
   readonly mode_in?: readonly RolloutMode[] | null | undefined;
-  /** Ours. */
+  /** Extension. */
   readonly run_id?: string | null | undefined;
-  /** Ours. */
+  /** Extension. */
   readonly metadata?: JsonObject | null | undefined;
-  /** Ours, as the three that follow: Unix seconds, from then on or before. */
+  /** Extension, like the following three: Unix seconds; from is inclusive, before is exclusive. */
   readonly start_time_from?: number | null | undefined;
   readonly start_time_before?: number | null | undefined;
   readonly end_time_from?: number | null | undefined;
   readonly end_time_before?: number | null | undefined;
 }
 
-/** The shape of {@link WireRolloutQuery}. */
+/** Schema of {@link WireRolloutQuery}. */
 export const wireRolloutQuerySchema: z.ZodType<WireRolloutQuery> = z.object({
   ...wirePageOptionsShape,
   status_in: z.array(wireRolloutStatusSchema).nullish(),
@@ -94,7 +94,7 @@ export const wireRolloutQuerySchema: z.ZodType<WireRolloutQuery> = z.object({
   end_time_before: z.number().nullish(),
 });
 
-/** Which rollouts to list, from the wire. */
+/** Decodes rollout filters. */
 export function rolloutQueryFromWire(wire: WireRolloutQuery): RolloutQuery {
   return {
     ...pageOptionsFromWire(wire, rolloutSortFields),
@@ -114,7 +114,7 @@ export function rolloutQueryFromWire(wire: WireRolloutQuery): RolloutQuery {
   };
 }
 
-/** Which rollouts to list, for the wire. */
+/** Encodes rollout filters. */
 export function rolloutQueryToWire(query: RolloutQuery): WireRolloutQuery {
   return {
     ...pageOptionsToWire(query, rolloutSortFields),
@@ -132,23 +132,23 @@ export function rolloutQueryToWire(query: RolloutQuery): WireRolloutQuery {
   };
 }
 
-/** Which attempts to list, as the store protocol has it. */
+/** Attempt filters in the store protocol. */
 export type WireAttemptQuery = WirePageOptions;
 
-/** The shape of {@link WireAttemptQuery}. */
+/** Schema of {@link WireAttemptQuery}. */
 export const wireAttemptQuerySchema: z.ZodType<WireAttemptQuery> = z.object(wirePageOptionsShape);
 
-/** Which attempts to list, from the wire. */
+/** Decodes attempt filters. */
 export function attemptQueryFromWire(wire: WireAttemptQuery): AttemptQuery {
   return pageOptionsFromWire(wire, attemptSortFields);
 }
 
-/** Which attempts to list, for the wire. */
+/** Encodes attempt filters. */
 export function attemptQueryToWire(query: AttemptQuery): WireAttemptQuery {
   return pageOptionsToWire(query, attemptSortFields);
 }
 
-/** Which spans to list, as the store protocol has it. */
+/** Span filters in the store protocol. */
 export interface WireSpanQuery extends WirePageOptions {
   readonly rollout_id: string;
   readonly attempt_id?: string | null | undefined;
@@ -163,7 +163,7 @@ export interface WireSpanQuery extends WirePageOptions {
   readonly filter_logic?: FilterLogic | null | undefined;
 }
 
-/** The shape of {@link WireSpanQuery}. */
+/** Schema of {@link WireSpanQuery}. */
 export const wireSpanQuerySchema: z.ZodType<WireSpanQuery> = z.object({
   ...wirePageOptionsShape,
   rollout_id: z.string(),
@@ -179,7 +179,7 @@ export const wireSpanQuerySchema: z.ZodType<WireSpanQuery> = z.object({
   filter_logic: filterLogicSchema,
 });
 
-/** Which spans to list, from the wire. */
+/** Decodes span filters. */
 export function spanQueryFromWire(wire: WireSpanQuery): SpanQuery {
   return {
     ...pageOptionsFromWire(wire, spanSortFields),
@@ -199,7 +199,7 @@ export function spanQueryFromWire(wire: WireSpanQuery): SpanQuery {
   };
 }
 
-/** Which spans to list, for the wire. */
+/** Encodes span filters. */
 export function spanQueryToWire(query: SpanQuery): WireSpanQuery {
   return {
     ...pageOptionsToWire(query, spanSortFields),
@@ -217,14 +217,14 @@ export function spanQueryToWire(query: SpanQuery): WireSpanQuery {
   };
 }
 
-/** Which workers to list, as the store protocol has it. */
+/** Worker filters in the store protocol. */
 export interface WireWorkerQuery extends WirePageOptions {
   readonly status_in?: readonly WorkerStatus[] | null | undefined;
   readonly worker_id_contains?: string | null | undefined;
   readonly filter_logic?: FilterLogic | null | undefined;
 }
 
-/** The shape of {@link WireWorkerQuery}. */
+/** Schema of {@link WireWorkerQuery}. */
 export const wireWorkerQuerySchema: z.ZodType<WireWorkerQuery> = z.object({
   ...wirePageOptionsShape,
   status_in: z.array(wireWorkerStatusSchema).nullish(),
@@ -232,7 +232,7 @@ export const wireWorkerQuerySchema: z.ZodType<WireWorkerQuery> = z.object({
   filter_logic: filterLogicSchema,
 });
 
-/** Which workers to list, from the wire. */
+/** Decodes worker filters. */
 export function workerQueryFromWire(wire: WireWorkerQuery): WorkerQuery {
   return {
     ...pageOptionsFromWire(wire, workerSortFields),
@@ -244,7 +244,7 @@ export function workerQueryFromWire(wire: WireWorkerQuery): WorkerQuery {
   };
 }
 
-/** Which workers to list, for the wire. */
+/** Encodes worker filters. */
 export function workerQueryToWire(query: WorkerQuery): WireWorkerQuery {
   return {
     ...pageOptionsToWire(query, workerSortFields),
@@ -254,20 +254,20 @@ export function workerQueryToWire(query: WorkerQuery): WireWorkerQuery {
   };
 }
 
-/** Which resource snapshots to list, as the store protocol has it. */
+/** Resources snapshot filters in the store protocol. */
 export interface WireResourcesQuery extends WirePageOptions {
   readonly resources_id?: string | null | undefined;
   readonly resources_id_contains?: string | null | undefined;
 }
 
-/** The shape of {@link WireResourcesQuery}. */
+/** Schema of {@link WireResourcesQuery}. */
 export const wireResourcesQuerySchema: z.ZodType<WireResourcesQuery> = z.object({
   ...wirePageOptionsShape,
   resources_id: z.string().nullish(),
   resources_id_contains: z.string().nullish(),
 });
 
-/** Which resource snapshots to list, from the wire. */
+/** Decodes resources snapshot filters. */
 export function resourcesQueryFromWire(wire: WireResourcesQuery): ResourcesQuery {
   return {
     ...pageOptionsFromWire(wire, resourcesSortFields),
@@ -275,7 +275,7 @@ export function resourcesQueryFromWire(wire: WireResourcesQuery): ResourcesQuery
   };
 }
 
-/** Which resource snapshots to list, for the wire. */
+/** Encodes resources snapshot filters. */
 export function resourcesQueryToWire(query: ResourcesQuery): WireResourcesQuery {
   return {
     ...pageOptionsToWire(query, resourcesSortFields),

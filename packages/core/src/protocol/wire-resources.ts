@@ -43,10 +43,10 @@ const resourceCodec: z.ZodType<Resource> = z.codec(
   },
 );
 
-/** Resources by name, as the store protocol has them. */
+/** Resources by name in the store protocol. */
 export const namedResourcesCodec: z.ZodType<NamedResources> = z.record(z.string(), resourceCodec);
 
-/** One version of a set of resources, as the store protocol has it. Times are Unix seconds. */
+/** One version of a set of resources in the store protocol. Times are Unix seconds. */
 export const resourcesSnapshotCodec: z.ZodType<ResourcesSnapshot> = z.codec(
   z.object({
     resources_id: z.string(),

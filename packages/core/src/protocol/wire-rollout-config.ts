@@ -3,7 +3,7 @@ import { defaultRolloutConfig, type RolloutConfig } from '../rollout.ts';
 import { wireAttemptStatusSchema } from './wire-attempt.ts';
 import { msFromSecondsOrNull, secondsFromMsOrNull } from './wire-time.ts';
 
-/** A rollout's configuration, as the store protocol has it. Absent fields have their defaults. */
+/** A rollout's configuration in the store protocol. Absent fields have their defaults. */
 export const rolloutConfigCodec: z.ZodType<RolloutConfig> = z.codec(
   z.object({
     timeout_seconds: z.number().nullish(),
@@ -28,7 +28,7 @@ export const rolloutConfigCodec: z.ZodType<RolloutConfig> = z.codec(
   },
 );
 
-/** A configuration with the defaults of its absent fields. */
+/** Adds the defaults of absent fields. */
 export function completeRolloutConfig(config: Partial<RolloutConfig>): RolloutConfig {
   return {
     timeoutMs: config.timeoutMs ?? null,

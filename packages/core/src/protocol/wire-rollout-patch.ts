@@ -5,8 +5,8 @@ import { wireRolloutModeSchema, wireRolloutStatusSchema } from './wire-rollout.t
 import { completeRolloutConfig, rolloutConfigCodec } from './wire-rollout-config.ts';
 
 /**
- * The changes of a rollout, as the store protocol has them: null is written, an absent field stays. Status and
- * configuration may not be null.
+ * Changes to a rollout in the store protocol: null is written, an absent field is unchanged. Status and configuration
+ * cannot be null.
  */
 export const rolloutPatchCodec: z.ZodType<RolloutPatch> = z.codec(
   z.object({

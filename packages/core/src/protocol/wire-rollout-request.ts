@@ -6,8 +6,8 @@ import { wireRolloutModeSchema } from './wire-rollout.ts';
 import { completeRolloutConfig, rolloutConfigCodec } from './wire-rollout-config.ts';
 
 /**
- * A request to enqueue or start a rollout, as the store protocol has it. `rollout_id`, chosen by the client for
- * idempotency, and `run_id` are additions; a request to enqueue has no worker.
+ * A request to enqueue or start a rollout in the store protocol. The extensions are `rollout_id`, an idempotency key
+ * chosen by the client, and `run_id`; a request to enqueue has no worker.
  */
 export const rolloutRequestCodec: z.ZodType<StartRolloutRequest> = z.codec(
   z.object({
@@ -49,10 +49,10 @@ export const rolloutRequestCodec: z.ZodType<StartRolloutRequest> = z.codec(
   },
 );
 
-/** Several rollouts to enqueue. */
+/** Request to enqueue rollouts. */
 export interface EnqueueRequest {
   readonly rollouts: readonly StartRolloutRequest[];
 }
 
-/** Several rollouts to enqueue, on the wire. */
+/** Codec of {@link EnqueueRequest}. */
 export const enqueueCodec: z.ZodType<EnqueueRequest> = z.object({ rollouts: z.array(rolloutRequestCodec) });

@@ -21,8 +21,8 @@ export const wireRolloutStatusSchema: z.ZodType<RolloutStatus> = z.enum([
 export const wireRolloutModeSchema: z.ZodType<RolloutMode> = z.enum(['train', 'val', 'test']);
 
 /**
- * A rollout, with its latest attempt where there is one, as the store protocol has it. Times are Unix seconds. The
- * protocol has no runs: `run_id` is an addition.
+ * A rollout, with its latest attempt if there is one, in the store protocol. Times are Unix seconds. `run_id` is an
+ * extension.
  */
 export const rolloutCodec: z.ZodType<Rollout | AttemptedRollout> = z.codec(
   z.object({
@@ -69,7 +69,7 @@ export const rolloutCodec: z.ZodType<Rollout | AttemptedRollout> = z.codec(
   },
 );
 
-/** A rollout with its attempt, the response to claiming and starting. */
+/** A rollout with its attempt: the response to claiming and starting. */
 export const attemptedRolloutCodec: z.ZodType<AttemptedRollout> = z.intersection(
   rolloutCodec,
   z.object({ attempt: attemptCodec }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RunStatistics } from '../run-statistics.ts';
 
-/** The numbers of a run's rollouts and attempts. */
+/** Counts of a run's rollouts and attempts. */
 export const runStatisticsCodec: z.ZodType<RunStatistics> = z.codec(
   z.object({
     run_id: z.string(),

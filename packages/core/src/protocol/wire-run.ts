@@ -10,7 +10,7 @@ import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 /** The statuses of a run. */
 export const wireRunStatusSchema: z.ZodType<RunStatus> = z.enum(['running', 'finished', 'failed', 'stopped']);
 
-/** A training run. The protocol of Agent Lightning 0.3 has no runs. Times are Unix seconds. */
+/** A training run, an extension of the Agent Lightning 0.3 protocol. Times are Unix seconds. */
 export const runCodec: z.ZodType<Run> = z.codec(
   z.object({
     run_id: z.string(),
@@ -44,14 +44,14 @@ export const runCodec: z.ZodType<Run> = z.codec(
   },
 );
 
-/** A run to create. */
+/** Request to create a run. */
 export interface RunRequest {
   readonly runId: string;
   readonly name: string;
   readonly config: JsonObject;
 }
 
-/** A run to create, on the wire. */
+/** Codec of {@link RunRequest}. */
 export const runRequestCodec: z.ZodType<RunRequest> = z.codec(
   z.object({ run_id: z.string().min(1), name: z.string(), config: wireJsonObject }),
   z.custom<RunRequest>(),
@@ -61,13 +61,13 @@ export const runRequestCodec: z.ZodType<RunRequest> = z.codec(
   },
 );
 
-/** The changes of a run, and the metrics to record with them. */
+/** Changes to a run, with the metrics to record. */
 export interface RunUpdate {
   readonly patch: RunPatch;
   readonly metrics: readonly MetricPoint[];
 }
 
-/** The changes of a run with metrics, on the wire. */
+/** Codec of {@link RunUpdate}. */
 export const runUpdateCodec: z.ZodType<RunUpdate> = z.codec(
   z.object({
     status: wireRunStatusSchema.optional(),

@@ -5,7 +5,7 @@ import { present } from './present.ts';
 import { spanFromWire, spanToReaders, type WireSpan, wireAttributesSchema, wireSpanSchema } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
-/** Which spans to find, over any number of rollouts. Ours: the protocol of Agent Lightning 0.3 has no such search. */
+/** Span filters across rollouts, an extension of the Agent Lightning 0.3 protocol. */
 export interface WireSpanSearch {
   readonly run_id?: string | null | undefined;
   readonly rollout_id_in?: readonly string[] | null | undefined;
@@ -22,13 +22,13 @@ export interface WireSpanSearch {
   readonly cursor?: string | null | undefined;
 }
 
-/** A part of what a search finds. */
+/** One page of search results. */
 export interface WireSpanSearchPage {
   readonly items: readonly WireSpan[];
   readonly next_cursor: string | null;
 }
 
-/** The shape of {@link WireSpanSearch}. */
+/** Schema of {@link WireSpanSearch}. */
 export const wireSpanSearchSchema: z.ZodType<WireSpanSearch> = z.object({
   run_id: z.string().nullish(),
   rollout_id_in: z.array(z.string()).nullish(),
@@ -43,13 +43,13 @@ export const wireSpanSearchSchema: z.ZodType<WireSpanSearch> = z.object({
   cursor: z.string().nullish(),
 });
 
-/** The shape of {@link WireSpanSearchPage}. */
+/** Schema of {@link WireSpanSearchPage}. */
 export const wireSpanSearchPageSchema: z.ZodType<WireSpanSearchPage> = z.object({
   items: z.array(wireSpanSchema),
   next_cursor: z.string().nullable(),
 });
 
-/** Which spans to find, from the wire. */
+/** Decodes search filters. */
 export function spanSearchFromWire(wire: WireSpanSearch): SpanSearch {
   const { start_time_from: from, start_time_before: before } = wire;
   return present({
@@ -67,7 +67,7 @@ export function spanSearchFromWire(wire: WireSpanSearch): SpanSearch {
   });
 }
 
-/** Which spans to find, for the wire. */
+/** Encodes search filters. */
 export function spanSearchToWire(search: SpanSearch): WireSpanSearch {
   const { startTimeFromMs: from, startTimeBeforeMs: before } = search;
   return {
@@ -85,12 +85,12 @@ export function spanSearchToWire(search: SpanSearch): WireSpanSearch {
   };
 }
 
-/** What a search found, from the wire. */
+/** Decodes a page of search results. */
 export function spanSearchPageFromWire(wire: WireSpanSearchPage): SpanSearchPage {
   return { items: wire.items.map(spanFromWire), nextCursor: wire.next_cursor };
 }
 
-/** What a search found, for the wire. */
+/** Encodes a page of search results. */
 export function spanSearchPageToWire(page: SpanSearchPage): WireSpanSearchPage {
   return { items: page.items.map(spanToReaders), next_cursor: page.nextCursor };
 }

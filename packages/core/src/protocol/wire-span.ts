@@ -6,7 +6,7 @@ import { isAttributes } from './is-attributes.ts';
 import { maxSequenceId } from './max-sequence-id.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
 
-/** Where a span stands, as the store protocol has it. */
+/** Ids of a span in the store protocol. */
 export interface WireSpanContext {
   readonly trace_id: string;
   readonly span_id: string;
@@ -14,11 +14,11 @@ export interface WireSpanContext {
   readonly trace_state?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A span, as the store protocol has it. Times are Unix seconds; nanoseconds are understood too. */
+/** A span in the store protocol. Times are Unix seconds; nanoseconds are also accepted. */
 export interface WireSpan {
   readonly rollout_id: string;
   readonly attempt_id: string;
-  /** Given by the store when absent (ours; the protocol always has it). */
+  /** Assigned by the store when absent, as an extension; the original protocol requires it. */
   readonly sequence_id?: number | null | undefined;
   readonly trace_id: string;
   readonly span_id: string;
@@ -41,7 +41,7 @@ export interface WireSpan {
 
 const primitives = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
-/** Attributes: checked by hand, since a span may carry thousands of token ids. */
+/** Attributes, validated by hand for speed: a span can carry thousands of token ids. */
 export const wireAttributesSchema: z.ZodType<Attributes> = z
   .custom<Attributes>(isAttributes, 'must be an object of strings, numbers, booleans, or lists of them')
   .meta({
@@ -56,7 +56,7 @@ const wireSpanContextSchema = z.looseObject({
   trace_state: z.record(z.string(), z.string()).optional(),
 });
 
-/** The shape of {@link WireSpan}. Fields that are not named here are kept as they are. */
+/** Schema of {@link WireSpan}. Unknown fields are preserved. */
 export const wireSpanSchema: z.ZodType<WireSpan> = z.looseObject({
   rollout_id: z.string(),
   attempt_id: z.string(),
@@ -78,17 +78,17 @@ export const wireSpanSchema: z.ZodType<WireSpan> = z.looseObject({
   resource: z.object({ attributes: wireAttributesSchema, schema_url: z.string() }).optional(),
 });
 
-/** Several spans to record. */
+/** Request to record several spans. */
 export const wireSpanBatchSchema: z.ZodType<{ readonly spans: readonly WireSpan[] }> = z.object({
   spans: z.array(wireSpanSchema),
 });
 
-/** A span on its way to the store, from the wire. */
+/** Decodes a span to record. */
 export function spanInputFromWire(wire: WireSpan): SpanInput {
   return {
     rolloutId: wire.rollout_id,
     attemptId: wire.attempt_id,
-    // 0 is how some clients say that they have none: ids count from 1.
+    // Some clients send 0 for an absent id; ids start at 1.
     ...(wire.sequence_id ? { sequenceId: wire.sequence_id } : {}),
     traceId: wire.trace_id,
     spanId: wire.span_id,
@@ -105,12 +105,12 @@ export function spanInputFromWire(wire: WireSpan): SpanInput {
   };
 }
 
-/** A recorded span, from the wire. */
+/** Decodes a recorded span. */
 export function spanFromWire(wire: WireSpan): Span {
   return { ...spanInputFromWire(wire), sequenceId: wire.sequence_id ?? 0 };
 }
 
-/** A span for the wire. */
+/** Encodes a span. */
 export function spanToWire(span: SpanInput): WireSpan {
   return {
     rollout_id: span.rolloutId,
@@ -129,7 +129,7 @@ export function spanToWire(span: SpanInput): WireSpan {
     })),
     links: span.links.map((link) => ({
       context: contextOf(link.traceId, link.spanId),
-      // As OpenTelemetry's spans have it in Python.
+      // Null as in the Python OpenTelemetry spans.
       attributes: Object.keys(link.attributes).length === 0 ? null : link.attributes,
     })),
     start_time: secondsFromMsOrNull(span.startTimeMs),
@@ -141,7 +141,9 @@ export function spanToWire(span: SpanInput): WireSpan {
   };
 }
 
-/** A span for the wire, as those get it who read from a store: with what they look for in the record of a model call. */
+/**
+ * Encodes a span for readers of a store, with the log-probabilities of a model call in the form of the Python readers.
+ */
 export function spanToReaders(span: SpanInput): WireSpan {
   return { ...spanToWire(span), attributes: attributesForReaders(span.attributes) };
 }
@@ -163,26 +165,26 @@ const spanFields = new Set([
   'resource',
 ]);
 
-/** What a span has no field for: those that the protocol lets it have beyond its own, and contexts that say more than ids. */
+/** Fields without an equivalent in `Span`: unknown ones, and contexts with more than ids. */
 function extraFromWire(wire: WireSpan): { readonly extra?: JsonObject } | null {
   const extra: [string, unknown][] = [];
-  // Most spans have none, and a list of their fields would cost more than all the rest.
+  // A loop without allocation: most spans have no extra fields.
   for (const name in wire) {
     if (spanFields.has(name) || !Object.hasOwn(wire, name)) continue;
     const value: unknown = wire[name as keyof WireSpan];
     const isExtra =
       name === 'context'
-        ? saysMore(wire.context, wire.trace_id, wire.span_id)
+        ? hasMoreThanIds(wire.context, wire.trace_id, wire.span_id)
         : name === 'parent'
-          ? saysMore(wire.parent, wire.trace_id, wire.parent_id)
+          ? hasMoreThanIds(wire.parent, wire.trace_id, wire.parent_id)
           : value !== undefined;
     if (isExtra) extra.push([name, value]);
   }
-  // Trusted: it was parsed from JSON.
+  // Already validated as JSON by the parser.
   return extra.length === 0 ? null : { extra: Object.fromEntries(extra) as JsonObject };
 }
 
-function saysMore(
+function hasMoreThanIds(
   context: WireSpanContext | null | undefined,
   traceId: string,
   spanId: string | null | undefined,
@@ -205,7 +207,7 @@ function contextOf(traceId: string, spanId: string): WireSpanContext {
   return { trace_id: traceId, span_id: spanId, is_remote: false, trace_state: {} };
 }
 
-/** Milliseconds of a span's time. OpenTelemetry counts nanoseconds, and no second since 1970 has such a number. */
+/** Converts a span time to milliseconds. Values beyond any plausible Unix seconds are OpenTelemetry nanoseconds. */
 function spanTimeFromWire(time: number | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   return msFromSeconds(time > 1e12 ? time / 1e9 : time);

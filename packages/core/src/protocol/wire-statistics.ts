@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { StoreStatistics } from '../store.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
-/** The numbers of a store's records, as the store protocol has them. The uptime is in seconds. */
+/** Record counts of a store in the store protocol. The uptime is in seconds. */
 export const statisticsCodec: z.ZodType<StoreStatistics> = z.codec(
   z.object({
     name: z.string(),

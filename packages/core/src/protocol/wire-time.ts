@@ -1,13 +1,11 @@
-/** Unix seconds, or seconds of a duration, as the store protocol has them, from milliseconds. */
+/** Converts milliseconds to the seconds of the store protocol, for times and durations. */
 export function secondsFromMs(timeMs: number): number {
   return timeMs / 1000;
 }
 
-/**
- * Milliseconds from seconds, to the microsecond: finer than that, a float of Unix seconds holds only noise.
- */
+/** Converts seconds to milliseconds, rounded to microseconds, the precision of a float of Unix seconds. */
 export function msFromSeconds(seconds: number): number {
-  // In two parts, so that the multiplication does not round a second time.
+  // Computed in two parts, which avoids a second rounding in the multiplication.
   const whole = Math.trunc(seconds);
   const microseconds = whole * 1_000_000 + Math.round((seconds - whole) * 1_000_000);
   return microseconds / 1000;

@@ -7,7 +7,7 @@ import { msFromSecondsOrNull, secondsFromMsOrNull } from './wire-time.ts';
 /** The statuses of a worker. */
 export const wireWorkerStatusSchema: z.ZodType<WorkerStatus> = z.enum(['idle', 'busy', 'unknown']);
 
-/** A worker, as the store protocol has it. Times are Unix seconds. */
+/** A worker in the store protocol. Times are Unix seconds. */
 export const workerCodec: z.ZodType<Worker> = z.codec(
   z.object({
     worker_id: z.string(),

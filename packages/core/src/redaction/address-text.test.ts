@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { addressText, redactAddress, redactAddresses, withoutPasswords } from './address-text.ts';
 import { TextScanner } from './text-scanner.ts';
 
-describe('an address is shown without user and password', () => {
+describe('redacted address', () => {
   test.each([
     ['postgres://agl:secret@db:5432/agl?sslmode=require', 'postgres://…@db:5432/agl?sslmode=require'],
     ['postgresql://agl@db/agl', 'postgresql://…@db/agl'],
@@ -26,7 +26,7 @@ describe('an address is shown without user and password', () => {
     ['postgres:agl:secret@db/agl', 'postgres:…@db/agl'],
     ['//agl:secret@db/agl', '//…@db/agl'],
     ['sqlite:postgres://agl:secret@db/agl', 'sqlite:postgres://…@db/agl'],
-    // A password with a `?`, or a parameter with an `@`: nobody can tell, so both are hidden.
+    // A password with a `?`, or a parameter with an `@`: ambiguous, so both are redacted.
     ['postgres://db:5432/agl?password=sec@ret&sslmode=require', 'postgres://…&sslmode=require'],
     ['postgres://agl:a?password=b@db/agl', 'postgres://…'],
   ])('%s', (address, shown) => expect(addressText(address)).toBe(shown));
@@ -44,15 +44,15 @@ test.each([
   String.raw`C:\data\a@b\agl.db`,
   'agl.db',
   '',
-])('%s is shown as it is', (address) => {
+])('%s is unchanged', (address) => {
   expect(addressText(address)).toBe(address);
 });
 
-/** What must not be seen: no other part of an address has letters of this alphabet. */
+/** The characters that must be redacted; no other part of an address has them. */
 const secret = 'ΞΛΔ';
 const odd = fc.constantFrom(...`:/?#[]@!$&'()*+,;=%\\"<>{}|^~ \t\n.-_é`, '%40', '%2F', '12', '//', '://', '?sslmode');
 
-/** A password of odd characters, at whose any place there may be something to be seen. */
+/** A password of special characters, with secret characters at any position. */
 const password = fc.array(fc.oneof(odd, fc.constant(secret)), { minLength: 1, maxLength: 12 }).map((parts) => {
   return `${parts.join('')}${secret}`;
 });
@@ -60,8 +60,8 @@ const user = fc.array(fc.oneof(odd, fc.constant('u')), { maxLength: 6 }).map((pa
 const begin = fc.constantFrom('postgres://', 'postgresql://', 'http://', 'https://', 'mysql://', '//');
 const host = fc.constantFrom('db/agl', 'db:5432/agl', '[::1]:5432/agl', 'db', 'db/agl?sslmode=require', 'db/a?b=1&c=2');
 
-describe('whatever characters there are in a password, none of it is shown', () => {
-  test('before the host', () => {
+describe('redaction of arbitrary passwords', () => {
+  test('in the authority', () => {
     const parts = fc.record({ begin, user, password, host });
     fc.assert(
       fc.property(parts, (given) => {
@@ -73,7 +73,7 @@ describe('whatever characters there are in a password, none of it is shown', () 
     );
   });
 
-  test('before the host, also when it looks as if it had a parameter, or its scheme lacks the slashes', () => {
+  test('in the authority, also with a parameter-like password or without slashes after the scheme', () => {
     const parts = fc.record({ begin, user, password, more: password, host });
     fc.assert(
       fc.property(parts, ({ more, ...given }) => {
@@ -90,7 +90,7 @@ describe('whatever characters there are in a password, none of it is shown', () 
     const parts = fc.record({ begin, host, name, password, isEncoded: fc.boolean() });
     fc.assert(
       fc.property(parts, (given) => {
-        // A `&` ends a value, for whoever reads the address too.
+        // A `&` ends a value for every parser.
         const value = given.isEncoded ? encodeURIComponent(given.password) : given.password.replaceAll('&', '');
         const mark = given.host.includes('?') ? '&' : '?';
         const shown = addressText(`${given.begin}${given.host}${mark}${given.name}=${value}&z=1`);
@@ -102,7 +102,7 @@ describe('whatever characters there are in a password, none of it is shown', () 
     );
   });
 
-  test('within a text, but for spaces and quotes, which end an address', () => {
+  test('within a text, where spaces and quotes end an address', () => {
     const inText = password.map((word) => word.replaceAll(/[\s"]/g, ''));
     fc.assert(
       fc.property(inText, host, (word, at) => {
@@ -114,12 +114,12 @@ describe('whatever characters there are in a password, none of it is shown', () 
   });
 });
 
-test('a text without passwords stays as it is', () => {
+test('a text without passwords is unchanged', () => {
   const text = 'error: a@b is not at http://127.0.0.1:4747 (see https://there/docs#a) → ask c:d@e';
   expect(withoutPasswords(text)).toBe(text);
 });
 
-describe('the characters read grow linearly with the text', () => {
+describe('linear time', () => {
   const megabytes = 1_000_000;
   const linearFactor = 12;
   const part = fc.constantFrom(
@@ -134,7 +134,7 @@ describe('the characters read grow linearly with the text', () => {
     expect(scanner.charactersRead).toBeLessThanOrEqual(linearFactor * (text.length + 1));
   }
 
-  test('for any repeated part, between two others', () => {
+  test('for any repeated part between two others', () => {
     const size = fc.double({ min: 0, max: 4, noNaN: true }).map((exponent) => Math.round(10 ** exponent));
     fc.assert(
       fc.property(unit, unit, size, (begin, repeated, count) => {

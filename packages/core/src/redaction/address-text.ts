@@ -1,10 +1,10 @@
 import { findNextParameter, findSecretValue, redacted, redactParameters, type TextRange } from './secret-parameters.ts';
 import { TextScanner } from './text-scanner.ts';
 
-/** What an address begins with. Of a PostgreSQL database, also when its slashes are missing. */
+/** Prefix of an address. For a PostgreSQL database, also without its slashes. */
 const scheme = /^(?:(?:[a-z][\w+.-]*:)?\/\/|postgres(?:ql)?:(?!\/\/))/i;
 
-/** Other locations that have a user and a password: those without a scheme, except files. */
+/** Other addresses with user and password: those without a scheme, except files. */
 const withoutScheme = /^(?!sqlite:)[^/\\:@]+:[^/\\].*@/is;
 
 const schemeEnd = '://';
@@ -20,11 +20,11 @@ const isSpaceOrQuote = (character: string): boolean => character === '"' || char
 const endsAuthority = (character: string): boolean => character === '/' || character === '?';
 
 /**
- * An address as it may be shown and kept: with `…` for user and password before the host, and for parameters that are
- * secret by their names, such as `?password=`. A file stays as it is.
+ * Redacts an address for display and storage: `…` replaces user and password, and the values of parameters with secret
+ * names, such as `?password=`. A file path is unchanged.
  *
- * No character of a secret is shown, also where the password has characters that should have been encoded. Where the
- * end of such a password is ambiguous, more is redacted than necessary. The time is linear in the length.
+ * No character of a secret is shown, even if the password contains characters that should have been encoded. Where the
+ * end of such a password is ambiguous, more than necessary is redacted. The time is linear in the length.
  *
  * @example
  * ```ts
@@ -36,9 +36,8 @@ export function addressText(address: string): string {
 }
 
 /**
- * A text as it may be shown: every address in it is as {@link addressText} has it, up to a space or a quote. Where the
- * text is one address and nothing else, use that function: it knows where the address ends. The time is linear in the
- * length.
+ * Redacts every address in a text as {@link addressText} does, up to a space or a quote. For a text that is one
+ * address, use that function: it knows where the address ends. The time is linear in the length.
  */
 export function withoutPasswords(text: string): string {
   return text.includes(schemeEnd) ? redactAddresses(new TextScanner(text)) : text;
@@ -50,7 +49,7 @@ export function redactAddress(scanner: TextScanner): string {
   const range = { start: 0, end: text.length };
   const [begin = ''] = scheme.exec(text) ?? [];
   if (begin === '' && !withoutScheme.test(text)) {
-    // A mistaken `sqlite:postgres://…`; anything else is a file.
+    // An erroneous `sqlite:postgres://…`; other values are file paths.
     const inner = findAddress(scanner, 0);
     return inner === null
       ? text
@@ -70,7 +69,7 @@ export function redactAddresses(scanner: TextScanner): string {
   return shown + scanner.read(from, scanner.text.length);
 }
 
-/** The first address at or after an index; null when there is none. */
+/** The first address at or after an index; null without one. */
 function findAddress(
   scanner: TextScanner,
   from: number,
@@ -95,11 +94,11 @@ function hasScheme(scanner: TextScanner, { start, end }: TextRange): boolean {
   return scanner.find(Math.max(first, start), end, isLetter) < end;
 }
 
-/** Redacts what follows the scheme. */
+/** Redacts the part after the scheme. */
 function redactUser(scanner: TextScanner, { start, end }: TextRange): string {
   const at = scanner.findLast(start, end, isAt);
   const beforeAt = { start, end: Math.max(at, start) };
-  // Without a colon there is no password, and an `@` behind a slash belongs to a path.
+  // Without a colon there is no password, and an `@` after a slash belongs to a path.
   if (scanner.find(start, beforeAt.end, isColon) === beforeAt.end) {
     const userEnd = scanner.findLast(start, scanner.find(start, end, endsAuthority), isAt);
     return userEnd === -1
@@ -107,7 +106,8 @@ function redactUser(scanner: TextScanner, { start, end }: TextRange): string {
       : `${redacted}${redactParameters(scanner, { start: userEnd, end })}`;
   }
   if (findSecretValue(scanner, beforeAt) === null) return `${redacted}${redactParameters(scanner, { start: at, end })}`;
-  // Either a password with a `?` in it, or a parameter with an `@`: the rest up to the next parameter is redacted too.
+  // Either a password that contains `?`, or a parameter that contains `@`: the text up to the next parameter is
+  // redacted too.
   const next = findNextParameter(scanner, { start: at + 1, end });
   return redacted + redactParameters(scanner, { start: next, end });
 }

@@ -7,7 +7,7 @@ import { SecretFields } from './secret-fields.ts';
 
 const secret = `sk-${'ΞΛΔ'.repeat(10_000)}`;
 
-describe('fields that hold credentials', () => {
+describe('credential fields', () => {
   test.each([
     'api_key',
     'apiKey',
@@ -17,7 +17,7 @@ describe('fields that hold credentials', () => {
     'extra_headers',
     'extraHeaders',
     'password',
-  ])('%s is redacted at any depth, whatever its value is', (name) => {
+  ])('%s is redacted at any depth, for any value', (name) => {
     const body = {
       model: 'tiny',
       [name]: secret,
@@ -30,21 +30,21 @@ describe('fields that hold credentials', () => {
     });
   });
 
-  test('further names are added to the usual ones', () => {
+  test('custom names extend the defaults', () => {
     const body = { 'tenant.token': secret, tenantxtoken: 'a', api_key: secret };
     const redacted = { 'tenant.token': '…', tenantxtoken: 'a', api_key: '…' };
     expect(new SecretFields(['tenant.token', '']).redact(body)).toEqual(redacted);
     expect(new SecretFields().redact(body)).toEqual({ ...body, api_key: '…' });
   });
 
-  test('a property that a JSON schema describes is not one of them, unlike its value', () => {
+  test('a property definition in a JSON schema is not redacted', () => {
     const schema = { type: 'object', properties: { api_key: { type: 'string', description: 'The key' } } };
     const body = { tools: [{ function: { parameters: schema } }], api_key: null };
     expect(new SecretFields().redact(body)).toBe(body);
     expect(new SecretFields().redact({ properties: { api_key: secret } })).toEqual({ properties: { api_key: '…' } });
   });
 
-  test('a body keeps everything else, and is not changed itself', () => {
+  test('other fields are unchanged, and the body is not mutated', () => {
     const key = fc.constantFrom('role', 'content', 'api_key', '__proto__', 'max_tokens', 'key', 'token');
     const { body } = fc.letrec((tie) => ({
       body: fc.dictionary(key, tie('value'), { maxKeys: 4 }),
@@ -68,7 +68,7 @@ describe('fields that hold credentials', () => {
     );
   });
 
-  test('a body may be nested as deep as JSON can be', () => {
+  test('deeply nested bodies are supported', () => {
     const deep = JSON.parse(`${'{"a":['.repeat(100_000)}{"api_key":"sk"}${']}'.repeat(100_000)}`);
     let inner = new SecretFields().redact(deep);
     while ('a' in inner) inner = (inner as { a: (typeof inner)[] }).a[0] ?? {};
@@ -76,7 +76,7 @@ describe('fields that hold credentials', () => {
   });
 });
 
-test('a recorded model call has no credentials, whatever text of its bodies is at hand', () => {
+test('a recorded model call has no credentials, even with given body texts', () => {
   const request = { model: 'tiny', messages: [], tools: [{ type: 'mcp', headers: { a: secret } }], mine: secret };
   const response = { output: [], tools: request.tools };
   const span = modelCallToSpan(

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { redacted } from './secret-parameters.ts';
 
-/** Field names whose values are credentials in the requests of model APIs and their clients. */
+/** Names of credential fields in requests to model APIs and their clients. */
 const defaultNames: readonly string[] = [
   ...['api_key', 'x_api_key', 'authorization', 'proxy_authorization', 'headers', 'extra_headers', 'default_headers'],
   ...['access_token', 'refresh_token', 'auth_token', 'bearer_token', 'session_token', 'azure_ad_token'],
@@ -13,31 +13,33 @@ type Container = Record<string, JsonValue> | JsonValue[];
 
 interface CopiedContainer {
   readonly copy: Container;
-  /** Whether its keys are the properties that a JSON schema describes. */
+  /** Whether the keys are property names of a JSON schema. */
   readonly describesProperties: boolean;
 }
 
 /**
- * Redacts the fields of JSON bodies that hold credentials, by their names: in any case, with `-`, `_` or nothing between
- * the words, at any depth.
+ * Redacts credential fields of JSON bodies by name: case-insensitive, with `-`, `_` or no separator between words, at
+ * any depth.
  *
- * In a JSON schema, a property with such a name is not redacted: its value describes a field and is not a credential.
+ * In a JSON schema, a property with such a name is not redacted: its value is a field definition.
  */
 export class SecretFields {
   readonly #pattern: RegExp;
 
-  /** @param names - further field names, beside `api_key`, `authorization`, `extra_headers` and other usual ones */
+  /**
+   * @param names - further field names, in addition to `api_key`, `authorization`, `extra_headers` and other defaults
+   */
   constructor(names: readonly string[] = []) {
     const patterns = [...defaultNames, ...names].map(namePattern).filter((pattern) => pattern !== '');
     this.#pattern = new RegExp(`^(?:${patterns.join('|')})$`, 'i');
   }
 
-  /** A copy of a body with `…` for the value of each secret field; the body itself when it has none. */
+  /** Returns a copy of a body with `…` for the value of each secret field; the body itself without secret fields. */
   redact(body: JsonObject): JsonObject {
     const root = { ...body };
     const pending: CopiedContainer[] = [{ copy: root, describesProperties: false }];
     let count = 0;
-    // A loop and not a recursion: the depth of a body has no limit.
+    // Iterative: the depth of a body is unlimited.
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       const { copy, describesProperties } = next;
       const copyOf = (name: string, value: JsonValue): JsonValue => {
@@ -61,7 +63,7 @@ export class SecretFields {
   }
 }
 
-/** The usual names and no others. */
+/** The default names only. */
 export const defaultSecretFields: SecretFields = new SecretFields();
 
 function isList(value: readonly JsonValue[] | JsonObject): value is readonly JsonValue[] {

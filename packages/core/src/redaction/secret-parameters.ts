@@ -1,10 +1,10 @@
 import { isSecret } from '../settings/secret-name.ts';
 import type { TextScanner } from './text-scanner.ts';
 
-/** Stands in place of what is redacted. */
+/** Placeholder for redacted text. */
 export const redacted = '…';
 
-/** A part of the scanned text. */
+/** A range of the scanned text. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
@@ -29,7 +29,7 @@ export function redactParameters(scanner: TextScanner, { start, end }: TextRange
   return shown;
 }
 
-/** Where the value of the first secret parameter starts; null when there is none. */
+/** Start of the value of the first secret parameter; null without one. */
 export function findSecretValue(scanner: TextScanner, { start, end }: TextRange): number | null {
   let at = scanner.find(start, end, isDelimiter);
   while (at < end) {
@@ -42,7 +42,7 @@ export function findSecretValue(scanner: TextScanner, { start, end }: TextRange)
   return null;
 }
 
-/** Where the next `&name=` starts; `end` when there is none. */
+/** Start of the next `&name=`; `end` without one. */
 export function findNextParameter(scanner: TextScanner, { start, end }: TextRange): number {
   let at = scanner.find(start, end, isAmpersand);
   while (at < end) {

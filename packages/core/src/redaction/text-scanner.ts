@@ -2,8 +2,8 @@
 type CharacterClass = (character: string) => boolean;
 
 /**
- * Searches a text for characters, forwards and backwards, within bounds. It counts the characters that it reads, so that
- * a test can check that the work grows linearly with the text.
+ * Searches a text for characters, forwards and backwards, within bounds. It counts the characters read, so that tests
+ * can verify linear complexity.
  */
 export class TextScanner {
   readonly text: string;
@@ -17,7 +17,7 @@ export class TextScanner {
     return this.#charactersRead;
   }
 
-  /** Index of the first character of a class in `[start, end)`; `end` when there is none. */
+  /** Index of the first matching character in `[start, end)`; `end` without a match. */
   find(start: number, end: number, matches: CharacterClass): number {
     let at = start;
     while (at < end && !matches(this.text.charAt(at))) at += 1;
@@ -25,7 +25,7 @@ export class TextScanner {
     return at;
   }
 
-  /** Index of the last character of a class in `[start, end)`; -1 when there is none. */
+  /** Index of the last matching character in `[start, end)`; -1 without a match. */
   findLast(start: number, end: number, matches: CharacterClass): number {
     let at = end - 1;
     while (at >= start && !matches(this.text.charAt(at))) at -= 1;

@@ -5,7 +5,7 @@ import { ManualClock } from '../testing/manual-clock.ts';
 import { closeServer } from './close-server.ts';
 import { listen } from './listen.ts';
 
-/** A server with one request under way: its answer has begun, and has no end yet. */
+/** A server with one pending request, whose response has started. */
 async function serverAtWork() {
   const server = createServer();
   const port = await listen(server, 'the gateway', { host: '127.0.0.1', port: 0 });
@@ -26,7 +26,7 @@ async function serverAtWork() {
   return { server, answer, text };
 }
 
-test('a server that closes lets an answer get to its end, and is closed then', async () => {
+test('closing waits for pending responses', async () => {
   const { server, answer, text } = await serverAtWork();
   const clock = new ManualClock();
   const closed = closeServer(server, 1000, clock);
@@ -36,7 +36,7 @@ test('a server that closes lets an answer get to its end, and is closed then', a
   expect(clock.sleepers).toBe(0);
 });
 
-test('an answer that does not end is cut when its time is over', async () => {
+test('a pending response is aborted after the grace period', async () => {
   const { server, text } = await serverAtWork();
   const clock = new ManualClock();
   const closed = closeServer(server, 1000, clock);

@@ -1,21 +1,21 @@
 import type { Clock } from '../clock.ts';
 
-/** What is needed of a server of Node's HTTP to close it. */
+/** The used part of a Node HTTP server. */
 export interface ClosingServer {
   close(closed: () => void): unknown;
   closeIdleConnections(): void;
   closeAllConnections(): void;
 }
 
-/** How often it is looked after connections that have nothing to do any more, in milliseconds. */
-const lookEveryMs = 20;
+/** Poll interval for idle connections, in milliseconds. */
+const pollIntervalMs = 20;
 
 /**
- * Closes a server: it takes no more connections, and lets those there are go as soon as no request is on them any more.
+ * Closes a server: it accepts no new connections and closes existing ones once idle.
  *
- * @param graceMs - after how long those are cut that still have one, in milliseconds: a reader who does not read would
- * keep its connection for ever
- * @returns when all connections have ended
+ * @param graceMs - grace period in milliseconds, after which pending connections are closed: a stalled reader would
+ * keep its connection open forever
+ * @returns when all connections are closed
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export async function closeServer(server: ClosingServer, graceMs: number, clock:
   void clock.sleep(graceMs, isOver.signal).then(cut, () => undefined);
   await new Promise<void>((resolve) => {
     const letGo = (): void => server.closeIdleConnections();
-    const timer = setInterval(letGo, lookEveryMs);
+    const timer = setInterval(letGo, pollIntervalMs);
     server.close(() => {
       clearInterval(timer);
       resolve();

@@ -1,17 +1,17 @@
 import { isLoopback } from './is-loopback.ts';
 
-/** Headers that browsers set and web pages cannot forge; null where a request has none. */
+/** Headers that browsers set and web pages cannot forge; null when absent. */
 export interface RequestProvenance {
   readonly host: string | null;
   readonly origin: string | null;
 }
 
 /**
- * Why a server on loopback must reject a request that came from this machine: a web page of another origin sent it, or it
- * was sent to a name that resolves to loopback (DNS rebinding). The result completes a sentence, such as
- * `the request was for attacker.example`.
+ * Why a server on loopback must reject a local request: it has a foreign origin, or its host is another name that
+ * resolves to loopback (DNS rebinding). The result completes a sentence, such as `the request was for
+ * attacker.example`.
  *
- * @returns null when the request may be admitted
+ * @returns null when the request is admitted
  *
  * @example
  * ```ts
@@ -27,10 +27,10 @@ export function foreignRequest({ host, origin }: RequestProvenance): string | nu
   return `the request came from a web page of ${origin}`;
 }
 
-/** The `Host` of nearly all requests; parsing each as a URL would cost more than the rest of the check. */
+/** The `Host` of almost all requests, matched without the cost of parsing a URL. */
 const commonHost: RegExp = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/;
 
-/** Empty for what is not a URL, such as the origin `null`. */
+/** Empty for values that are not a URL, such as the origin `null`. */
 function hostNameOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : '';
 }

@@ -2,9 +2,9 @@ import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { addressText } from '../redaction/address-text.ts';
 import { isLoopback } from './is-loopback.ts';
 
-/** An API key and where it would be sent. */
+/** An API key and its destination. */
 export interface KeyDestination {
-  /** The receiver, as the start of a message: `Store`, `Model endpoint`. */
+  /** The recipient, which starts the error message: `Store`, `Model endpoint`. */
   readonly receiver: string;
   readonly url: string;
   /** The name of the option that allows it. */
@@ -12,9 +12,9 @@ export interface KeyDestination {
 }
 
 /**
- * Refuses to send a key unencrypted to another machine.
+ * Rejects sending a key unencrypted to another machine.
  *
- * @throws AgentLightningError CONFIG for an `http:` URL whose host is not this machine
+ * @throws AgentLightningError CONFIG for an `http:` URL with a host that is not loopback
  */
 export function assertKeyIsEncrypted({ receiver, url, option }: KeyDestination): void {
   const parsed = URL.canParse(url) ? new URL(url) : null;

@@ -1,8 +1,7 @@
 /**
- * Whether a name or address is this machine, seen from itself: what a server without a key listens on, and what it may
- * be called by. Names that end in `.localhost` are too.
+ * Whether a host name or address is loopback, including names that end in `.localhost`.
  *
- * @param host - without a port; an address of version 6 with or without its brackets
+ * @param host - without a port; an IPv6 address with or without brackets
  */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '');

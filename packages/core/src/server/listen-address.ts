@@ -1,11 +1,11 @@
-/** Where a server listens, or was to listen. */
+/** Host and port of a server. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * An address as it stands in a URL, where one of version 6 is in brackets.
+ * Host and port as in a URL, with brackets around an IPv6 address.
  *
  * @returns `127.0.0.1:4747`, `[::1]:4747`
  *

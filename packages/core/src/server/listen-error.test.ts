@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { listenError } from './listen-error.ts';
 
-/** What listening fails with. */
+/** The error of a failed listen call. */
 async function failureAt(host: string, port: number): Promise<Error> {
   const server = createServer();
   server.listen(port, host);
@@ -11,7 +11,7 @@ async function failureAt(host: string, port: number): Promise<Error> {
   return error;
 }
 
-test('a port that another program has is told apart from an address that is not to be had', async () => {
+test('a port in use and an unavailable address are different errors', async () => {
   const other = createServer();
   other.listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -23,12 +23,12 @@ test('a port that another program has is told apart from an address that is not 
     message: `[PORT_IN_USE] the gateway cannot listen on 127.0.0.1:${port}: another program has the port`,
     details: { host: '127.0.0.1', port },
   });
-  // An address of the block that is kept for documentation.
+  // An address of the documentation block.
   const elsewhere = listenError('the gateway', { host: '203.0.113.1', port: 0 }, await failureAt('203.0.113.1', 0));
   expect(elsewhere).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('EADDRNOTAVAIL') });
 });
 
-test('an address of version 6 is in brackets, and the words of gRPC are understood', () => {
+test('an IPv6 address is in brackets, and gRPC errors are recognised', () => {
   const cause = new Error(
     'No address added out of total 1 resolved errors: [listen EADDRINUSE: address already in use]',
   );

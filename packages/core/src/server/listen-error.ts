@@ -2,14 +2,14 @@ import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { hostAndPort, type ListenAddress } from './listen-address.ts';
 
 /**
- * Says why a server cannot listen: another program has the port, or the address is none that may be had.
+ * Error for a server that cannot listen: the port is in use, or the address is unavailable.
  *
- * @param what - the server, as the start of the message: `the gateway`
- * @param cause - what Node, or gRPC, says
+ * @param what - the server, which starts the message: `the gateway`
+ * @param cause - the error of Node or gRPC
  */
 export function listenError(what: string, { host, port }: ListenAddress, cause: Error): AgentLightningError {
   const address = hostAndPort({ host, port });
-  // An error of gRPC has the code in its words alone.
+  // gRPC errors contain the code only in the message.
   if (cause.message.includes('EADDRINUSE')) {
     return new AgentLightningError({
       code: 'PORT_IN_USE',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { listen } from './listen.ts';
 import { hostAndPort } from './listen-address.ts';
 
-test('a server that listens has the port it was given, or a free one', async () => {
+test('a server listens on the given port, or on a free one', async () => {
   const server = createServer((_, response) => response.end('here'));
   const host = '127.0.0.1';
   const port = await listen(server, 'the gateway', { host, port: 0 });
@@ -24,7 +24,7 @@ test('a server that listens has the port it was given, or a free one', async () 
   await new Promise((resolve) => other.close(resolve));
 });
 
-test('an address of version 6 is in brackets', () => {
+test('an IPv6 address is in brackets', () => {
   expect(hostAndPort({ host: '::1', port: 4747 })).toBe('[::1]:4747');
   expect(hostAndPort({ host: 'store.example', port: 80 })).toBe('store.example:80');
 });

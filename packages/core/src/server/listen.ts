@@ -1,7 +1,7 @@
 import type { ListenAddress } from './listen-address.ts';
 import { listenError } from './listen-error.ts';
 
-/** What is needed of a server of Node, HTTP or not, to let it listen. */
+/** The used part of a Node server, HTTP or other. */
 export interface ListeningServer {
   once(event: 'error', listener: (error: Error) => void): unknown;
   listen(port: number, host: string, listener: () => void): unknown;
@@ -9,12 +9,12 @@ export interface ListeningServer {
 }
 
 /**
- * Lets a server listen.
+ * Starts listening.
  *
- * @param what - the server, as the start of the message when it cannot: `the gateway`
- * @param at - its port may be 0, for any free one
- * @returns the port that it has
- * @throws AgentLightningError PORT_IN_USE when another program has the port; CONFIG when the address is not to be had
+ * @param what - the server, which starts the error message: `the gateway`
+ * @param at - the port can be 0 for any free one
+ * @returns the actual port
+ * @throws AgentLightningError PORT_IN_USE when the port is in use; CONFIG when the address is unavailable
  *
  * @example
  * ```ts

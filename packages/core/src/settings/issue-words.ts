@@ -1,20 +1,20 @@
 import type { z } from 'zod';
 
-/** What zod's issues are in our words: what the value must be. A schema that says so itself is heard first. */
+/** Message of a zod issue: the required value. A message of the schema itself takes precedence. */
 export function issueWords(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${kinds[issue.expected] ?? issue.expected}`;
     case 'too_small':
-      return `must ${boundWords(issue, Number(issue.minimum), issue.inclusive === false ? 'more than' : 'at least')}`;
+      return `must ${boundText(issue, Number(issue.minimum), issue.inclusive === false ? 'more than' : 'at least')}`;
     case 'too_big':
-      return `must ${boundWords(issue, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most')}`;
+      return `must ${boundText(issue, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most')}`;
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_format':
       return issue.format === 'url' ? 'must be a URL, such as http://localhost:8000/v1' : undefined;
     case 'invalid_value':
-      return `must be ${choiceWords(issue.values)}`;
+      return `must be ${choiceText(issue.values)}`;
     case 'invalid_union':
       return unionWords(issue);
     default:
@@ -32,19 +32,19 @@ const kinds: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-function boundWords({ origin }: { readonly origin?: string }, bound: number, relation: string): string {
+function boundText({ origin }: { readonly origin?: string }, bound: number, relation: string): string {
   if (origin === 'string')
     return bound === 1 && relation === 'at least' ? 'not be empty' : `have ${relation} ${bound} characters`;
   if (origin === 'array' || origin === 'set') return `have ${relation} ${bound} ${bound === 1 ? 'entry' : 'entries'}`;
   return `be ${relation} ${bound}`;
 }
 
-function choiceWords(values: readonly unknown[]): string {
+function choiceText(values: readonly unknown[]): string {
   const texts = values.map((value) => (typeof value === 'string' ? `"${value}"` : String(value)));
   return texts.length === 1 ? `${texts[0]}` : `one of ${texts.join(', ')}`;
 }
 
-/** Either what its forms are told apart by, or what each of them says. */
+/** The values of the discriminator, or the messages of all forms. */
 function unionWords({
   options,
   errors = [],
@@ -52,7 +52,7 @@ function unionWords({
   readonly options?: unknown;
   readonly errors?: readonly (readonly z.core.$ZodIssue[])[];
 }): string | undefined {
-  if (Array.isArray(options)) return `must be ${choiceWords(options)}`;
+  if (Array.isArray(options)) return `must be ${choiceText(options)}`;
   const forms = errors.map((issues) => issues.find(({ path }) => path.length === 0)?.message);
   const words = forms.filter((form) => form?.startsWith('must ') === true);
   return words.length > 0 && words.length === forms.length ? [...new Set(words)].join(' or ') : undefined;

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
 /**
- * The keys that an object within a value may have.
+ * The permitted keys of an object within a value.
  *
  * @param schema - of the whole value
- * @param path - where the object is in it
- * @param value - the whole value: what is in it decides between forms that an object may have
+ * @param path - of the object within the value
+ * @param value - the whole value, which selects the form of a union
  */
 export function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[], value: unknown): readonly string[] {
   return [...new Set(keysOf(schema, path, value))];
@@ -39,7 +39,7 @@ function keysOf(schema: z.core.$ZodType, path: readonly PropertyKey[], value: un
   }
 }
 
-/** Those of a union that have the value's `type`, where it names one; else all. */
+/** The forms of a union that match the value's `type`, if it has one; otherwise all. */
 function formsOf(options: readonly z.core.$ZodType[], value: unknown): readonly z.core.$ZodType[] {
   const type = fieldOf(value, 'type');
   const named = options.filter((option) => {
@@ -50,7 +50,7 @@ function formsOf(options: readonly z.core.$ZodType[], value: unknown): readonly 
   return named.length > 0 ? named : options;
 }
 
-/** A field of what may be an object; undefined when there is none. */
+/** A field of a value that can be an object; undefined without it. */
 export function fieldOf(value: unknown, key: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
 }

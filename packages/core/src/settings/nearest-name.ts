@@ -1,9 +1,9 @@
 /**
- * Asks whether another name was meant, to go on a message about one that is not known.
+ * Suggestion for a mistyped name, appended to an error message.
  *
- * @param name - what was written
- * @param known - what could have been
- * @returns `; did you mean "steps"?`, or an empty text when nothing is near
+ * @param name - the unknown name
+ * @param known - the permitted names
+ * @returns `; did you mean "steps"?`, or an empty string without a close match
  *
  * @example
  * ```ts
@@ -15,7 +15,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return nearest === null ? '' : `; did you mean "${nearest}"?`;
 }
 
-/** The known name that a mistyped one most likely meant; null when none is close. */
+/** The most similar known name; null without a close match. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const [best] = known
     .map((candidate) => ({ candidate, edits: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
@@ -24,9 +24,9 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return best.edits <= Math.max(2, Math.floor(best.candidate.length / 2)) ? best.candidate : null;
 }
 
-/** How many characters must be changed, added or taken away to get from one text to the other (Levenshtein 1966). */
+/** Number of changed, inserted or deleted characters between two texts (Levenshtein 1966). */
 function editDistance(one: string, other: string): number {
-  // For each beginning of `other`, the distance to the characters of `one` so far.
+  // For each prefix of `other`, the distance to the processed prefix of `one`.
   let row = Array.from({ length: other.length + 1 }, (_, length) => length);
   for (const [index, character] of [...one].entries()) {
     let diagonal = index;

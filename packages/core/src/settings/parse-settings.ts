@@ -6,21 +6,21 @@ import { didYouMean } from './nearest-name.ts';
 import { isSecret } from './secret-name.ts';
 import { valueText } from './value-text.ts';
 
-/** What {@link parseSettings} says when something is wrong. */
+/** Context of error messages of {@link parseSettings}. */
 export interface SettingsDescription {
-  /** What the settings are of, as the start of the message: `algorithm grpo`. @default nothing */
+  /** What the settings configure, which starts the message: `algorithm grpo`. @default nothing */
   readonly what?: string;
-  /** Where the settings are in what the user wrote, before every path: `['runtime']`. @default nowhere */
+  /** Path of the settings in the user's configuration, which prefixes every path: `['runtime']`. @default none */
   readonly within?: readonly string[];
-  /** Says more of an unknown key at the top; null when there is nothing to say. @default nothing */
+  /** Hint for an unknown top-level key; null without one. @default none */
   readonly hintOf?: (key: string) => string | null;
 }
 
 /**
- * Checks settings that a person wrote, such as a configuration file, and gives them back with their defaults.
+ * Validates user settings, such as a configuration file, and adds defaults.
  *
- * @throws AgentLightningError with code `CONFIG` that says of every wrong option, by its path, what it must be and what it
- *   is, and of every unknown one, which was most likely meant
+ * @throws AgentLightningError with code `CONFIG` that lists every invalid option with its path, requirement and value,
+ * and every unknown option with a suggestion
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export function parseSettings<TSettings>(
       ? issue.keys.map((key) => unknownKey(key, { issue, schema, value, within, hintOf }))
       : [wrongValue(issue, { value, within })],
   );
-  // Without zod's error beneath: it has the values, keys among them.
+  // Without zod's error as cause: it contains the values, possibly with keys.
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `${what === undefined ? '' : `${what}: `}${issues.join('; ')}`,
@@ -83,7 +83,7 @@ function wrongValue(
   return `${where}${message}${shown}${didYouMeanValue(issue)}`;
 }
 
-/** Where one of some words is wanted and another was given. */
+/** Suggestion for an invalid choice. */
 function didYouMeanValue(issue: z.core.$ZodIssue): string {
   const { given, known } = choiceOf(issue);
   const words = known.filter((word) => typeof word === 'string');

@@ -33,11 +33,11 @@ function refusal(value: unknown, description?: SettingsDescription): string {
   throw new TypeError('the settings were accepted');
 }
 
-test('settings that are right come back with their defaults', () => {
+test('valid settings are returned with defaults', () => {
   expect(parseSettings(schema, { rate: 0.5 })).toEqual({ steps: 3, rate: 0.5 });
 });
 
-describe('what is wrong is said with the path, what it must be, and what it is', () => {
+describe('messages have path, requirement and value', () => {
   test.each<[unknown, string]>([
     [{ steps: 0 }, 'steps: must be at least 1, not 0'],
     [{ steps: '8' }, 'steps: must be a number, not "8"'],
@@ -63,17 +63,17 @@ describe('what is wrong is said with the path, what it must be, and what it is',
     expect(refusal(value)).toContain(`[CONFIG] ${message}`);
   });
 
-  test('with what the settings are of, and where they are', () => {
+  test('messages have the description and the path prefix', () => {
     expect(refusal({ steps: 0 }, { what: 'algorithm x', within: ['policies', 'one'] })).toContain(
       'algorithm x: policies.one.steps: must be at least 1, not 0',
     );
   });
 
-  test('keys and secrets are not shown, and long values are cut', () => {
+  test('secrets are redacted and long values truncated', () => {
     expect(refusal({ runtime: { type: 'grpc', address: 1, apiKey: 5 } })).toContain('runtime.apiKey: must be text');
     expect(refusal({ runtime: { type: 'grpc', address: 1, apiKey: 5 } })).not.toContain('not 5');
     expect(refusal({ name: { apiKey: 'sk-1' } })).toContain('name: must be text, not {"apiKey":"…"}');
-    // Also what is not where keys belong: an address that was given in the place of an object has its password.
+    // Also outside of secret fields: an address given instead of an object contains its password.
     expect(refusal({ runtime: 'postgresql://agl:pass/w@rd@db:5432/agl' })).toContain(
       'runtime: must be an object, not "postgresql://…@db:5432/agl"',
     );
@@ -96,7 +96,7 @@ describe('what is wrong is said with the path, what it must be, and what it is',
   });
 });
 
-describe('an option that is not there is answered with the one that was meant', () => {
+describe('suggestions for unknown options', () => {
   test.each<[unknown, string]>([
     [{ stepz: 1 }, 'there is no option "stepz"; did you mean "steps"?'],
     [{ policies: { writer: { agent: [] } } }, 'no option "policies.writer.agent"; did you mean "agents"?'],
@@ -107,13 +107,13 @@ describe('an option that is not there is answered with the one that was meant', 
     expect(refusal(value)).toContain(message);
   });
 
-  test('or with what there is to say of it', () => {
+  test('a hint replaces the suggestion', () => {
     const hintOf = (key: string): string | null => (key === 'epochs' ? 'it is of trainings' : null);
     expect(refusal({ epochs: 1 }, { hintOf })).toContain('there is no option "epochs": it is of trainings');
   });
 });
 
-test('the nearest name is the one that was mistyped, and none when all are far', () => {
+test('the nearest name is found only within a small edit distance', () => {
   const word = fc.stringMatching(/^[a-z]{5,12}$/);
   fc.assert(
     fc.property(word, fc.nat(), (name, place) => {

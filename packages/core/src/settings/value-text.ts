@@ -1,13 +1,13 @@
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
 import { isSecret } from './secret-name.ts';
 
-/** Longer values are cut: who wrote them knows them by their beginning. */
+/** Maximum length of a shown value, in characters. */
 const maxLength = 120;
 
 /**
- * A value as it is shown in a message. Keys and secrets within it are not, nor the passwords of addresses.
+ * A value as shown in a message. Secrets and passwords of addresses are redacted.
  *
- * @returns null when there is nothing to show
+ * @returns null without a displayable form
  */
 export function valueText(value: unknown): string | null {
   if (value === undefined) return null;
@@ -22,12 +22,12 @@ function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value, (name, field: unknown) => {
       if (isSecret(name)) return '…';
-      // What is an address as a whole may have spaces and quotes in its password.
+      // A value that is entirely an address: its password can contain spaces and quotes.
       if (typeof field === 'string' && /^[a-z][\w+.-]*:\/\//i.test(field)) return addressText(field);
       return typeof field === 'bigint' ? String(field) : field;
     });
   } catch {
-    // It has itself in it, or a method `toJSON` that throws.
+    // Circular, or with a throwing `toJSON`.
     return 'an object';
   }
 }

@@ -7,10 +7,10 @@ import type { Run } from '../run.ts';
 import { idSegment } from './id-segment.ts';
 import type { StoreClientOptions } from './options.ts';
 
-/** What an archive of a run is, over HTTP. */
+/** Media type of a run archive. */
 const archiveType = 'application/gzip';
 
-/** Takes a run's archive from a store's server, piece by piece; one that breaks off is an error, not the end. */
+/** Downloads a run archive as a stream; an interrupted download throws. */
 export async function* exportOverHttp(options: StoreClientOptions, runId: string): AsyncGenerator<Uint8Array> {
   const response = await send(options, `/runs/${idSegment('runId', runId)}/archive`, {});
   if (!response.ok) throw await errorOf(response);
@@ -25,7 +25,7 @@ export async function* exportOverHttp(options: StoreClientOptions, runId: string
   }
 }
 
-/** Brings an archive to a store's server, piece by piece. Sent once: a stream cannot be read again. */
+/** Uploads a run archive as a stream. Without retry: a stream cannot be read twice. */
 export async function importOverHttp(options: StoreClientOptions, archive: AsyncIterable<Uint8Array>): Promise<Run> {
   const pieces = archive[Symbol.asyncIterator]();
   const body = new ReadableStream<Uint8Array>({

@@ -6,21 +6,21 @@ import { changeFromWire, watchQueryToWire, wireChangeSchema } from '../protocol/
 import type { StoreChange, WatchOptions } from '../store-change.ts';
 import type { StoreTransport } from './transport.ts';
 
-/** A server that is there says something every fifteen seconds; after this silence the connection is dead, in milliseconds. */
-const longestSilenceMs = 45_000;
+/** Read timeout of an event stream, in milliseconds. A live server sends at least every 15 seconds. */
+const maxIdleMs = 45_000;
 
-/** How long to wait before a stream that ended is asked for again, in milliseconds. */
+/** Delay before reconnecting an event stream, in milliseconds. */
 const reconnectDelayMs = 250;
 
 /** The media type of server-sent events. */
 export const eventStreamType = 'text/event-stream';
 
-/** Whether an answer is a stream of events. */
+/** Whether a response is an event stream. */
 export function isEventStream(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith(eventStreamType) ?? false;
 }
 
-/** Reads the events of an answer until it ends, breaks off, or nothing is heard for too long. */
+/** Reads the events of a response until it ends, fails, or exceeds the read timeout. */
 export async function* readEvents(response: Response): AsyncGenerator<EventSourceMessage, void, undefined> {
   if (response.body === null) return;
   const received: EventSourceMessage[] = [];
@@ -29,7 +29,7 @@ export async function* readEvents(response: Response): AsyncGenerator<EventSourc
   const reader = response.body.getReader();
   try {
     for (;;) {
-      const { done, value } = await readOrGiveUp(reader);
+      const { done, value } = await readWithTimeout(reader);
       if (done) return;
       parser.feed(decoder.decode(value, { stream: true }));
       yield* received.splice(0);
@@ -39,7 +39,7 @@ export async function* readEvents(response: Response): AsyncGenerator<EventSourc
   }
 }
 
-/** Watches a store over HTTP, and goes on after the last change that came when the connection is lost. */
+/** Watches a store over HTTP and resumes after the last received change on reconnect. */
 export async function* watchOverHttp(
   { transport, clock }: { readonly transport: StoreTransport; readonly clock: Clock },
   options: WatchOptions,
@@ -58,7 +58,7 @@ export async function* watchOverHttp(
       }
     } catch (error) {
       if (signal?.aborted) return;
-      // A server that cannot be reached, or refuses, was asked often enough; a stream that breaks off is asked for again.
+      // The transport has already retried an unreachable or rejecting server; an interrupted stream is reopened.
       if (AgentLightningError.isInstance(error)) throw error;
     }
     await clock.sleep(reconnectDelayMs, signal).catch(() => undefined);
@@ -74,10 +74,10 @@ function parametersOf(query: object): URLSearchParams {
 
 type Chunk = { readonly done: boolean; readonly value?: Uint8Array | undefined };
 
-async function readOrGiveUp(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Chunk> {
+async function readWithTimeout(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Chunk> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<Chunk>((resolve) => {
-    timer = setTimeout(() => resolve({ done: true }), longestSilenceMs);
+    timer = setTimeout(() => resolve({ done: true }), maxIdleMs);
   });
   try {
     return await Promise.race([reader.read(), silence]);

@@ -1,5 +1,5 @@
 /**
- * A store that is somewhere else, over HTTP: for those who run rollouts or read them, not for agents.
+ * HTTP client of the store, for programs that run or read rollouts. Agents do not need it.
  *
  * @module
  */

@@ -14,10 +14,10 @@ import { idSegment } from './id-segment.ts';
 import type { StoreClientOptions } from './options.ts';
 import type { StoreTransport } from './transport.ts';
 
-/** How long a deletion in many parts may take beyond an ordinary request, in milliseconds. */
+/** Additional request timeout of a batched deletion, in milliseconds. */
 const deletionWaitMs = 600_000;
 
-/** What a store's client can do beside the daily work: search, count, delete, carry runs to another store, give out keys. */
+/** Maintenance operations of the store client: search, statistics, deletion, archives, attempt tokens. */
 export class StoreMaintenanceClient {
   readonly #transport: StoreTransport;
   readonly #options: StoreClientOptions;

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { aSpan } from '../testing/a-span.ts';
 import { StoreClient } from './store-client.ts';
 
-test('a server of Agent Lightning 0.3 is given log-probabilities in the form that its readers look for', async () => {
+test('spans for an Agent Lightning 0.3 server have log-probabilities in the form of its readers', async () => {
   const written: unknown[] = [];
   const server = createServer(async (incoming, response) => {
     const body = await text(incoming);
-    // It has no batches, and answers a span with the span.
+    // It has no batch endpoint, and responds to a span with the span.
     const isSpan = incoming.url?.endsWith('/spans') === true;
     if (isSpan) written.push(JSON.parse(body));
     response.writeHead(isSpan ? 200 : 404, { 'content-type': 'application/json' }).end(isSpan ? body : '{}');

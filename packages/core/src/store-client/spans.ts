@@ -4,7 +4,7 @@ import { spanToReaders, spanToWire, wireSpanSchema } from '../protocol/wire-span
 import type { Span, SpanInput } from '../span.ts';
 import type { StoreTransport } from './transport.ts';
 
-/** An attempt whose spans are numbered. */
+/** An attempt that needs a sequence id. */
 export interface NumberedAttempt {
   readonly rolloutId: string;
   readonly attemptId: string;
@@ -16,8 +16,8 @@ const sequenceIdsSchema: z.ZodType<{ readonly sequence_ids: readonly (number | n
 const sequenceIdSchema: z.ZodType<{ readonly sequence_id: number }> = z.object({ sequence_id: z.int() });
 
 /**
- * Writes spans over HTTP: many at once where the server can, which one of Agent Lightning 0.3 cannot. It is asked
- * span by span, with a number for each, as its own client does.
+ * Writes spans over HTTP, in batches where the server supports them. An Agent Lightning 0.3 server does not: it
+ * receives single spans with explicit sequence ids, as from its own client.
  */
 export class SpanWriting {
   readonly #transport: StoreTransport;
@@ -27,7 +27,7 @@ export class SpanWriting {
     this.#transport = transport;
   }
 
-  /** Records spans; null stands for one that was there already. */
+  /** Records spans; null for an existing one. */
   append(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     const batch = async (): Promise<readonly (Span | null)[]> => {
       const body = { spans: spans.map(spanToWire) };
@@ -41,7 +41,7 @@ export class SpanWriting {
     return this.#inBatch(batch, () => this.#appendEach(spans));
   }
 
-  /** Reserves a number for each of the attempts, in order. */
+  /** Reserves a sequence id for each attempt, in order. */
   reserve(attempts: readonly NumberedAttempt[]): Promise<readonly number[]> {
     const batch = async (): Promise<readonly number[]> => {
       const { sequence_ids } = await this.#transport.send({
@@ -64,7 +64,7 @@ export class SpanWriting {
     const recorded: (Span | null)[] = [];
     for (const span of spans) {
       const numbered: Span = { ...span, sequenceId: span.sequenceId ?? (await this.#reserveOne(span)) };
-      // That server gives its readers what it was given, and Python's look for the log-probabilities in their own form.
+      // That server stores spans unchanged, and the Python readers expect log-probabilities in a separate form.
       const request = { method: 'POST', path: '/spans', body: spanToReaders(numbered) } as const;
       const wire = await this.#transport.send({ ...request, answer: wireSpanSchema.nullable() });
       recorded.push(wire === null ? null : numbered);
@@ -95,7 +95,7 @@ function attemptToWire({ rolloutId, attemptId }: NumberedAttempt): object {
   return { rollout_id: rolloutId, attempt_id: attemptId };
 }
 
-/** Whether a server of another kind has no such route. Ours names what it did not find. */
+/** Whether a foreign server has no such route. A server of this project names the missing record. */
 function isUnknownRoute(error: unknown): boolean {
   if (!AgentLightningError.isInstance(error)) return false;
   return error.details.status === 404 || error.details.status === 405;

@@ -50,9 +50,9 @@ import { StoreTransport } from './transport.ts';
 import { claimOverHttp, waitOverHttp } from './wait.ts';
 
 /**
- * A store behind HTTP: ours, or one of Agent Lightning 0.3 as far as its protocol goes.
+ * Client of a store over HTTP: a server of this project, or of Agent Lightning 0.3 within its protocol.
  *
- * Requests are sent again when the network or the server fails for a while; each has one effect all the same.
+ * Requests are retried on transient failures and are idempotent.
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 
   async enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
-    // With ids of our own, a request that is sent again finds its rollouts there.
+    // Client-generated ids make a retry find the existing rollouts.
     const rollouts = requests.map((request) => ({ rolloutId: newId('rollout'), ...request }));
     return await this.#post(
       '/queues/rollouts/enqueue',
@@ -116,7 +116,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
     try {
       return await this.#get(`/rollouts/${idSegment('rolloutId', rolloutId)}`, rolloutCodec);
     } catch (error) {
-      // A server of Agent Lightning 0.3 does not say what it did not find.
+      // An Agent Lightning 0.3 server does not name the missing record.
       const isNamed = !AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND' || 'id' in error.details;
       throw isNamed ? error : new NotFoundError('Rollout', rolloutId);
     }
@@ -153,7 +153,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   async updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
     const path = `/rollouts/${idSegment('rolloutId', rolloutId)}/attempts/${idSegment('attemptId', attemptId)}`;
     const body = encode(attemptPatchCodec, patch, 'Request');
-    // A heartbeat has the same effect when it comes twice; a status need not.
+    // A repeated heartbeat is idempotent; a status is not.
     return patch.status === undefined
       ? await this.#post(path, body, attemptCodec)
       : await this.#postOnce(path, body, attemptCodec);
@@ -269,7 +269,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
   }
 }
 
-/** The fields that have a value, as parameters of a URL. */
+/** URL parameters of all defined fields. */
 function parameters(fields: object): URLSearchParams {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
   return new URLSearchParams(entries.map(([name, value]): [string, string] => [name, String(value)]));

@@ -7,53 +7,53 @@ import { errorFromWire } from '../protocol/wire-error.ts';
 import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
 
-/** What reaches a store's server. */
+/** Options of a {@link StoreTransport}. */
 export interface StoreTransportOptions {
   /** The server's URL, without `/v1/agl`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
-  /** How long one try may take, in milliseconds, beyond the time it asks the server to wait. */
+  /** Timeout of one attempt, in milliseconds, in addition to the requested server wait. */
   readonly requestTimeoutMs: number;
-  /** How often a request is sent again after a failure that may pass. */
+  /** Maximum number of retries after transient failures. */
   readonly maxRetries: number;
 }
 
-/** One request to a store's server. Every request may be sent again: it is repeatable, or has a key. */
+/** One request to a store server. Every request is idempotent, inherently or by key. */
 export interface StoreRequest<TAnswer> {
   readonly method: 'GET' | 'POST';
-  /** Below `/v1/agl`, with its parameters. */
+  /** Path below `/v1/agl`, with parameters. */
   readonly path: string;
   readonly body?: unknown;
-  /** The shape of the answer. */
+  /** Schema of the response. */
   readonly answer: z.ZodType<TAnswer>;
-  /** Makes a request that is sent again have one effect. */
+  /** Idempotency key of the request. */
   readonly idempotencyKey?: string;
-  /** Headers beside those that every request has. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How long the server is asked to wait, in milliseconds. */
+  /** Requested server wait, in milliseconds. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 const firstRetryDelayMs = 100;
-const longestRetryDelayMs = 5000;
+const maxRetryDelayMs = 5000;
 
-/** Sends requests to a store's server and checks what comes back. */
+/** Sends requests to a store server and validates the responses. */
 export class StoreTransport {
   readonly #options: StoreTransportOptions;
 
-  /** @throws AgentLightningError CONFIG for an address with a user or a password in it */
+  /** @throws AgentLightningError CONFIG for an address with user or password */
   constructor(options: StoreTransportOptions) {
     assertNoCredentials(options.baseUrl);
     this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, '').replace(/\/v1\/agl$/, '') };
   }
 
   /**
-   * Sends a request, again when the network or the server fails in a way that may pass.
+   * Sends a request, with retries on transient failures.
    *
-   * @throws AgentLightningError the error that the server names, or UNREACHABLE when it cannot be reached
+   * @throws AgentLightningError the error reported by the server, or UNREACHABLE
    */
   async send<TAnswer>(request: StoreRequest<TAnswer>): Promise<TAnswer> {
     const answer = await this.#untilItPasses(request, async () => {
@@ -65,7 +65,7 @@ export class StoreTransport {
   }
 
   /**
-   * Sends a request whose answer comes bit by bit, again as {@link send} until the answer begins.
+   * Sends a request with a streamed response, with retries as in {@link send} until the response starts.
    *
    * @throws AgentLightningError as {@link send}
    */
@@ -88,9 +88,9 @@ export class StoreTransport {
       } catch (cause) {
         if (request.signal?.aborted) throw cause;
         const failure = cause instanceof StoreFailure ? cause : this.#unreachable(request, cause);
-        if (!failure.mayPass || retry >= this.#options.maxRetries) throw failure.error;
+        if (!failure.isTransient || retry >= this.#options.maxRetries) throw failure.error;
       }
-      await this.#options.clock.sleep(Math.min(firstRetryDelayMs * 2 ** retry, longestRetryDelayMs), request.signal);
+      await this.#options.clock.sleep(Math.min(firstRetryDelayMs * 2 ** retry, maxRetryDelayMs), request.signal);
     }
   }
 
@@ -103,7 +103,7 @@ export class StoreTransport {
     });
     if (response.ok) return response;
     const body = jsonOrText(await response.text());
-    throw new StoreFailure(errorFromWire(response.status, body), mayPass(response.status, body));
+    throw new StoreFailure(errorFromWire(response.status, body), isTransient(response.status, body));
   }
 
   #urlOf(request: RequestHead): string {
@@ -125,23 +125,23 @@ export class StoreTransport {
   }
 }
 
-/** What a request says before its answer is looked at. */
+/** A request without its response schema. */
 type RequestHead = Omit<StoreRequest<unknown>, 'answer'>;
 
-/** How one try failed. */
+/** Failure of one attempt. */
 class StoreFailure extends AgentLightningError {
   readonly error: AgentLightningError;
-  readonly mayPass: boolean;
+  readonly isTransient: boolean;
 
-  constructor(error: AgentLightningError, mayPass: boolean) {
+  constructor(error: AgentLightningError, isTransient: boolean) {
     super({ code: error.code, message: error.message, cause: error });
     this.error = error;
-    this.mayPass = mayPass;
+    this.isTransient = isTransient;
   }
 }
 
-/** Whether a later try may fare better. 507 is a full disk, 501 a route that is not there, and some faults are ours. */
-function mayPass(status: number, body: unknown): boolean {
+/** Whether a failure is transient. 507 is a full disk, 501 a missing route, and some Python faults are permanent. */
+function isTransient(status: number, body: unknown): boolean {
   if (isFinalPythonFault(body)) return false;
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 507);
 }
@@ -154,7 +154,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** `fetch` takes no such address, and repeats it in its error. */
+/** `fetch` rejects such an address and repeats it in its error. */
 function assertNoCredentials(baseUrl: string): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null ? !baseUrl.includes('@') : url.username === '' && url.password === '') return;
@@ -175,7 +175,7 @@ function unreachable(url: string, cause: unknown): AgentLightningError {
   });
 }
 
-/** `fetch` hides what happened in its error's cause. */
+/** `fetch` reports the reason in the cause of its error. */
 function reasonOf(error: Error): string {
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
 }

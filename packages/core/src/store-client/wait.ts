@@ -10,22 +10,22 @@ import type { ClaimOptions, WaitOptions } from '../store.ts';
 import { eventStreamType, isEventStream, readEvents } from './events.ts';
 import type { StoreTransport } from './transport.ts';
 
-/** The longest that one request asks the server to wait, in milliseconds: proxies cut off longer silences. */
-const longestPollMs = 20_000;
+/** Maximum wait per request, in milliseconds: proxies close connections that are idle for longer. */
+const maxPollMs = 20_000;
 
-/** An answer that comes sooner than this was not waited for: servers of Agent Lightning 0.3 answer at once. */
+/** A faster response means that the server does not support waiting: Agent Lightning 0.3 responds immediately. */
 const minPollMs = 50;
 
-/** How long to wait before asking such a server again, in milliseconds. */
+/** Poll interval for such a server, in milliseconds. */
 const pauseMs = 250;
 
-/** What waiting over HTTP needs. */
+/** Dependencies of waiting over HTTP. */
 export interface HttpWaiting {
   readonly transport: StoreTransport;
   readonly clock: Clock;
 }
 
-/** Claims over HTTP, asking again until something is claimed or the wait is over. */
+/** Claims over HTTP, repeated until a rollout is claimed or the wait ends. */
 export async function claimOverHttp(
   { transport, clock }: HttpWaiting,
   options: ClaimOptions,
@@ -34,28 +34,28 @@ export async function claimOverHttp(
   const deadline = clock.now() + waitMs;
   while (!signal?.aborted) {
     const askedMs = clock.now();
-    const pollMs = Math.max(0, Math.min(deadline - askedMs, longestPollMs));
+    const pollMs = Math.max(0, Math.min(deadline - askedMs, maxPollMs));
     const body: WireClaimRequest = { limit, worker_id: workerId, run_id: runId, wait_seconds: pollMs / 1000 };
     const request = {
       method: 'POST',
       path: '/queues/rollouts/dequeue',
       body,
       answer: z.array(attemptedRolloutCodec),
-      // A claim whose answer is lost on the way is asked for again, and gives the same rollouts.
+      // A retried claim returns the same rollouts.
       idempotencyKey: crypto.randomUUID(),
       waitMs: pollMs,
       signal,
     } as const;
     const claimed = await transport.send(request).catch(unlessAborted(signal, []));
     if (claimed.length > 0 || clock.now() >= deadline) return claimed;
-    await unlessItWaited({ clock, askedMs, deadline, signal });
+    await pauseUnlessServerWaited({ clock, askedMs, deadline, signal });
   }
   return [];
 }
 
 /**
- * Waits over HTTP until the rollouts are finished or the wait is over: one request, which the server answers when it
- * is time. Only a server that does not wait, such as one of Agent Lightning 0.3, is asked again and again.
+ * Waits over HTTP until the rollouts are finished or the wait ends: one long request. Only a server without waiting,
+ * such as Agent Lightning 0.3, is polled.
  */
 export async function waitOverHttp(
   { transport, clock }: HttpWaiting,
@@ -66,7 +66,7 @@ export async function waitOverHttp(
   const { signal } = options;
   const deadline = clock.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
   const ask = async (waitMs: number, until: AbortSignal | undefined): Promise<readonly Rollout[] | null> => {
-    const pollMs = Math.min(waitMs, longestPollMs);
+    const pollMs = Math.min(waitMs, maxPollMs);
     const body: WireWaitRequest = {
       rollout_ids: ids,
       timeout: pollMs / 1000,
@@ -82,12 +82,12 @@ export async function waitOverHttp(
     const askedMs = clock.now();
     const finished = await ask(Math.max(0, deadline - askedMs), signal);
     if (finished !== null && (finished.length === ids.length || clock.now() >= deadline)) return finished;
-    await unlessItWaited({ clock, askedMs, deadline, signal });
+    await pauseUnlessServerWaited({ clock, askedMs, deadline, signal });
   }
   return (await ask(0, undefined)) ?? [];
 }
 
-/** The rollouts that an answer to a wait names; null when it breaks off before it does. */
+/** The rollouts in a wait response; null when it is interrupted. */
 async function readFinished(response: Response): Promise<unknown> {
   try {
     if (!isEventStream(response)) return await response.json();
@@ -101,8 +101,8 @@ async function readFinished(response: Response): Promise<unknown> {
   return null;
 }
 
-/** Waits a little before a server is asked again that did not wait itself. */
-async function unlessItWaited(poll: {
+/** Delays the next poll of a server without waiting. */
+async function pauseUnlessServerWaited(poll: {
   readonly clock: Clock;
   readonly askedMs: number;
   readonly deadline: number;
@@ -111,11 +111,11 @@ async function unlessItWaited(poll: {
   const { clock, askedMs, deadline, signal } = poll;
   const nowMs = clock.now();
   if (nowMs - askedMs >= minPollMs) return;
-  // The signal cuts it short, and also ends the loop.
+  // An abort ends the delay and the loop.
   await clock.sleep(Math.max(0, Math.min(deadline - nowMs, pauseMs)), signal).catch(() => {});
 }
 
-/** Gives a value instead of the error when the caller itself ended the request. */
+/** Returns a value instead of the error when the caller aborted the request. */
 function unlessAborted<TValue>(signal: AbortSignal | undefined, value: TValue): (error: unknown) => TValue {
   return (error) => {
     if (signal?.aborted) return value;

@@ -6,7 +6,7 @@ import { MemorySpanSink } from './memory-span-sink.ts';
 
 const startTimeMs = 1_700_000_000_000;
 
-/** A queued rollout; say only what matters to the test. */
+/** A queued rollout; pass only the fields relevant to the test. */
 export function aRollout(fields: Partial<Rollout> = {}): Rollout {
   return {
     rolloutId: newId('rollout'),
@@ -23,7 +23,7 @@ export function aRollout(fields: Partial<Rollout> = {}): Rollout {
   };
 }
 
-/** The first attempt of a rollout, being prepared; say only what matters to the test. */
+/** The first attempt of a rollout, in preparation; pass only the fields relevant to the test. */
 export function anAttempt(fields: Partial<Attempt> = {}): Attempt {
   return {
     rolloutId: newId('rollout'),
@@ -39,13 +39,13 @@ export function anAttempt(fields: Partial<Attempt> = {}): Attempt {
   };
 }
 
-/** A rollout that a runner has just claimed; say only what matters to the test. */
+/** A newly claimed rollout; pass only the fields relevant to the test. */
 export function anAttemptedRollout(fields: Partial<AttemptedRollout> = {}): AttemptedRollout {
   const rollout = aRollout({ status: 'preparing', ...fields });
   return { ...rollout, attempt: fields.attempt ?? anAttempt({ rolloutId: rollout.rolloutId }) };
 }
 
-/** A context as a runner opens it, with a sink in memory; say only what matters to the test. */
+/** A context as a runner opens it, with a sink in memory; pass only the fields relevant to the test. */
 export function aRolloutContext(fields: Partial<RolloutContext> = {}): RolloutContext {
   return {
     rolloutId: newId('rollout'),

@@ -3,7 +3,7 @@ import { newSpanId } from '../id.ts';
 import type { Span } from '../span.ts';
 import { spanNames } from '../span-attributes.ts';
 
-/** A span of rollout `ro-1`, attempt `at-1`; say only what matters to the test. */
+/** A span of rollout `ro-1`, attempt `at-1`; pass only the fields relevant to the test. */
 export function aSpan(fields: Partial<Span> = {}): Span {
   return {
     rolloutId: 'ro-1',

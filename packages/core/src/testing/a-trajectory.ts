@@ -8,7 +8,7 @@ import type { Transition } from '../transition.ts';
 import { aRollout } from './a-rollout.ts';
 import { aRewardSpan } from './a-span.ts';
 
-/** A turn of a row: how many tokens are given before it, how many the policy samples, and what is known of it. */
+/** A turn of a row: number of input tokens before it, number of sampled tokens, and interval fields. */
 export interface ATurn extends Partial<Omit<TrainedInterval, 'start' | 'end'>> {
   /** @default 2 */
   readonly given?: number;
@@ -16,12 +16,12 @@ export interface ATurn extends Partial<Omit<TrainedInterval, 'start' | 'end'>> {
   readonly sampled?: number;
 }
 
-/** The log-probability that the builders give a token: another for every id, so that a shift by one shows. */
+/** Log-probability of a token in the builders: different for every id, so that an off-by-one shift is detected. */
 export function logprobOf(tokenId: number): number {
   return -(1 + tokenId) / 1024;
 }
 
-/** A row with these turns, numbered from 1 where they have no sequence id. Its tokens are 1, 2, 3 and so on. */
+/** A row of these turns, numbered from 1 without sequence ids. Its tokens are 1, 2, 3 and so on. */
 export function aTrajectoryRow(turns: readonly ATurn[] = [{}, {}], temperature: number = 1): TrajectoryRow {
   let length = 0;
   const trained = turns.map(({ given = 2, sampled = 2, ...turn }, index): TrainedInterval => {
@@ -34,7 +34,7 @@ export function aTrajectoryRow(turns: readonly ATurn[] = [{}, {}], temperature: 
   return { tokenIds, trained, samplingLogprobs, temperature };
 }
 
-/** A trajectory of one row with two turns and reward 1; say only what matters to the test. */
+/** A trajectory of one row with two turns and reward 1; pass only the fields relevant to the test. */
 export function aTrajectory(fields: Partial<Trajectory> = {}): Trajectory {
   return {
     rolloutId: 'ro-1',
@@ -66,7 +66,7 @@ export function aTransition(fields: Partial<Transition> = {}): Transition {
   };
 }
 
-/** A model call of one answer, with tokens, that may be trained on; say only what matters to the test. */
+/** A trainable model call with one choice and tokens; pass only the fields relevant to the test. */
 export function aModelCall(
   fields: Partial<ModelCall> & { readonly responseTokenIds?: readonly number[] } = {},
 ): ModelCall {
@@ -94,13 +94,13 @@ export function aModelCall(
   };
 }
 
-/** The span that records a model call, as it comes back from the store. */
+/** The span that records a model call, as the store returns it. */
 export function aModelCallSpan(fields: Parameters<typeof aModelCall>[0] = {}): Span {
   const call = aModelCall(fields);
   return { ...modelCallToSpan(call), sequenceId: call.sequenceId };
 }
 
-/** What {@link aCollectedRollout} is made of. */
+/** Fields of {@link aCollectedRollout}. */
 export interface ACollectedRollout {
   readonly rolloutId?: string;
   /** @default 'succeeded' */
@@ -113,7 +113,7 @@ export interface ACollectedRollout {
   readonly reward?: number | null;
 }
 
-/** A finished rollout with its spans: model calls, rewards of turns, final reward, numbered in this order. */
+/** A finished rollout with spans in this order: model calls, turn rewards, final reward. */
 export function aCollectedRollout(fields: ACollectedRollout = {}): CollectedRollout {
   const { rolloutId = 'ro-1', status = 'succeeded', calls = [{}], turnRewards = [], reward = 1 } = fields;
   const ids = { rolloutId, attemptId: 'at-1' };
@@ -127,7 +127,7 @@ export function aCollectedRollout(fields: ACollectedRollout = {}): CollectedRoll
   return { rollout: aRollout({ rolloutId, status }), attemptId: 'at-1', spans };
 }
 
-/** A group of rollouts of one call each, one for each reward; null for a rollout without one. */
+/** A group of rollouts with one call each, one per reward; null for a rollout without a reward. */
 export function aCollectedGroup(rewards: readonly (number | null)[], groupId: string = 'gr-1'): CollectedGroup {
   return {
     groupId,

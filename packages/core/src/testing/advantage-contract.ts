@@ -2,17 +2,18 @@ import { describe, expect, test } from 'vitest';
 import type { AdvantageEstimator, RolloutReturn } from '../advantage.ts';
 import { deepFreeze } from './deep-freeze.ts';
 
-/** What the advantage estimator contract needs to know of an implementation. */
+/** Options of the advantage estimator contract. */
 export interface AdvantageEstimatorContractOptions {
-  /** The implementation's name in the test report. */
+  /** Name of the implementation in the test report. */
   readonly name: string;
   readonly create: () => AdvantageEstimator;
-  /** What a return is compared with: those of its group, or those of the whole batch. @default 'group' */
+  /** Reference of a return: its group, or the whole batch. @default 'group' */
   readonly compares?: 'group' | 'batch';
 }
 
 /**
- * The contract that every {@link AdvantageEstimator} keeps, as vitest tests.
+ * Contract tests for every {@link AdvantageEstimator}, with vitest.
+ * @example
  *
  * @example
  * ```ts
@@ -37,7 +38,7 @@ function describeComparisons({ create }: AdvantageEstimatorContractOptions): voi
     for (const advantage of advantages) expect(advantage).toSatisfy(Number.isFinite);
   });
 
-  test('within a group a better return has a larger advantage', () => {
+  test('within a group a higher return has a larger advantage', () => {
     const { advantages } = create().estimate(returns);
     for (const [i, one] of returns.entries()) {
       for (const [j, other] of returns.entries()) {
@@ -53,11 +54,11 @@ function describeComparisons({ create }: AdvantageEstimatorContractOptions): voi
     for (const [index, advantage] of advantages.entries()) expect(reversed[index]).toBeCloseTo(advantage, 9);
   });
 
-  test('it estimates the same again, and leaves the returns as they are', () => {
+  test('estimation is deterministic and does not mutate the returns', () => {
     expect(create().estimate(deepFreeze(structuredClone(returns)))).toEqual(create().estimate(returns));
   });
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY])('a return of %s is refused', (value) => {
+  test.each([Number.NaN, Number.POSITIVE_INFINITY])('a return of %s is rejected', (value) => {
     const estimate = (): unknown => create().estimate([aReturn('bad', value), aReturn('bad', 1)]);
     expect(estimate).toThrow(expect.objectContaining({ code: 'INVALID_REWARD' }));
   });
@@ -68,7 +69,7 @@ function describeNothingToLearn({ create, compares = 'group' }: AdvantageEstimat
     expect(create().estimate([])).toEqual({ advantages: [], singletonGroups: 0, constantGroups: 0 });
   });
 
-  test('a rollout without a return gets 0 and moves nobody', () => {
+  test('a rollout without a return gets 0 and does not affect others', () => {
     const isKnown = returns.map(({ value }) => value !== null);
     const { advantages } = create().estimate(returns);
     expect(advantages.filter((_, index) => !isKnown[index])).toEqual([0, 0]);
@@ -76,7 +77,7 @@ function describeNothingToLearn({ create, compares = 'group' }: AdvantageEstimat
     expect(advantages.filter((_, index) => isKnown[index])).toEqual(without.advantages);
   });
 
-  test('a return that has none to be compared with gets exactly 0 and is counted', () => {
+  test('a singleton return gets exactly 0 and is counted', () => {
     const alone = [aReturn('a', 5), aReturn('a', null)];
     expect(create().estimate(alone)).toEqual({ advantages: [0, 0], singletonGroups: 1, constantGroups: 0 });
   });
@@ -88,12 +89,12 @@ function describeNothingToLearn({ create, compares = 'group' }: AdvantageEstimat
     else expect([...advantages.map(Math.sign), singletonGroups]).toEqual([1, -1, 0]);
   });
 
-  test('a group of equal returns gets exactly 0, whatever the rounding of its mean, and is counted', () => {
+  test('a group of equal returns gets exactly 0, regardless of rounding, and is counted', () => {
     const equal = [aReturn('a', 0.1), aReturn('a', 0.1), aReturn('a', 0.1)];
     expect(create().estimate(equal)).toEqual({ advantages: [0, 0, 0], singletonGroups: 0, constantGroups: 1 });
   });
 
-  test('a group without any return is neither', () => {
+  test('a group without returns is neither singleton nor constant', () => {
     const unknown = [aReturn('a', null), aReturn('a', null)];
     expect(create().estimate(unknown)).toEqual({ advantages: [0, 0], singletonGroups: 0, constantGroups: 0 });
   });
@@ -103,7 +104,7 @@ function aReturn(groupId: string, value: number | null): RolloutReturn {
   return { rolloutId: `ro-${groupId}`, groupId, value, trainedTokens: 5 };
 }
 
-/** Two groups, mixed up, with returns of different scale. */
+/** Two interleaved groups with returns of different scale. */
 const returns: readonly RolloutReturn[] = [
   { rolloutId: 'ro-1', groupId: 'a', value: 1, trainedTokens: 5 },
   { rolloutId: 'ro-2', groupId: 'b', value: 20, trainedTokens: 2 },

@@ -4,12 +4,12 @@ import type { TrainingDatum } from '../training-batch.ts';
 import { aCollectedGroup, aCollectedRollout, logprobOf } from './a-trajectory.ts';
 import { deepFreeze } from './deep-freeze.ts';
 
-/** What the algorithm contract needs to know of an implementation. */
+/** Options of the algorithm contract. */
 export interface AlgorithmContractOptions {
-  /** The implementation's name in the test report. */
+  /** Name of the implementation in the test report. */
   readonly name: string;
   readonly create: () => Algorithm;
-  /** Whether only rollouts with a reward are trained on. @default true */
+  /** Whether only rollouts with a reward are used for training. @default true */
   readonly needsReward?: boolean;
 }
 
@@ -38,16 +38,16 @@ function describePlans({ create }: AlgorithmContractOptions): void {
     expect(create().groupSize).toSatisfy((size: number) => Number.isInteger(size) && size >= 1);
   });
 
-  test('without rollouts there is nothing to learn', () => {
+  test('without rollouts the plan is empty', () => {
     expect(planOf(create(), [], context).updates).toEqual([]);
     expect(planOf(create(), [{ groupId: 'gr-1', rollouts: [] }], context).updates).toEqual([]);
   });
 
-  test('from rollouts of different reward there is something to learn', () => {
+  test('rollouts with different rewards give updates', () => {
     expect(dataOf(planOf(create(), groups, context))).not.toHaveLength(0);
   });
 
-  test('the same rollouts give the same plan, and are left as they are', () => {
+  test('planning is deterministic and does not mutate the rollouts', () => {
     const plan = planOf(create(), groups, context);
     expect(planOf(create(), deepFreeze(structuredClone(groups)), context)).toEqual(plan);
   });
@@ -71,7 +71,7 @@ function describePlans({ create }: AlgorithmContractOptions): void {
     },
   );
 
-  test('batches keep the limit of the runtime', () => {
+  test('batches respect the limit of the runtime', () => {
     const plan = planOf(create(), groups, { ...context, maxBatchTokens: 12 });
     for (const { data } of plan.updates.flatMap(({ batches }) => batches)) {
       const tokens = data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
@@ -128,7 +128,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
     }
   });
 
-  test('every trained token has the log-probability it was sampled with: no shift by one', () => {
+  test('every trained token has the log-probability it was sampled with: no off-by-one shift', () => {
     for (const { trained, tokenIds, samplingLogprobs } of dataOf(planOf(create(), groups, context))) {
       const sampled = trained.flatMap(({ start, end }) => [...tokenIds.subarray(start, end)]);
       expect([...samplingLogprobs]).toEqual(sampled.map((tokenId) => Math.fround(logprobOf(tokenId))));
@@ -136,7 +136,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
     }
   });
 
-  test('a datum names its rollout, its group, its temperature and its policy versions', () => {
+  test('a datum has its rollout, its group, its temperature and its policy versions', () => {
     for (const datum of dataOf(planOf(create(), groups, context))) {
       expect(datum.rolloutId).toMatch(/^ro-/);
       expect(datum.groupId).toMatch(/^gr-/);
@@ -146,7 +146,7 @@ function describeData({ create }: AlgorithmContractOptions): void {
   });
 }
 
-/** Above all others, so that an algorithm that selects by reward would select the rollout. */
+/** Above all other rewards, so that an algorithm that selects by reward would select the rollout. */
 const highestReward = 2;
 
 function describeLeftOut({ create, needsReward = true }: AlgorithmContractOptions): void {
@@ -156,21 +156,21 @@ function describeLeftOut({ create, needsReward = true }: AlgorithmContractOption
     return dataOf(plan).map(({ rolloutId }) => rolloutId);
   };
 
-  test('a rollout that did not succeed is not trained on', () => {
+  test('an unsuccessful rollout is excluded', () => {
     const failed = aCollectedRollout({ rolloutId: 'ro-failed', status: 'failed', reward: highestReward });
     expect(train(failed)).not.toContain('ro-failed');
   });
 
-  test(`a rollout without a reward is ${needsReward ? 'not ' : ''}trained on`, () => {
+  test(`a rollout without a reward is ${needsReward ? 'excluded' : 'included'}`, () => {
     const trained = train(aCollectedRollout({ rolloutId: 'ro-none', reward: null }));
     expect(trained.includes('ro-none')).toBe(!needsReward);
   });
 
-  test('a rollout without a model call does not keep the others of its group from being trained on', () => {
+  test('a rollout without a model call does not exclude the rest of its group', () => {
     expect(train(aCollectedRollout({ rolloutId: 'ro-silent', calls: [], reward: highestReward }))).not.toHaveLength(0);
   });
 
-  test('a model call that must not be trained on is not', () => {
+  test('an untrainable model call is excluded', () => {
     const calls = [{ isTrainable: false, untrainableReason: 'partial' }];
     const partial = aCollectedRollout({ rolloutId: 'ro-partial', calls, reward: highestReward });
     expect(train(partial)).not.toContain('ro-partial');
@@ -181,7 +181,7 @@ function dataOf(plan: StepPlan): readonly TrainingDatum[] {
   return plan.updates.flatMap(({ batches }) => batches.flatMap(({ data }) => data));
 }
 
-/** Two tasks with rollouts of one and of two turns. Sampled tokens are 10 and above, all others below. */
+/** Two tasks with rollouts of one and two turns. Sampled token ids are 10 and above, all others below. */
 const groups: readonly CollectedGroup[] = [
   aCollectedGroup([1, 0, 0.5, null], 'gr-1'),
   {
@@ -200,7 +200,7 @@ const groups: readonly CollectedGroup[] = [
   },
 ];
 
-/** The plan of an algorithm, with the scores it asks for: those of the policy that sampled. */
+/** The plan of an algorithm, with its requested scores: those of the sampling policy. */
 function planOf(algorithm: Algorithm, groups: readonly CollectedGroup[], given: StepContext): StepPlan {
   const request = algorithm.scoring?.(groups, given) ?? null;
   if (request === null) return algorithm.planStep(groups, given);

@@ -4,9 +4,9 @@ import type { Trajectory } from '../trajectory.ts';
 import { aTrajectory, aTrajectoryRow } from './a-trajectory.ts';
 import { deepFreeze } from './deep-freeze.ts';
 
-/** What the credit assignment contract needs to know of an implementation. */
+/** Options of the credit assignment contract. */
 export interface CreditAssignmentContractOptions {
-  /** The implementation's name in the test report. */
+  /** Name of the implementation in the test report. */
   readonly name: string;
   readonly create: () => CreditAssignment;
 }
@@ -45,19 +45,19 @@ export function describeCreditAssignmentContract({ name, create }: CreditAssignm
       expect(returns?.flat()).toContain(0);
     });
 
-    test('the last turn of an only reward has that reward', () => {
+    test('the last turn before a single reward has that reward', () => {
       const returns = create().assign(aTrajectory({ reward: 0.75, rows: [aTrajectoryRow([{}])] }));
       expect(returns).toEqual([[0.75]]);
     });
 
-    test('it gives the same returns again, and leaves the trajectory as it is', () => {
+    test('assignment is deterministic and does not mutate the trajectory', () => {
       for (const trajectory of Object.values(trajectories)) {
         expect(create().assign(deepFreeze(structuredClone(trajectory)))).toEqual(create().assign(trajectory));
       }
     });
 
     if (create().scope !== 'rollout') return;
-    test('with scope rollout all turns of a rollout that have a return have the same one', () => {
+    test('with scope rollout all returns of a rollout are equal', () => {
       for (const trajectory of Object.values(trajectories)) {
         const returns = create().assign(trajectory)?.flat() ?? [];
         expect(new Set(returns.filter((value) => value !== null)).size).toBeLessThanOrEqual(1);

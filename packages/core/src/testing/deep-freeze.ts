@@ -1,4 +1,4 @@
-/** Makes a value and everything in it unchangeable, so that a test fails where something is written to. */
+/** Freezes a value recursively, so that a test fails on mutation. */
 export function deepFreeze<TValue>(value: TValue): TValue {
   // Typed arrays with elements cannot be frozen.
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;

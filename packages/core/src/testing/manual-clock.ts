@@ -6,7 +6,7 @@ interface Sleeper {
 }
 
 /**
- * A clock that stands still until a test moves it.
+ * A clock that tests advance explicitly.
  *
  * @example
  * ```ts
@@ -21,12 +21,12 @@ export class ManualClock implements Clock {
   #sleepers: Sleeper[] = [];
   #onSleep: (() => void)[] = [];
 
-  /** @param startMs - Unix milliseconds it begins at. @default 1_700_000_000_000 */
+  /** @param startMs - initial time in Unix milliseconds. @default 1_700_000_000_000 */
   constructor(startMs = 1_700_000_000_000) {
     this.#nowMs = startMs;
   }
 
-  /** How many sleep at present. */
+  /** Number of pending sleeps. */
   get sleepers(): number {
     return this.#sleepers.length;
   }
@@ -58,10 +58,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /**
-   * Moves time on. Sleepers wake in the order of their time, and what they start gets its turn before the
-   * next one wakes.
-   */
+  /** Advances time. Sleeps resolve in order of their time, and their continuations run before the next one resolves. */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#nowMs + ms;
     await turn();
@@ -73,7 +70,7 @@ export class ManualClock implements Clock {
     this.#nowMs = targetMs;
   }
 
-  /** Resolves when at least so many sleep: what is tested has then come to its wait. */
+  /** Resolves with at least this number of pending sleeps: the code under test has reached its wait. */
   async waitForSleepers(count: number): Promise<void> {
     while (this.#sleepers.length < count) {
       await new Promise<void>((resolve) => {
@@ -93,7 +90,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything that is ready to run, run. */
+/** Runs pending microtasks and immediates. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

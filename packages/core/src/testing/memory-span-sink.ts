@@ -2,17 +2,17 @@ import type { SpanSink } from '../rollout-context.ts';
 import type { Span, SpanInput } from '../span.ts';
 import type { ActiveSpan } from '../tracer.ts';
 
-/** A sink that keeps spans in memory, with the sequence ids that a store would give them. */
+/** A span sink in memory that assigns sequence ids like a store. */
 export class MemorySpanSink implements SpanSink {
   readonly #spans: Span[] = [];
   readonly #started: ActiveSpan[] = [];
 
-  /** The spans that ended, in order. */
+  /** Ended spans, in order. */
   get spans(): readonly Span[] {
     return this.#spans;
   }
 
-  /** The spans that began, in order. */
+  /** Started spans, in order. */
   get started(): readonly ActiveSpan[] {
     return this.#started;
   }
@@ -30,7 +30,7 @@ export class MemorySpanSink implements SpanSink {
     return Promise.resolve();
   }
 
-  /** The spans of one name, in order. */
+  /** Spans of one name, in order. */
   named(name: string): readonly Span[] {
     return this.#spans.filter((span) => span.name === name);
   }

@@ -7,7 +7,7 @@ function clientOf(model: ScriptedModel): OpenAI {
   return new OpenAI({ baseURL: model.baseUrl, apiKey: 'none', maxRetries: 0 });
 }
 
-test('the Responses API answers with text, reasoning and usage', async () => {
+test('the Responses API returns text, reasoning and usage', async () => {
   await using model = await ScriptedModel.start([answer('It is 5.', { reasoning: 'Two and three.' })]);
   const response = await clientOf(model).responses.create({
     model: 'tiny',
@@ -26,7 +26,7 @@ test('the Responses API answers with text, reasoning and usage', async () => {
   });
 });
 
-test('a streamed response has the events of OpenAI, in their order, and ends in the same body', async () => {
+test('a streamed response has the events of OpenAI in order, and ends with the same body', async () => {
   const step = answer('One moment.', { toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 2 } }] });
   await using model = await ScriptedModel.start([step, step]);
   const client = clientOf(model);
@@ -57,7 +57,7 @@ test('a streamed response has the events of OpenAI, in their order, and ends in 
   expect(final.output_text).toBe('One moment.');
 });
 
-test('an answer that the limit cuts is incomplete', async () => {
+test('a response truncated by the token limit is incomplete', async () => {
   await using model = await ScriptedModel.start([answer('one two three')]);
   const response = await clientOf(model).responses.create({ model: 'tiny', input: 'x', max_output_tokens: 3 });
   expect(response).toMatchObject({
@@ -67,7 +67,7 @@ test('an answer that the limit cuts is incomplete', async () => {
   });
 });
 
-test('outputs of functions must answer a call, and calls need an output', async () => {
+test('function outputs need a call, and calls need an output', async () => {
   await using model = await ScriptedModel.start([callTool('add', { a: 1 }), answer('fine')]);
   const { responses } = clientOf(model);
   const { output } = await responses.create({ model: 'tiny', input: 'Add.' });
@@ -91,17 +91,17 @@ test('an error within a streamed response reaches the client', async () => {
   expect(types.at(-1)).toMatch(/error/);
 });
 
-test('embeddings are the same for the same text, and count as a step', async () => {
+test('embeddings are deterministic and consume a step', async () => {
   await using model = await ScriptedModel.start([answer(''), answer('')]);
   const { embeddings } = clientOf(model);
   const plain = await embeddings.create({ model: 'embed', input: ['a', 'b'], encoding_format: 'float' });
-  // The client asks for base64 by itself, and decodes it.
+  // The client requests base64 by default, and decodes it.
   const encoded = await embeddings.create({ model: 'embed', input: ['a', 'b'] });
   expect(plain.data.map(({ embedding }) => embedding)).toEqual(encoded.data.map(({ embedding }) => [...embedding]));
   expect(plain.data[0]?.embedding).not.toEqual(plain.data[1]?.embedding);
 });
 
-test('the list of models needs no step', async () => {
+test('the model list does not consume a step', async () => {
   await using model = await ScriptedModel.start([]);
   const { data } = await clientOf(model).models.list();
   expect(data.map(({ id }) => id)).toEqual(['scripted-model']);

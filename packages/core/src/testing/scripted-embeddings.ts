@@ -15,7 +15,7 @@ export interface ScriptedEmbeddingsCall {
   readonly isBase64: boolean;
 }
 
-/** The body of a request for embeddings, read as strictly as a real server reads it. */
+/** Parses an embeddings request as strictly as a real server. */
 export function readEmbeddingsRequest(body: unknown): ScriptedEmbeddingsCall | { readonly problem: string } {
   const parsed = schema.safeParse(body);
   if (!parsed.success) return problemOf(parsed.error);
@@ -24,7 +24,7 @@ export function readEmbeddingsRequest(body: unknown): ScriptedEmbeddingsCall | {
   return { model, texts, isBase64: encoding === 'base64' };
 }
 
-/** Embeddings that are made up, but the same for the same text. */
+/** Synthetic embeddings, deterministic per text. */
 export function embeddingsBody({ model, texts, isBase64 }: ScriptedEmbeddingsCall): JsonObject {
   const tokens = texts.reduce((sum, text) => sum + text.length, 0);
   const encode = (vector: readonly number[]): string =>
@@ -40,7 +40,7 @@ export function embeddingsBody({ model, texts, isBase64 }: ScriptedEmbeddingsCal
   };
 }
 
-/** Three numbers that are exact as 32-bit floats, too. */
+/** Three numbers that 32-bit floats represent exactly. */
 function embeddingOf(text: string): readonly number[] {
   const sum = [...text].reduce((total, letter) => (total * 31 + (letter.codePointAt(0) ?? 0)) % 997, 7);
   return [sum / 1024, -sum / 2048, text.length / 4096];

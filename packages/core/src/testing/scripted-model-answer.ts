@@ -3,26 +3,26 @@ import type { ScriptedCall } from './scripted-model-request.ts';
 import type { ScriptedAnswer } from './scripted-model-step.ts';
 import { answerTokens, promptTokenIds, type ScriptedToken, tokensText, toolCallText } from './scripted-model-tokens.ts';
 
-/** A tool call as the API has it. */
+/** A tool call in the form of the API. */
 interface ToolCallBody {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** Everything a response is written from, streamed or not. */
+/** All data of a response, streamed or not. */
 export interface PreparedAnswer {
   readonly call: ScriptedCall;
-  /** The place of the request among all that came. */
+  /** Index of the request. */
   readonly index: number;
   readonly id: string;
   readonly content: string;
   readonly reasoning: string | null;
   readonly toolCalls: readonly ToolCallBody[];
   readonly promptTokenIds: readonly number[];
-  /** The tokens of the text first, those of the tool calls after them. */
+  /** Tokens of the text, followed by those of the tool calls. */
   readonly tokens: readonly ScriptedToken[];
-  /** How many of the tokens are the text's. */
+  /** Number of tokens of the text. */
   readonly contentTokens: number;
   readonly finishReason: string;
   readonly hasTokenIds: boolean;
@@ -30,7 +30,7 @@ export interface PreparedAnswer {
 
 const created = 1_700_000_000;
 
-/** Works out tokens, limits and ids of an answer. */
+/** Computes tokens, limits and ids of a response. */
 export function prepareAnswer(step: ScriptedAnswer, call: ScriptedCall, index: number): PreparedAnswer {
   const toolCalls = (step.toolCalls ?? []).map((toolCall, position) => ({
     id: toolCall.id ?? `call_${index}_${position}`,
@@ -61,7 +61,7 @@ export function prepareAnswer(step: ScriptedAnswer, call: ScriptedCall, index: n
   };
 }
 
-/** The body of an answer that is not streamed. */
+/** Body of a non-streamed response. */
 export function completionBody(prepared: PreparedAnswer): JsonObject {
   const { call, tokens, toolCalls } = prepared;
   const choice = (index: number): JsonObject => ({
@@ -87,7 +87,7 @@ export function completionBody(prepared: PreparedAnswer): JsonObject {
   };
 }
 
-/** The chunks of an answer that is streamed, as vLLM sends them, without the `[DONE]` at the end. */
+/** Chunks of a streamed response in the form of vLLM, without the final `[DONE]`. */
 export function completionChunks(prepared: PreparedAnswer): readonly JsonObject[] {
   const { call } = prepared;
   const base = { id: prepared.id, object: 'chat.completion.chunk', created, model: call.model };
@@ -128,7 +128,7 @@ function choiceDeltas(prepared: PreparedAnswer, index: number): readonly JsonObj
   ];
 }
 
-/** Words with the space after them, each a chunk of its own. */
+/** Splits tokens into words with their trailing space, one per chunk. */
 function inWords(tokens: readonly ScriptedToken[]): readonly (readonly ScriptedToken[])[] {
   const words: ScriptedToken[][] = [];
   let isOpen = false;

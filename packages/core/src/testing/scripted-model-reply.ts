@@ -4,14 +4,14 @@ import { completionBody, completionChunks, type PreparedAnswer } from './scripte
 import type { ScriptedAnswer, ScriptedApi } from './scripted-model-step.ts';
 import { responseBody, responseErrorEvent, responseEvents } from './scripted-responses-answer.ts';
 
-/** An answer that is to be sent. */
+/** A prepared response. */
 export interface ScriptedReply {
   readonly step: ScriptedAnswer;
   readonly prepared: PreparedAnswer;
   readonly api: ScriptedApi;
 }
 
-/** Sends an answer as its step says: whole or in chunks, late, cut, or with an error within. */
+/** Sends a response as its step specifies: whole or in chunks, delayed, truncated, or with an error. */
 export async function sendAnswer(response: ServerResponse, { step, prepared, api }: ScriptedReply): Promise<void> {
   const gone = new Promise((resolve) => response.once('close', resolve));
   const pause = (): Promise<unknown> => Promise.race([step.until, gone]);
@@ -43,12 +43,12 @@ export async function sendAnswer(response: ServerResponse, { step, prepared, api
   response.end(api === 'responses' ? '' : 'data: [DONE]\n\n');
 }
 
-/** Sends a body. */
+/** Sends a JSON body. */
 export function sendJson(response: ServerResponse, body: JsonObject): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Sends an error as the API words it. */
+/** Sends an error in the form of the API. */
 export function sendError(
   response: ServerResponse,
   error: { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> },
@@ -63,7 +63,7 @@ export function sendError(
     .end(JSON.stringify({ error: { message: error.message, type, param: null, code: null } }));
 }
 
-/** Events of the Responses API have their type beside their data as well. */
+/** Events of the Responses API also have their type outside of their data. */
 function eventText(api: ScriptedApi, event: JsonObject): string {
   const data = `data: ${JSON.stringify(event)}\n\n`;
   return api === 'responses' ? `event: ${event.type}\n${data}` : data;
@@ -74,7 +74,7 @@ function errorChunk(api: ScriptedApi, before: readonly JsonObject[]): JsonObject
   return { error: { message: 'scripted stream error', code: 500 } };
 }
 
-/** Resolves when the text is on its way, so that a connection that is cut has sent what came before. */
+/** Resolves when the text is flushed, so that it is sent before a connection is closed. */
 function written(response: ServerResponse, text: string): Promise<void> {
   return new Promise((resolve) => {
     response.write(text, () => resolve());

@@ -54,7 +54,7 @@ const schema = z
     message: 'only allowed when stream is true',
   });
 
-/** What of a request decides how it is answered. */
+/** The fields of a request that determine its response. */
 export interface ScriptedCall {
   readonly model: string;
   readonly messages: readonly JsonObject[];
@@ -66,7 +66,7 @@ export interface ScriptedCall {
   readonly returnTokenIds: boolean;
 }
 
-/** A request's body, read as strictly as a real server reads it. */
+/** Parses a request body as strictly as a real server. */
 export function readRequest(body: unknown): ScriptedCall | { readonly problem: string } {
   const parsed = schema.safeParse(body);
   if (!parsed.success) return problemOf(parsed.error);
@@ -86,7 +86,7 @@ export function readRequest(body: unknown): ScriptedCall | { readonly problem: s
   };
 }
 
-/** Tool results must answer the calls of the assistant message before them, and all of them. */
+/** Tool results must match the calls of the preceding assistant message, and all calls need a result. */
 export function unansweredToolCall(messages: readonly JsonObject[]): string | null {
   let pending = new Set<string>();
   for (const [index, current] of messages.entries()) {

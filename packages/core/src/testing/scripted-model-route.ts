@@ -6,16 +6,16 @@ import { readRequest, type ScriptedCall } from './scripted-model-request.ts';
 import type { ScriptedApi, ScriptedRequest } from './scripted-model-step.ts';
 import { readResponsesRequest } from './scripted-responses-request.ts';
 
-/** A request that is as the API has it. */
+/** A valid request. */
 export interface AcceptedRequest {
   readonly type: 'accepted';
   readonly request: Omit<ScriptedRequest, 'index'>;
   readonly call: ScriptedCall;
-  /** Null unless it asks for embeddings. */
+  /** Null except for embeddings requests. */
   readonly embeddings: ScriptedEmbeddingsCall | null;
 }
 
-/** What a request is: one that a step answers, one for the list of models, or one that a real server refuses. */
+/** A classified request: one that consumes a step, one for the model list, or one that a real server rejects. */
 export type RoutedRequest =
   | AcceptedRequest
   | { readonly type: 'models' }
@@ -27,7 +27,7 @@ const apis: readonly (readonly [path: string, api: ScriptedApi])[] = [
   ['/embeddings', 'embeddings'],
 ];
 
-/** The call of a request that has no messages. */
+/** The call of a request without messages. */
 const noCall: Omit<ScriptedCall, 'model'> = {
   messages: [],
   isStreamed: false,
@@ -38,7 +38,7 @@ const noCall: Omit<ScriptedCall, 'model'> = {
   returnTokenIds: false,
 };
 
-/** Tells what a request is, as strictly as a real server. */
+/** Classifies a request as strictly as a real server. */
 export function readScriptedRequest(incoming: IncomingMessage, text: string): RoutedRequest {
   const path = incoming.url ?? '/';
   const plainPath = path.replace(/\?.*$/, '');
@@ -68,7 +68,7 @@ function readBody(api: ScriptedApi, body: JsonObject): ReadBody {
   return 'problem' in call ? call : { call, embeddings: null };
 }
 
-/** The whole body of a request. */
+/** Reads the body of a request. */
 export async function readText(incoming: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of incoming) parts.push(part);

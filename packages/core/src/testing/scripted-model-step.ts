@@ -1,15 +1,15 @@
 import type { JsonObject } from '../json.ts';
 
-/** A tool call as a script writes it. */
+/** A tool call in a script. */
 export interface ScriptedToolCall {
   /** @default `call_{request}_{index}` */
   readonly id?: string;
   readonly name: string;
-  /** A text is sent as it is, so that a script can also answer with broken JSON. */
+  /** A string is sent unchanged, which permits invalid JSON. */
   readonly arguments: JsonObject | string;
 }
 
-/** What a scripted model answers to one request. */
+/** A scripted response. */
 export interface ScriptedAnswer {
   readonly type: 'answer';
   /** @default '' */
@@ -18,33 +18,33 @@ export interface ScriptedAnswer {
   readonly toolCalls?: readonly ScriptedToolCall[];
   /** Sent as `reasoning_content`. @default none */
   readonly reasoning?: string;
-  /** @default `tool_calls`, `length` when the request's limit cut it, or `stop` */
+  /** @default `tool_calls`, `length` when truncated by the request's limit, or `stop` */
   readonly finishReason?: string;
-  /** The answer stops here until this settles or the client goes away. @default nothing to wait for */
+  /** The response pauses until this settles or the client disconnects. @default no pause */
   readonly until?: Promise<unknown>;
-  /** Where `until` stops a streamed answer. @default 0 before the answer begins */
+  /** Number of chunks before the pause of a streamed response. @default 0 before the response starts */
   readonly pauseAfterChunks?: number;
-  /** The connection is cut after so many chunks of a stream; 0 cuts any answer before it begins. @default never */
+  /** Number of chunks before the connection is closed; 0 closes it before any response. @default never */
   readonly cutAfterChunks?: number;
-  /** A stream ends with an error event after so many chunks. @default never */
+  /** Number of chunks before an error event ends the stream. @default never */
   readonly errorAfterChunks?: number;
-  /** Leaves out token ids although the request asked for them, as engines without them do. @default false */
+  /** Omits requested token ids, like engines without support for them. @default false */
   readonly withoutTokenIds?: boolean;
 }
 
-/** An error that a scripted model answers with. */
+/** A scripted error response. */
 export interface ScriptedFailure {
   readonly type: 'failure';
   readonly status: number;
   readonly message: string;
-  /** Such as `retry-after`. @default {} */
+  /** Additional headers, such as `retry-after`. @default {} */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An API that a scripted model speaks. */
+/** An API of the scripted model. */
 export type ScriptedApi = 'chat-completions' | 'responses' | 'embeddings';
 
-/** A request that a scripted model took in and found right. */
+/** A valid request that the scripted model received. */
 export interface ScriptedRequest {
   /** From 0, in order of arrival. */
   readonly index: number;
@@ -53,27 +53,27 @@ export interface ScriptedRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: JsonObject;
-  /** The `messages` of the body; the `input` of the Responses API in the same form; none for embeddings. */
+  /** The `messages` of the body; the converted `input` of the Responses API; empty for embeddings. */
   readonly messages: readonly JsonObject[];
 }
 
-/** One step of a script: an answer, an error, or a function that looks at the request first. */
+/** One step of a script: a response, an error, or a function of the request. */
 export type ScriptedStep =
   | ScriptedAnswer
   | ScriptedFailure
   | ((request: ScriptedRequest) => ScriptedAnswer | ScriptedFailure);
 
-/** A step that answers with text. */
+/** A step with a text response. */
 export function answer(content: string, options: Omit<ScriptedAnswer, 'type' | 'content'> = {}): ScriptedAnswer {
   return { type: 'answer', content, ...options };
 }
 
-/** A step that calls one tool. */
+/** A step with one tool call. */
 export function callTool(name: string, args: JsonObject | string): ScriptedAnswer {
   return { type: 'answer', toolCalls: [{ name, arguments: args }] };
 }
 
-/** A step that fails with an HTTP status. */
+/** A step with an HTTP error. */
 export function failWith(
   status: number,
   options: Partial<Omit<ScriptedFailure, 'type' | 'status'>> = {},

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../json.ts';
 
 /**
- * The tokens of the scripted model: the bytes of the text, and two special ones around each message, so
- * that a conversation that goes on has the earlier one as an exact prefix.
+ * Tokens of the scripted model: the bytes of the text, and two special tokens around each message, so that a continued
+ * conversation has the earlier one as an exact prefix.
  *
  * @module
  */
@@ -10,15 +10,15 @@ import type { JsonObject } from '../json.ts';
 const messageStart = 256;
 const messageEnd = 257;
 
-/** One token of an answer. */
+/** One token of a response. */
 export interface ScriptedToken {
   readonly id: number;
   readonly text: string;
-  /** Natural logarithm; made up, but the same for the same token at the same place. */
+  /** Natural logarithm; synthetic, and deterministic per token and position. */
   readonly logprob: number;
 }
 
-/** The token ids of a prompt, with the start of the answer at its end. */
+/** Token ids of a prompt, with the start of the response at the end. */
 export function promptTokenIds(messages: readonly JsonObject[]): readonly number[] {
   return [
     ...messages.flatMap((message) => [messageStart, ...bytes(`${message.role}\n${messageText(message)}`), messageEnd]),
@@ -27,7 +27,7 @@ export function promptTokenIds(messages: readonly JsonObject[]): readonly number
   ];
 }
 
-/** The tokens of an answer's text, with the end of the message as the last one. */
+/** Tokens of a response text, with the end of the message as the last one. */
 export function answerTokens(text: string): readonly ScriptedToken[] {
   const ids = [...bytes(text), messageEnd];
   return ids.map((id, index) => ({
@@ -37,12 +37,12 @@ export function answerTokens(text: string): readonly ScriptedToken[] {
   }));
 }
 
-/** The text behind tokens. */
+/** Decodes tokens. */
 export function tokensText(tokens: readonly ScriptedToken[]): string {
   return new TextDecoder().decode(Uint8Array.from(tokens.filter((token) => token.id < 256).map((token) => token.id)));
 }
 
-/** A tool call as the model writes it. */
+/** A tool call in the model's output text. */
 export function toolCallText(name: string, argumentsText: string): string {
   return `<tool_call>${JSON.stringify({ name, arguments: argumentsText })}</tool_call>`;
 }

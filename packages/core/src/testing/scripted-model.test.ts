@@ -22,7 +22,7 @@ async function post(model: ScriptedModel, body: string): Promise<{ status: numbe
   return { status: response.status, message: error.message };
 }
 
-test('a conversation with a tool goes on with an exact prefix of token ids', async () => {
+test('a continued tool conversation has the earlier token ids as an exact prefix', async () => {
   await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 }), answer('It is 5.')]);
   const client = clientOf(model);
   const tools = [{ type: 'function' as const, function: { name: 'add', parameters: { type: 'object' } } }];
@@ -51,7 +51,7 @@ test('a conversation with a tool goes on with an exact prefix of token ids', asy
   expect(first.usage).toMatchObject({ prompt_tokens: ids(first).length, completion_tokens: sampled.length });
 });
 
-test('a stream carries the same text, tool call, tokens and usage as the whole answer', async () => {
+test('a stream has the text, tool call, tokens and usage of the non-streamed response', async () => {
   const step = { ...callTool('add', { a: 2 }), content: 'Let me add.' };
   await using model = await ScriptedModel.start([step, step]);
   const client = clientOf(model);
@@ -76,7 +76,7 @@ test('a stream carries the same text, tool call, tokens and usage as the whole a
   expect(chunks.at(-1)?.usage).toEqual(whole.usage);
 });
 
-test('token ids and log-probabilities come only when they are asked for', async () => {
+test('token ids and log-probabilities are only returned on request', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
   const plain = await clientOf(model).chat.completions.create({ model: 'tiny', messages });
   expect(plain).not.toHaveProperty('prompt_token_ids');
@@ -84,7 +84,7 @@ test('token ids and log-probabilities come only when they are asked for', async 
   expect(plain.choices[0]?.logprobs).toBeNull();
 });
 
-test('the limit on tokens cuts the answer', async () => {
+test('the token limit truncates the response', async () => {
   await using model = await ScriptedModel.start([answer('12345')]);
   const cut = await clientOf(model).chat.completions.create({ model: 'tiny', messages, max_tokens: 3 });
   expect(cut.choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '123' } });
@@ -110,7 +110,7 @@ test.each([
     '{"model":"m","messages":[{"role":"user","content":"x"}],"stream_options":{}}',
     'stream',
   ],
-])('%s is refused as a real server refuses it, and uses up no step', async (_name, body, problem) => {
+])('%s is rejected like by a real server, and does not consume a step', async (_name, body, problem) => {
   await using model = await ScriptedModel.start(() => answer('hi'));
   const { status, message } = await post(model, body);
   expect(status).toBe(400);
@@ -118,7 +118,7 @@ test.each([
   expect(model.requests).toHaveLength(0);
 });
 
-test('a tool call without its result is refused', async () => {
+test('a tool call without its result is rejected', async () => {
   await using model = await ScriptedModel.start(() => answer('hi'));
   const call = { id: 'c1', type: 'function', function: { name: 'add', arguments: '{}' } };
   const body = {
@@ -131,7 +131,7 @@ test('a tool call without its result is refused', async () => {
   expect((await post(model, JSON.stringify(body))).message).toContain('tool calls without an answer: c1');
 });
 
-test('a call that the script does not have fails, and so does closing', async () => {
+test('an unexpected call fails, and close throws', async () => {
   const model = await ScriptedModel.start([answer('one')]);
   await clientOf(model).chat.completions.create({ model: 'tiny', messages });
   await expect(clientOf(model).chat.completions.create({ model: 'tiny', messages })).rejects.toThrow(
@@ -140,12 +140,12 @@ test('a call that the script does not have fails, and so does closing', async ()
   await expect(model.close()).rejects.toThrow('call 2 is not in the script');
 });
 
-test('closing with unused steps fails', async () => {
+test('close throws for unused steps', async () => {
   const model = await ScriptedModel.start([answer('one'), answer('two')]);
   await expect(model.close()).rejects.toThrow('2 steps of the script were not used');
 });
 
-test('failures have the status, the headers and the shape of the API', async () => {
+test('failures have the status, headers and body of the API', async () => {
   await using model = await ScriptedModel.start([failWith(429, { headers: { 'retry-after': '0' } }), answer('hi')]);
   const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'none', maxRetries: 1 });
   const retried = await client.chat.completions.create({ model: 'tiny', messages });
@@ -153,7 +153,7 @@ test('failures have the status, the headers and the shape of the API', async () 
   expect(model.requests.map((request) => request.headers['x-stainless-retry-count'])).toEqual(['0', '1']);
 });
 
-test('a stream can be cut, can end in an error, and can wait for the client to go away', async () => {
+test('a stream can be closed, end with an error, and wait for a client disconnect', async () => {
   await using model = await ScriptedModel.start([
     answer('one two three', { cutAfterChunks: 2 }),
     answer('one two three', { errorAfterChunks: 2 }),

@@ -8,17 +8,16 @@ import { sendAnswer, sendError, sendJson } from './scripted-model-reply.ts';
 import { type AcceptedRequest, readScriptedRequest, readText } from './scripted-model-route.ts';
 import type { ScriptedAnswer, ScriptedFailure, ScriptedRequest, ScriptedStep } from './scripted-model-step.ts';
 
-/** A function that answers every request, however many come. */
+/** A function that responds to every request. */
 export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedAnswer | ScriptedFailure;
 
 /**
- * A model for tests: a real HTTP server that speaks OpenAI's Chat Completions and Responses, streamed and not, with
- * tools, log-probabilities and vLLM's `return_token_ids`, and that says what a script tells it to. It also has
- * embeddings, made up but the same for the same text: any step that answers gives them. `/models` needs no step.
+ * A model for tests: an HTTP server with OpenAI's Chat Completions and Responses, streamed and not, with tools,
+ * log-probabilities and vLLM's `return_token_ids`, whose responses come from a script. It also has synthetic,
+ * deterministic embeddings, which consume a step. `/models` does not.
  *
- * It refuses what a real server refuses (bad JSON, no messages, an unknown role, a tool result that answers
- * nothing). {@link ScriptedModel.close} throws when the agent made a call that the script does not have, or
- * left a step unused.
+ * It rejects what a real server rejects (invalid JSON, missing messages, an unknown role, a tool result without a
+ * call). {@link ScriptedModel.close} throws for calls that the script does not have, and for unused steps.
  *
  * @example
  * ```ts
@@ -45,7 +44,7 @@ export class ScriptedModel implements AsyncDisposable {
     });
   }
 
-  /** Starts a model on a free port. A list is gone through once, in order; a function answers every request. */
+  /** Starts a model on a free port. A list is consumed once, in order; a function responds to every request. */
   static async start(script: readonly ScriptedStep[] | ScriptedModelScript): Promise<ScriptedModel> {
     const model = new ScriptedModel(script);
     await new Promise<void>((resolve, reject) => {
@@ -60,17 +59,17 @@ export class ScriptedModel implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
   }
 
-  /** The requests it took in, in order; those it refused are not among them. */
+  /** Valid requests, in order; rejected ones are not included. */
   get requests(): readonly ScriptedRequest[] {
     return this.#requests;
   }
 
-  /** How many clients went away before their answer was whole. */
+  /** Number of clients that disconnected before their response was complete. */
   get disconnects(): number {
     return this.#disconnects;
   }
 
-  /** Resolves when so many clients went away before their answer was whole. */
+  /** Resolves when this number of clients have disconnected before their response was complete. */
   async waitForDisconnects(count: number): Promise<void> {
     while (this.#disconnects < count) {
       await new Promise<void>((resolve) => {
@@ -79,7 +78,7 @@ export class ScriptedModel implements AsyncDisposable {
     }
   }
 
-  /** Resolves when no answer is under way any more. */
+  /** Resolves when no response is pending. */
   async idle(): Promise<void> {
     await Promise.all(this.#answering);
   }
@@ -87,7 +86,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Stops the server and checks that the script was followed.
    *
-   * @throws AgentLightningError VALIDATION when there were calls too many or too few
+   * @throws AgentLightningError VALIDATION for unexpected or missing calls
    */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
@@ -153,12 +152,12 @@ export class ScriptedModel implements AsyncDisposable {
   }
 }
 
-/** What was asked last, for the message that nobody expected it. */
+/** The last input, for the message about an unexpected call. */
 function lastOf({ messages, body }: ScriptedRequest): string {
   return JSON.stringify(messages.at(-1) ?? body);
 }
 
-/** What `GET /models` answers. */
+/** Response of `GET /models`. */
 const modelsBody: JsonObject = {
   object: 'list',
   data: [{ id: 'scripted-model', object: 'model', created: 1_700_000_000, owned_by: 'agentlightning' }],

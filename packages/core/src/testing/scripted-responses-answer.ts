@@ -2,19 +2,19 @@ import type { JsonObject } from '../json.ts';
 import { objectsOf } from '../json-access.ts';
 import type { PreparedAnswer } from './scripted-model-answer.ts';
 
-/** An item of a response's output, and the events that a stream tells of it with between its beginning and its end. */
+/** An output item of a response, and its stream events between start and end. */
 interface OutputItem {
   readonly whole: JsonObject;
   readonly begun: JsonObject;
   readonly events: readonly JsonObject[];
 }
 
-/** The body of a Responses answer that is not streamed. */
+/** Body of a non-streamed Responses response. */
 export function responseBody(prepared: PreparedAnswer): JsonObject {
   return { ...responseHead(prepared), ...responseEnd(prepared) };
 }
 
-/** The events of a Responses answer that is streamed, in the order that OpenAI sends them. */
+/** Events of a streamed Responses response, in OpenAI's order. */
 export function responseEvents(prepared: PreparedAnswer): readonly JsonObject[] {
   const head = { ...responseHead(prepared), status: 'in_progress', output: [], usage: null };
   const isCut = prepared.finishReason === 'length';
@@ -117,12 +117,12 @@ function reasoningItem(id: string, text: string): OutputItem {
   };
 }
 
-/** Words with the space after them, each a delta of its own. */
+/** Splits text into words with their trailing space, one per delta. */
 function words(text: string): readonly string[] {
   return text.match(/\S*\s+|\S+$/g) ?? [];
 }
 
-/** What an error within a stream of the Responses API looks like. */
+/** An error event within a stream of the Responses API. */
 export function responseErrorEvent(events: readonly JsonObject[]): JsonObject {
   return {
     type: 'error',

@@ -47,7 +47,7 @@ const schema = z.looseObject({
 
 type Item = z.output<typeof item>;
 
-/** The body of a Responses request, read as strictly as a real server reads it; its input as chat messages. */
+/** Parses the body of a Responses request as strictly as a real server; its input as chat messages. */
 export function readResponsesRequest(body: unknown): ScriptedCall | { readonly problem: string } {
   const parsed = schema.safeParse(body);
   if (!parsed.success) return problemOf(parsed.error);
@@ -69,7 +69,7 @@ export function readResponsesRequest(body: unknown): ScriptedCall | { readonly p
   };
 }
 
-/** Items as chat messages: function calls that follow one another are those of one assistant message. */
+/** Converts items to chat messages: consecutive function calls belong to one assistant message. */
 function inTurns(items: readonly Item[]): readonly JsonObject[] {
   const messages: JsonObject[] = [];
   for (const current of items) {

@@ -5,15 +5,15 @@ import type { Tracer } from '../tracer.ts';
 import { aRolloutContext } from './a-rollout.ts';
 import { MemorySpanSink } from './memory-span-sink.ts';
 
-/** What the tracer contract needs to know of an implementation. */
+/** Options of the tracer contract. */
 export interface TracerContractOptions {
-  /** The implementation's name in the test report. */
+  /** Name of the implementation in the test report. */
   readonly name: string;
   readonly createTracer: () => Tracer;
 }
 
 /**
- * The contract that every {@link Tracer} keeps, as vitest tests.
+ * Contract tests for every {@link Tracer}, with vitest.
  *
  * @example
  * ```ts
@@ -66,7 +66,7 @@ function describeRecording(createTracer: () => Tracer): void {
     expect(sink.spans[0]?.spanId).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test('the sink hears of a span when it begins and has it when it ends', () => {
+  test('the sink is notified of the start and end of a span', () => {
     const sink = new MemorySpanSink();
     withRollout(aRolloutContext({ sink }), () => {
       const span = createTracer().startSpan('step');
@@ -77,7 +77,7 @@ function describeRecording(createTracer: () => Tracer): void {
     });
   });
 
-  test('a span that has ended does not change and does not end again', () => {
+  test('an ended span does not change and does not end again', () => {
     const sink = new MemorySpanSink();
     withRollout(aRolloutContext({ sink }), () => {
       const span = createTracer().startSpan('step');
@@ -91,7 +91,7 @@ function describeRecording(createTracer: () => Tracer): void {
     expect(sink.spans[0]).toMatchObject({ attributes: {}, events: [], status: { code: 'UNSET' } });
   });
 
-  test('values that attributes cannot have become text, or nothing', () => {
+  test('invalid attribute values become text or are omitted', () => {
     const sink = new MemorySpanSink();
     withRollout(aRolloutContext({ sink }), () => {
       const span = createTracer().startSpan('step');
@@ -109,7 +109,7 @@ function describeRecording(createTracer: () => Tracer): void {
 }
 
 function describeNesting(createTracer: () => Tracer): void {
-  test('spans made inside a span become its children, also after an await', async () => {
+  test('spans created within a span become its children, also after an await', async () => {
     const sink = new MemorySpanSink();
     const tracer = createTracer();
     await withRollout(aRolloutContext({ sink, parentSpanId: 'feedfeedfeedfeed' }), () =>
@@ -130,7 +130,7 @@ function describeNesting(createTracer: () => Tracer): void {
     expect(sink.spans.map((span) => span.name)).toEqual(['leaf', 'inner', 'sibling', 'outer']);
   });
 
-  test('a span takes the parent it is given', () => {
+  test('a span uses an explicit parent', () => {
     const sink = new MemorySpanSink();
     const tracer = createTracer();
     withRollout(aRolloutContext({ sink, parentSpanId: 'feedfeedfeedfeed' }), () => {
@@ -140,7 +140,7 @@ function describeNesting(createTracer: () => Tracer): void {
     expect(sink.spans.map((span) => span.parentId)).toEqual(['cafecafecafecafe', null]);
   });
 
-  test('32 rollouts at the same time do not mix', async () => {
+  test('32 concurrent rollouts are isolated', async () => {
     const tracer = createTracer();
     const contexts = Array.from({ length: 32 }, () => aRolloutContext({ sink: new MemorySpanSink() }));
     await Promise.all(
@@ -166,7 +166,7 @@ function describeNesting(createTracer: () => Tracer): void {
 }
 
 function describeFailures(createTracer: () => Tracer): void {
-  test('an error is recorded with its cause and thrown on as it is', () => {
+  test('an error is recorded with its cause and rethrown unchanged', () => {
     const sink = new MemorySpanSink();
     const error = new RangeError('too far', { cause: new TypeError('underneath') });
     const run = (): void =>
@@ -184,7 +184,7 @@ function describeFailures(createTracer: () => Tracer): void {
     expect(sink.spans[0]?.events[0]?.attributes['exception.stacktrace']).toContain('TypeError: underneath');
   });
 
-  test('a rejection is recorded and passed on, whatever it is', async () => {
+  test('a rejection with any value is recorded and propagated', async () => {
     const sink = new MemorySpanSink();
     const run = withRollout(aRolloutContext({ sink }), () =>
       createTracer().withSpan('step', () => Promise.reject(null)),
@@ -193,7 +193,7 @@ function describeFailures(createTracer: () => Tracer): void {
     expect(sink.spans[0]?.status.code).toBe('ERROR');
   });
 
-  test('a sink that throws does not disturb the agent', async () => {
+  test('a throwing sink does not affect the agent', async () => {
     const broken = (): never => {
       throw new AgentLightningError({ code: 'INTERNAL', message: 'the sink is broken' });
     };
@@ -204,7 +204,7 @@ function describeFailures(createTracer: () => Tracer): void {
     expect(result).toBe('fine');
   });
 
-  test('a promise with methods of its own keeps them', async () => {
+  test('a promise subclass keeps its methods', async () => {
     class FancyPromise<TValue> extends Promise<TValue> {
       describe(): string {
         return 'fancy';

@@ -56,7 +56,7 @@ const toy: AdapterUnderTest<ToyModel> = {
   embed: (text, { baseUrl: baseURL, apiKey, maxRetries, model }) =>
     embed(toyModel({ baseURL, apiKey, maxRetries }), model, text),
   footprint: () => [...listeners],
-  cannot: { 'responses-api': 'the toy framework speaks Chat Completions only' },
+  cannot: { 'responses-api': 'the toy framework supports only Chat Completions' },
 };
 
 describeAdapterContract(toy);

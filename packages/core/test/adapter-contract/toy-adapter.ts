@@ -16,7 +16,7 @@ const kinds: Readonly<Record<ToyEvent['kind'], AgentStepKind>> = {
   embedding: 'embedding',
 };
 
-/** An adapter as they are: one handler for the whole process, which steps are recorded with. */
+/** A process-wide listener that records steps, as in a real adapter. */
 class ToyRecorder implements ToyListener {
   readonly #steps = new AgentSteps({ framework: 'toy' });
   readonly #texts: Map<string, string> = new Map();
@@ -47,7 +47,7 @@ class ToyRecorder implements ToyListener {
     this.#texts.delete(id);
   }
 
-  /** What came of a stream that never ended well. */
+  /** Partial output of a stream without a regular end. */
   #gathered(id: string): Attributes {
     const content = this.#texts.get(id);
     this.#texts.delete(id);
@@ -80,7 +80,7 @@ function plain(value: unknown): JsonObject {
 const recorder = new ToyRecorder();
 let users = 0;
 
-/** Makes agents of the toy framework traceable and trainable. */
+/** Instruments the toy framework. */
 export function instrumentToy({ redirect }: { readonly redirect: boolean }): () => void {
   users += 1;
   listeners.add(recorder);

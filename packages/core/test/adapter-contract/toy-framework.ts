@@ -1,24 +1,24 @@
 import OpenAI from 'openai';
 
 /**
- * A framework for agents, small enough to be read at once, with what real ones have: agents at work in turns, tools,
- * streams, a cache, and listeners that are told of everything by ids of its own.
+ * A minimal agent framework with the features of real ones: turns, tools, streams, a cache, and listeners for events
+ * with framework ids.
  *
  * @module
  */
 
-/** Something that happens in an agent. */
+/** An event of an agent. */
 export interface ToyEvent {
   readonly id: string;
   readonly parentId: string | null;
   readonly kind: 'agent' | 'turn' | 'model' | 'tool' | 'embedding';
   readonly name: string;
   readonly phase: 'start' | 'token' | 'end' | 'error';
-  /** The request, the answer, the arguments, the result, the error. */
+  /** The request, the response, the arguments, the result, the error. */
   readonly data: unknown;
 }
 
-/** Who is told of what happens. */
+/** Event listener. */
 export interface ToyListener {
   on(event: ToyEvent): void;
   /** Runs the request of a model call. */
@@ -56,14 +56,14 @@ export interface ToyRun {
 }
 
 export function toyModel(options: { baseURL: string; apiKey: string; maxRetries: number }): OpenAI {
-  // The global fetch is looked up when a call is made, as some frameworks do.
+  // The global fetch is looked up per call, as in some frameworks.
   return new OpenAI({ ...options, fetch: (input, init) => globalThis.fetch(input, init) });
 }
 
 let ids = 0;
 
-/** Runs a step and tells the listeners of its beginning and end. */
-async function told<TResult>(
+/** Runs a step and notifies the listeners of its start and end. */
+async function observed<TResult>(
   step: Pick<ToyEvent, 'kind' | 'name' | 'parentId' | 'data'>,
   run: (id: string) => Promise<TResult>,
 ): Promise<TResult> {
@@ -84,10 +84,10 @@ async function told<TResult>(
 }
 
 export function runAgent(agent: ToyAgent, run: ToyRun): Promise<string> {
-  return told({ kind: 'agent', name: agent.name, parentId: run.parentId, data: null }, async (agentId) => {
+  return observed({ kind: 'agent', name: agent.name, parentId: run.parentId, data: null }, async (agentId) => {
     const messages = [...run.messages];
     for (;;) {
-      const turn = await told({ kind: 'turn', name: 'turn', parentId: agentId, data: null }, (turnId) =>
+      const turn = await observed({ kind: 'turn', name: 'turn', parentId: agentId, data: null }, (turnId) =>
         takeTurn(agent, { ...run, messages, parentId: turnId }),
       );
       messages.push(...turn.messages);
@@ -109,9 +109,10 @@ async function takeTurn(
       const { name } = call.function;
       const step = { kind: 'tool', name, parentId: run.parentId, data: call } as const;
       const tool = agent.tools.get(name);
-      const content = await told(step, async (id) => tool?.run(JSON.parse(call.function.arguments), id) ?? '').catch(
-        String,
-      );
+      const content = await observed(
+        step,
+        async (id) => tool?.run(JSON.parse(call.function.arguments), id) ?? '',
+      ).catch(String);
       return { role: 'tool', tool_call_id: call.id, content };
     }),
   );
@@ -130,7 +131,7 @@ function callModel({ model, tools, extra }: ToyAgent, run: ToyRun): Promise<Open
     ...(definitions.length === 0 ? {} : { tools: definitions }),
   };
   const step = { kind: 'model', name: request.model, parentId: run.parentId, data: request } as const;
-  return told(step, async (id) => {
+  return observed(step, async (id) => {
     const key = JSON.stringify(request);
     const known = model.cache?.get(key);
     if (known !== undefined) return { ...known, cached: true };
@@ -173,7 +174,7 @@ async function sendRequest(client: OpenAI, { id, request, run }: Sent): Promise<
   return stream.finalChatCompletion();
 }
 
-/** What a stream that was left gives: no id, no end. */
+/** The result of an abandoned stream: without id and finish reason. */
 function leftAt(content: string): OpenAI.ChatCompletion {
   const message = { role: 'assistant' as const, content, refusal: null };
   const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' as const }];
@@ -181,7 +182,7 @@ function leftAt(content: string): OpenAI.ChatCompletion {
 }
 
 export function embed(client: OpenAI, model: string, input: string): Promise<readonly number[]> {
-  return told({ kind: 'embedding', name: model, parentId: null, data: input }, async () => {
+  return observed({ kind: 'embedding', name: model, parentId: null, data: input }, async () => {
     const { data } = await client.embeddings.create({ model, input, encoding_format: 'float' });
     return data[0]?.embedding ?? [];
   });

@@ -1,22 +1,22 @@
 /**
- * What the adapter contract needs to know of an adapter and its framework.
+ * Description of an adapter and its framework for the adapter contract.
  *
- * The contract tells, in plain terms, which agent it wants and what it asks of it; the adapter's test file says how
- * such an agent is written in its framework, the way that framework documents it. It should be parametric over the
- * framework's module, so that the same file runs with another version of it.
+ * The contract specifies agents and their input in framework-neutral terms; the adapter's test file builds them as its
+ * framework documents. It should be parametric over the framework's module, so that the same file runs with other
+ * versions.
  *
  * @module
  */
 
 /**
- * Scenes, and details of scenes, that an adapter may be unable to do:
+ * Scenes, and aspects of scenes, that an adapter may not support:
  *
  * - `steps`: turns or nodes around model calls and tool calls
  * - `tool-calls`: spans of tool calls, with arguments and results
- * - `call-place`: the gateway's records are placed inside the model call's own span, not just inside its agent
- * - `partial-text`: what came of a broken stream is kept in the model call's output messages
+ * - `call-place`: the gateway's records are children of the model call's span, not only of its agent's
+ * - `partial-text`: the partial output of an interrupted stream is recorded in the model call's output messages
  *
- * The rest are whole scenes.
+ * The others are whole scenes.
  */
 export type AdapterAbility =
   | 'steps'
@@ -42,25 +42,25 @@ export type AdapterAbility =
   | 'images'
   | 'model-made-before';
 
-/** How a model object of the framework is made. All speak to an OpenAI-compatible server. */
+/** Options of a model object of the framework. All use an OpenAI-compatible server. */
 export interface SceneModelOptions {
-  /** Up to and with `/v1`. In a rollout with an endpoint, no call may ever arrive here. */
+  /** Up to and with `/v1`. In a rollout with an endpoint, no call may be sent here. */
   readonly baseUrl: string;
-  /** Send it as the bearer key: the contract looks for it where calls must be untouched, or must not be. */
+  /** Bearer key, by which the contract distinguishes redirected calls from others. */
   readonly apiKey: string;
-  /** The model's name: `tiny`. */
+  /** Name of the model: `tiny`. */
   readonly model: string;
-  /** How often the framework's client tries again. 0 in all scenes but `http-retry`. */
+  /** Maximum retries of the framework's client. 0 in all scenes except `http-retry`. */
   readonly maxRetries: number;
-  /** `n` of the requests; 1 in all scenes but `many-choices`. */
+  /** `n` of the requests; 1 in all scenes except `many-choices`. */
   readonly choices: number;
-  /** Which API the model speaks: that of {@link AdapterUnderTest.api}, and `responses` in the scene `responses-api`. */
+  /** API of the model: {@link AdapterUnderTest.api}, or `responses` in the scene `responses-api`. */
   readonly api: 'chat-completions' | 'responses';
-  /** Whether the framework's own cache answers what was asked before; only in the scene `cached-answer`. */
+  /** Whether the framework's cache serves repeated requests; only in the scene `cached-answer`. */
   readonly isCached: boolean;
 }
 
-/** The fields of an object that tools take, and that structured output has. All are required. */
+/** Fields of tool parameters and structured output. All are required. */
 export type SceneFields = Readonly<Record<string, 'string' | 'number'>>;
 
 /** A tool of a scene's agent. */
@@ -68,84 +68,84 @@ export interface SceneTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: SceneFields;
-  /** What the tool does. May throw; the framework's documented way to deal with that is to tell the model. */
+  /** Implementation of the tool. May throw; the framework reports the error to the model in its documented way. */
   readonly run: (input: Readonly<Record<string, unknown>>) => Promise<string>;
 }
 
 /** An agent of a scene. */
 export interface SceneAgent<TModel> {
-  /** What the framework is told as the agent's name. */
+  /** Name of the agent in the framework. */
   readonly name: string;
   readonly instructions: string;
-  /** As {@link AdapterUnderTest.createModel} made it. Several agents and rollouts may share it. */
+  /** A model from {@link AdapterUnderTest.createModel}. Agents and rollouts can share it. */
   readonly model: TModel;
   readonly tools: readonly SceneTool[];
   /**
-   * Agents that this one has as tools, in the framework's own way: a tool `ask_{name}` with the one parameter
-   * `question`, a text, whose result is the other agent's answer.
+   * Agents available as tools, in the framework's way: a tool `ask_{name}` with the string parameter `question`, whose
+   * result is the response of the other agent.
    */
   readonly subAgents: readonly SceneAgent<TModel>[];
-  /** The fields of structured output; null for plain text. */
+  /** Fields of the structured output; null for plain text. */
   readonly output: SceneFields | null;
 }
 
-/** What is asked of an agent. */
+/** Input of an agent. */
 export interface SceneAsk {
   readonly prompt: string;
-  /** An image that goes with the prompt: a `data:` URL. */
+  /** An image of the prompt: a `data:` URL. */
   readonly imageUrl: string | null;
   /** The conversation before the prompt. */
   readonly history: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
-  /** Whether the answer is streamed; then `onText` is called with every piece of its text. */
+  /** Whether the response is streamed; then `onText` is called with every chunk of text. */
   readonly isStreamed: boolean;
-  /** Returns false when the agent's user has had enough: leave the stream the way users do, with `break`. */
+  /** Returns false to stop reading: leave the stream with `break`, as users do. */
   readonly onText: (text: string) => boolean;
-  /** To be given to the framework as its abort signal. */
+  /** The abort signal for the framework. */
   readonly signal: AbortSignal | null;
 }
 
-/** What the contract instruments with. */
+/** Options of the instrumentation. */
 export interface SceneInstrumentOptions {
-  /** Whether model calls go to the rollout's endpoint; the adapter's option of that name. */
+  /** Whether model calls are redirected to the rollout's endpoint; the adapter's option of that name. */
   readonly redirect: boolean;
 }
 
-/** An adapter, and how agents are written in its framework. */
+/** An adapter, and the construction of agents in its framework. */
 export interface AdapterUnderTest<TModel> {
-  /** In the test report: `langchain 1.5`. */
+  /** Name in the test report: `langchain 1.5`. */
   readonly name: string;
-  /** Which API models speak in all scenes but `responses-api`. @default 'chat-completions' */
+  /** API of models in all scenes except `responses-api`. @default 'chat-completions' */
   readonly api?: SceneModelOptions['api'];
-  /** Puts the adapter in place with its one line, and returns what that line returned. */
+  /** Calls the adapter's instrumentation function and returns its undo. */
   readonly instrument: (options: SceneInstrumentOptions) => () => void;
-  /** Makes one model object. Called after {@link instrument}, except in the scene `model-made-before`. */
+  /** Creates a model object. Called after {@link instrument}, except in the scene `model-made-before`. */
   readonly createModel: (options: SceneModelOptions) => TModel;
   /**
-   * Builds the agent, asks it and returns its final answer as text: structured output as JSON, and of a stream that
-   * was left what came so far. Rejects when the framework does. Called anew for every question.
+   * Creates and runs the agent, and returns its final response as text: structured output as JSON, and the partial text
+   * of an abandoned stream. Rejects when the framework does. Called for every request.
    */
   readonly ask: (agent: SceneAgent<TModel>, ask: SceneAsk) => Promise<string>;
-  /** Embeds a text in the framework's own way. Needed unless {@link cannot} has `embeddings`. */
+  /** Embeds a text with the framework. Required unless {@link cannot} has `embeddings`. */
   readonly embed?: (text: string, options: SceneModelOptions) => Promise<readonly number[]>;
   /**
-   * What the adapter replaces or adds to anywhere: function properties of classes, lists of processors, globals. Each
-   * must be the very same value after the undo as before the one line. The global `fetch` is looked at anyway.
+   * Everything that the adapter replaces or extends: function properties of classes, lists of processors, globals. Each
+   * must be identical before the instrumentation and after its undo. The global `fetch` is always checked.
    *
    * @default nothing
    */
   readonly footprint?: () => readonly unknown[];
   /**
-   * Who records model calls of a rollout with an endpoint. `gateway` is for adapters that leave those to the gateway
-   * alone: their scenes run without an endpoint, except those that look at the redirecting.
+   * Recorder of the model calls of a rollout with an endpoint. `gateway` is for adapters that do not record them: their
+   * scenes run without an endpoint, except those that test redirection.
    *
    * @default 'adapter'
    */
   readonly modelCallsBy?: 'adapter' | 'gateway';
-  /** What it cannot do, each with the reason, which the test report shows. Be exact: name what is missing, and where. */
+  /** Unsupported abilities, each with the reason for the test report. State exactly what is missing, and where. */
   readonly cannot: Readonly<Partial<Record<AdapterAbility, string>>>;
 }
 
-/** The JSON Schema of an object with these fields, as tools and structured output need it. */
+/** JSON Schema of an object with these fields, for tools and structured output. */
 export function jsonSchemaOf(fields: SceneFields): {
   readonly type: 'object';
   readonly properties: Record<string, { type: 'string' | 'number' }>;

@@ -14,7 +14,7 @@ export const addTool: SceneTool = {
   run: ({ a, b }) => Promise.resolve(String(Number(a) + Number(b))),
 };
 
-/** Scenes of one agent and of several, and of what they say and do. */
+/** Scenes of single agents and agent teams. */
 export function describeAgentScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
   describe('agents', () => {
     describePlainCall(adapter);
@@ -24,7 +24,7 @@ export function describeAgentScenes<TModel>(adapter: AdapterUnderTest<TModel>): 
   });
 }
 
-/** Whether every model call and tool call is part of a step of an agent, as the adapter is able to tell. */
+/** Whether every model call and tool call is within a step of an agent, as far as the adapter supports steps. */
 export function expectSteps<TModel>(adapter: AdapterUnderTest<TModel>, trace: SceneTrace): void {
   const kinds = adapter.cannot.steps === undefined ? ['agent', 'step'] : ['agent'];
   for (const call of [...trace.modelCalls, ...trace.toolCalls]) {
@@ -35,7 +35,7 @@ export function expectSteps<TModel>(adapter: AdapterUnderTest<TModel>, trace: Sc
 function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
   const { idPrefix, hasFinishReason } = sceneApi(adapter);
 
-  test('a plain call is a model call of its agent, with messages, id and usage', async () => {
+  test('a plain call is recorded under its agent, with messages, id and usage', async () => {
     await using stage = await SceneStage.open(adapter, [answer('It is 5.')]);
     const { reply, trace, rollout } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     expect(reply).toBe('It is 5.');
@@ -61,7 +61,7 @@ function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
     stage.expectAtGateway(rollout, trace);
   });
 
-  test('several turns of a conversation are several agents at work in one trace', async (context) => {
+  test('every turn of a conversation is an agent invocation in one trace', async (context) => {
     context.skip(adapter.cannot['multi-turn'] !== undefined, adapter.cannot['multi-turn']);
     await using stage = await SceneStage.open(adapter, [answer('5'), answer('10')]);
     const agent = stage.agent();
@@ -91,7 +91,7 @@ function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
 }
 
 function describeTools<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('tools called in parallel are recorded each with its id, arguments and result', async (context) => {
+  test('parallel tool calls are recorded with id, arguments and result', async (context) => {
     context.skip(adapter.cannot['parallel-tools'] !== undefined, adapter.cannot['parallel-tools']);
     const toolCalls = [
       { id: 'call_x', name: 'add', arguments: { a: 2, b: 3 } },
@@ -131,7 +131,7 @@ function describeTools<TModel>(adapter: AdapterUnderTest<TModel>): void {
     ]);
   });
 
-  test('a tool that throws is an error of the tool, and not of the agent', async (context) => {
+  test('a tool error is recorded on the tool call and not on the agent', async (context) => {
     context.skip(adapter.cannot['tool-error'] !== undefined, adapter.cannot['tool-error']);
     await using stage = await SceneStage.open(adapter, [callTool('add', { a: 1, b: 2 }), answer('I cannot add.')]);
     const run = (): Promise<string> => Promise.reject(new TypeError('the adder is broken'));
@@ -149,7 +149,7 @@ function describeTools<TModel>(adapter: AdapterUnderTest<TModel>): void {
 }
 
 function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('an agent that another one has as a tool is part of the tool call, and of its path', async (context) => {
+  test('an agent used as a tool is a child of the tool call and part of the agent path', async (context) => {
     context.skip(adapter.cannot['sub-agent'] !== undefined, adapter.cannot['sub-agent']);
     await using stage = await SceneStage.open(adapter, [
       callTool('ask_expert', { question: 'What is 2 + 3?' }),
@@ -172,7 +172,7 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const names = inner === undefined ? [] : trace.around(inner).map(({ name }) => name);
     expect(names).toContain('invoke_agent boss');
     stage.expectAtGateway(rollout, trace);
-    // Some frameworks send instructions as a text, some as a list of parts.
+    // Some frameworks send instructions as a string, others as a list of parts.
     expect(stage.model.requests.map(({ messages }) => JSON.stringify(messages[0]?.content))).toEqual(
       ['Ask the expert.', 'You can add.', 'You can add.', 'Ask the expert.'].map((text) =>
         expect.stringContaining(text),
@@ -185,10 +185,10 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(asked?.attributes[genAiAttributes.toolCallResult]).toContain('It is 5.');
   });
 
-  test('agents that work at the same time, as tools of one, keep apart', async (context) => {
+  test('concurrent agents used as tools are isolated', async (context) => {
     context.skip(adapter.cannot['sub-agent'] !== undefined, adapter.cannot['sub-agent']);
     const toolCalls = ['expert', 'critic'].map((name) => ({ name: `ask_${name}`, arguments: { question: 'Well?' } }));
-    // In whichever order the two ask, each is answered as who it is.
+    // Responses depend on the instructions, because the order of the calls is undefined.
     await using stage = await SceneStage.open(adapter, ({ messages }) => {
       const instructions = JSON.stringify(messages[0]?.content);
       if (!instructions.includes('Ask both.')) return answer(`I am the ${instructions.match(/expert|critic/)}.`);
@@ -212,10 +212,10 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
 }
 
 function describeAnswers<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('structured output is recorded as the model gave it', async (context) => {
+  test('structured output is recorded unchanged', async (context) => {
     context.skip(adapter.cannot['structured-output'] !== undefined, adapter.cannot['structured-output']);
     const weather = { city: 'Paris', degrees: 21 };
-    // Frameworks ask for it as a response format, or as the call of a tool that they name themselves.
+    // Frameworks request it as a response format, or as a call of a framework-defined tool.
     await using stage = await SceneStage.open(adapter, [
       ({ body }) => {
         const tool = Array.isArray(body.tools) ? body.tools[0] : undefined;
@@ -230,7 +230,7 @@ function describeAnswers<TModel>(adapter: AdapterUnderTest<TModel>): void {
     stage.expectAtGateway(rollout, trace);
   });
 
-  test('reasoning is a part of its own of what the model said', async (context) => {
+  test('reasoning is a separate part of the output message', async (context) => {
     context.skip(adapter.cannot.reasoning !== undefined, adapter.cannot.reasoning);
     await using stage = await SceneStage.open(adapter, [answer('5', { reasoning: 'Two and three.' })]);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });

@@ -7,13 +7,13 @@ import { sceneApi } from './scene-api.ts';
 import { ownKey, SceneStage } from './scene-stage.ts';
 import { messagesOf, partsOf, textOf } from './scene-trace.ts';
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-/** Scenes of requests and answers that are not like most. */
+/** Scenes of unusual requests and responses. */
 export function describeAnswerScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  describe('requests and answers', () => {
+  describe('requests and responses', () => {
     describeRepeats(adapter);
     describeOtherApis(adapter);
     describeContents(adapter);
@@ -21,7 +21,7 @@ export function describeAnswerScenes<TModel>(adapter: AdapterUnderTest<TModel>):
 }
 
 function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('a call that is tried again ends in one that is answered', async (context) => {
+  test('a retried call has one successful record', async (context) => {
     context.skip(adapter.cannot['http-retry'] !== undefined, adapter.cannot['http-retry']);
     const failure = failWith(500, { headers: { 'retry-after-ms': '1' } });
     await using stage = await SceneStage.open(adapter, [failure, answer('5')]);
@@ -35,7 +35,7 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
     stage.expectAtGateway(rollout, trace);
   });
 
-  test('every choice of an answer is recorded', async (context) => {
+  test('every choice of a response is recorded', async (context) => {
     context.skip(adapter.cannot['many-choices'] !== undefined, adapter.cannot['many-choices']);
     await using stage = await SceneStage.open(adapter, [answer('5')]);
     const model = adapter.createModel(stage.modelOptions({ choices: 2 }));
@@ -45,7 +45,7 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(messagesOf(trace.modelCalls[0], 'output')).toHaveLength(2);
   });
 
-  test('an answer out of a cache is a call that says so', async (context) => {
+  test('a cached response is recorded as cached', async (context) => {
     context.skip(adapter.cannot['cached-answer'] !== undefined, adapter.cannot['cached-answer']);
     await using stage = await SceneStage.open(adapter, [answer('5')]);
     const agent = stage.agent({ model: adapter.createModel(stage.modelOptions({ isCached: true })) });
@@ -58,7 +58,7 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
 }
 
 function describeOtherApis<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('embeddings are recorded, and stay with whoever the agent asks for them', async (context) => {
+  test('embeddings are recorded and not redirected', async (context) => {
     context.skip(adapter.cannot.embeddings !== undefined, adapter.cannot.embeddings);
     await using stage = await SceneStage.open(adapter, [], { hasEndpoint: true, ownScript: [answer('')] });
     const rollout = stage.rollout();
@@ -72,25 +72,28 @@ function describeOtherApis<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(embedding?.attributes[genAiAttributes.requestModel]).toBe('embed');
   });
 
-  test.for([false, true])('the Responses API is recorded like the other, streamed: %s', async (isStreamed, context) => {
-    context.skip(adapter.cannot['responses-api'] !== undefined, adapter.cannot['responses-api']);
-    await using stage = await SceneStage.open(adapter, [answer('one two')]);
-    const agent = stage.agent({ model: adapter.createModel(stage.modelOptions({ api: 'responses' })) });
-    const { reply, trace, rollout } = await stage.play(agent, { prompt: 'Count.', isStreamed });
-    expect(reply).toBe('one two');
-    expect(stage.model.requests.map(({ api }) => api)).toEqual(['responses']);
-    expect(trace.modelCalls).toHaveLength(1);
-    const [call] = trace.modelCalls;
-    expect(call?.attributes[genAiAttributes.responseId]).toBe('resp_0');
-    expect(call?.attributes[genAiAttributes.usageOutputTokens]).toBe('one two'.length + 1);
-    expect(textOf(call, 'input')).toContain('Count.');
-    expect(textOf(call, 'output')).toBe('one two');
-    stage.expectAtGateway(rollout, trace);
-  });
+  test.for([false, true])(
+    'the Responses API is recorded like Chat Completions, streamed: %s',
+    async (isStreamed, context) => {
+      context.skip(adapter.cannot['responses-api'] !== undefined, adapter.cannot['responses-api']);
+      await using stage = await SceneStage.open(adapter, [answer('one two')]);
+      const agent = stage.agent({ model: adapter.createModel(stage.modelOptions({ api: 'responses' })) });
+      const { reply, trace, rollout } = await stage.play(agent, { prompt: 'Count.', isStreamed });
+      expect(reply).toBe('one two');
+      expect(stage.model.requests.map(({ api }) => api)).toEqual(['responses']);
+      expect(trace.modelCalls).toHaveLength(1);
+      const [call] = trace.modelCalls;
+      expect(call?.attributes[genAiAttributes.responseId]).toBe('resp_0');
+      expect(call?.attributes[genAiAttributes.usageOutputTokens]).toBe('one two'.length + 1);
+      expect(textOf(call, 'input')).toContain('Count.');
+      expect(textOf(call, 'output')).toBe('one two');
+      stage.expectAtGateway(rollout, trace);
+    },
+  );
 }
 
 function describeContents<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('a prompt of more than a megabyte arrives whole, and is one attribute', async () => {
+  test('a prompt larger than 1 MB is sent completely, and is one attribute', async () => {
     const prompt = 'many words '.repeat(110_000);
     await using stage = await SceneStage.open(adapter, [answer('5')]);
     const { trace } = await stage.play(stage.agent(), { prompt });
@@ -99,7 +102,7 @@ function describeContents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(Object.keys(trace.modelCalls[0]?.attributes ?? {}).length).toBeLessThan(64);
   });
 
-  test('an image is a part of its own of what was asked', async (context) => {
+  test('an image is a separate part of the input message', async (context) => {
     context.skip(adapter.cannot.images !== undefined, adapter.cannot.images);
     await using stage = await SceneStage.open(adapter, [answer('A pixel.')]);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is this?', imageUrl: pixel });

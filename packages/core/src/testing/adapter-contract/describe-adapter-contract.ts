@@ -7,12 +7,12 @@ import { describeRolloutScenes } from './rollout-scenes.ts';
 import { describeStreamScenes } from './stream-scenes.ts';
 
 /**
- * The contract that every adapter keeps, as vitest tests: the same scenes for all, each with the real framework
- * against a scripted server that fails on calls that are too many or too few.
+ * Contract tests for adapters, with vitest: the same scenes for all adapters, each with the real framework against a
+ * scripted server that fails on unexpected and missing calls.
  *
- * In each scene the adapter is put in place, an agent is asked something within a rollout, and the trace is looked
- * at: agents, steps, model calls and tool calls with their names, messages, arguments and ids, and that the calls
- * arrived at the attempt's own address with their place in the trace. See {@link AdapterUnderTest} for what is needed.
+ * Each scene instruments the framework, runs an agent within a rollout, and checks the trace: agents, steps, model
+ * calls and tool calls with names, messages, arguments and ids, and that calls are sent to the attempt's URL with their
+ * trace position. See {@link AdapterUnderTest} for the inputs.
  *
  * @example
  * ```ts
@@ -21,7 +21,7 @@ import { describeStreamScenes } from './stream-scenes.ts';
  *   instrument: ({ redirect }) => instrumentLangChain({ redirect }),
  *   createModel: ({ baseUrl, apiKey, model }) => new ChatOpenAI({ model, apiKey, configuration: { baseURL: baseUrl } }),
  *   ask: (agent, { prompt }) => askLangChain(agent, prompt),
- *   cannot: { embeddings: 'LangChain tells no callback of embeddings' },
+ *   cannot: { embeddings: 'LangChain has no callback for embeddings' },
  * });
  * ```
  */

@@ -1,10 +1,10 @@
-/** Something that a scene waits at until it is opened. */
+/** A gate that a scene waits for. */
 export interface Gate {
   readonly opened: Promise<void>;
   readonly open: () => void;
 }
 
-/** A gate that is closed. */
+/** Creates a closed gate. */
 export function aGate(): Gate {
   let open: () => void = () => {};
   const opened = new Promise<void>((resolve) => {

@@ -4,12 +4,12 @@ import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { addTool } from './agent-scenes.ts';
 import { SceneStage } from './scene-stage.ts';
 
-/** Scenes of the one line, and of taking it away. */
+/** Scenes of instrumentation and its undo. */
 export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
   const footprint = (): readonly unknown[] => [globalThis.fetch, ...(adapter.footprint?.() ?? [])];
 
-  describe('the one line', () => {
-    test('twice is like once', async () => {
+  describe('instrumentation', () => {
+    test('instrumenting twice has the effect of once', async () => {
       await using stage = await SceneStage.open(adapter, [callTool('add', { a: 2, b: 3 }), answer('5')]);
       const undo = adapter.instrument({ redirect: true });
       const { trace } = await stage.play(stage.agent({ tools: [addTool] }), { prompt: 'What is 2 + 3?' });
@@ -24,7 +24,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
     test.for([
       [0, 1],
       [1, 0],
-    ])('undone in the order %o it leaves everything as it was', async ([first = 0, second = 0]) => {
+    ])('undo in the order %o restores everything', async ([first = 0, second = 0]) => {
       const before = footprint();
       const undos = [adapter.instrument({ redirect: true }), adapter.instrument({ redirect: true })];
       undos[first]?.();
@@ -35,7 +35,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
       for (const [index, value] of before.entries()) expect(after[index], `footprint ${index}`).toBe(value);
     });
 
-    test('undone it records nothing, and calls go where the agent sends them', async () => {
+    test('after the undo nothing is recorded or redirected', async () => {
       adapter.instrument({ redirect: true })();
       const options = { isInstrumented: false, hasEndpoint: true, ownScript: [answer('5')] };
       await using stage = await SceneStage.open(adapter, [], options);
@@ -45,7 +45,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
       if (adapter.modelCallsBy !== 'gateway') expect(trace.spans).toEqual([]);
     });
 
-    test('a model that was made before is traced, too', async (context) => {
+    test('a model created before instrumentation is traced', async (context) => {
       context.skip(adapter.cannot['model-made-before'] !== undefined, adapter.cannot['model-made-before']);
       await using stage = await SceneStage.open(adapter, [answer('5')], { isInstrumented: false });
       const model = adapter.createModel(stage.modelOptions());
@@ -55,7 +55,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
       stage.expectAtGateway(rollout, trace);
     });
 
-    test('it works under NODE_ENV=test, where some frameworks turn their telemetry off', async () => {
+    test('it works with NODE_ENV=test, which disables the telemetry of some frameworks', async () => {
       expect(process.env.NODE_ENV).toBe('test');
       await using stage = await SceneStage.open(adapter, [answer('5')]);
       const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });

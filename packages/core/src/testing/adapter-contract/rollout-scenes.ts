@@ -13,7 +13,7 @@ import { sceneApi } from './scene-api.ts';
 import { ownKey, SceneStage } from './scene-stage.ts';
 import { textOf } from './scene-trace.ts';
 
-/** Scenes of rollouts: none, one, many at once, one that has ended, one whose spans nobody takes. */
+/** Scenes of rollouts: none, one, concurrent, ended, and with a failing sink. */
 export function describeRolloutScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
   describe('rollouts', () => {
     describeWhereCallsGo(adapter);
@@ -23,7 +23,7 @@ export function describeRolloutScenes<TModel>(adapter: AdapterUnderTest<TModel>)
   });
 }
 
-/** Checks that the one call came from the agent as if nobody looked on. */
+/** Checks that the only call was sent to the agent's provider unchanged. */
 function expectUntouched<TModel>(adapter: AdapterUnderTest<TModel>, { requests }: ScriptedModel): void {
   expect(requests).toHaveLength(1);
   expect(requests[0]?.headers.authorization).toBe(`Bearer ${ownKey}`);
@@ -32,20 +32,20 @@ function expectUntouched<TModel>(adapter: AdapterUnderTest<TModel>, { requests }
 }
 
 function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('outside of a rollout the agent runs as ever', async () => {
+  test('outside of a rollout the agent runs unchanged', async () => {
     await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: false });
     expect(await stage.ask(stage.agent(), { prompt: 'What is 2 + 3?' })).toBe('5');
     expectUntouched(adapter, stage.model);
   });
 
-  test('in a rollout without an endpoint calls go where the agent sends them, and are recorded', async () => {
+  test('in a rollout without an endpoint calls are recorded and not redirected', async () => {
     await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: false });
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     expectUntouched(adapter, stage.model);
     expect(trace.modelCalls).toHaveLength(1);
   });
 
-  test('in a rollout with an endpoint calls go to the attempt, with their place in the trace', async () => {
+  test('in a rollout with an endpoint calls are redirected with their trace position', async () => {
     await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: true });
     const { trace, rollout } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     stage.expectAtGateway(rollout, trace);
@@ -55,7 +55,7 @@ function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(request?.body.model).toBe('tiny');
   });
 
-  test('with redirect: false calls go where the agent sends them, though there is an endpoint', async () => {
+  test('with redirect: false calls are not redirected', async () => {
     const options = { hasEndpoint: true, redirect: false, ownScript: [answer('5')] };
     await using stage = await SceneStage.open(adapter, [], options);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
@@ -64,7 +64,7 @@ function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
   });
 }
 
-/** Looks up what it is asked for, and waits a turn, so that others come in between. */
+/** Looks up a key after a macrotask, so that other rollouts interleave. */
 const lookUpTool: SceneTool = {
   name: 'look_up',
   description: 'Looks up a key.',
@@ -75,7 +75,7 @@ const lookUpTool: SceneTool = {
   },
 };
 
-/** A model that has everything looked up. */
+/** A model that calls the lookup tool for every question. */
 const lookEverythingUp = ({ messages }: ScriptedRequest): Exclude<ScriptedStep, (request: never) => unknown> => {
   const last = messages.at(-1);
   return last?.role === 'tool'
@@ -83,14 +83,14 @@ const lookEverythingUp = ({ messages }: ScriptedRequest): Exclude<ScriptedStep, 
     : callTool('look_up', { key: flat(messages.findLast(({ role }) => role === 'user')?.content) });
 };
 
-/** Text as a text, or as the one part of a list. */
+/** Message content as text, also from a list with one part. */
 function flat(content: unknown): string {
   if (!Array.isArray(content)) return String(content);
   return content.map((part: { readonly text?: unknown }) => String(part.text)).join('');
 }
 
 function describeManyAtOnce<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('32 rollouts at the same time, on one model object, do not mix', async () => {
+  test('32 concurrent rollouts with one model object are isolated', async () => {
     await using stage = await SceneStage.open(adapter, lookEverythingUp);
     const model = adapter.createModel(stage.modelOptions());
     const rollouts = Array.from({ length: 32 }, () => stage.rollout());
@@ -121,7 +121,7 @@ function describeManyAtOnce<TModel>(adapter: AdapterUnderTest<TModel>): void {
 }
 
 function describeLateSpans<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('what an agent does after its attempt has ended is not recorded, and does not harm it', async () => {
+  test('steps after the end of the attempt are not recorded, and do not fail the agent', async () => {
     const gate = aGate();
     await using stage = await SceneStage.open(adapter, [
       { ...callTool('look_up', { key: 'k' }), until: gate.opened },
@@ -155,7 +155,7 @@ function describeBrokenSinks<TModel>(adapter: AdapterUnderTest<TModel>): void {
     ['cannot be reached', unreachable],
     ['throws', { spanStarted: throwing, spanDiscarded: throwing, append: throwing, flush: throwing }],
   ];
-  test.for(sinks)('the agent never sees that the store %s', async ([, sink]) => {
+  test.for(sinks)('the agent does not fail when the store %s', async ([, sink]) => {
     await using stage = await SceneStage.open(adapter, [callTool('look_up', { key: 'k' }), answer('5')], { sink });
     const { context } = stage.rollout();
     const { run } = stage.rollout({ sink, endpoint: context.endpoint });

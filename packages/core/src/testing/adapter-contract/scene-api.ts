@@ -1,13 +1,13 @@
 import type { AdapterUnderTest, SceneModelOptions } from './adapter-under-test.ts';
 
-/** What an API calls things, as the scripted server speaks it. */
+/** API-specific values of the scripted server. */
 export interface SceneApi {
-  /** The path below the root of the server. */
+  /** Path below the root of the server. */
   readonly path: string;
   readonly idPrefix: string;
-  /** So many events come before those that a Chat Completions stream begins with. */
+  /** Number of additional events before the first events of a Chat Completions stream. */
   readonly extraEvents: number;
-  /** Whether answers say why they ended. */
+  /** Whether responses have a finish reason. */
   readonly hasFinishReason: boolean;
 }
 
@@ -16,7 +16,7 @@ const apis: Readonly<Record<SceneModelOptions['api'], SceneApi>> = {
   responses: { path: '/v1/responses', idPrefix: 'resp_', extraEvents: 3, hasFinishReason: false },
 };
 
-/** The API that an adapter's models speak in all scenes that do not ask for one. */
+/** The API of an adapter's models in all scenes without an explicit API. */
 export function sceneApi<TModel>(adapter: AdapterUnderTest<TModel>): SceneApi {
   return apis[adapter.api ?? 'chat-completions'];
 }

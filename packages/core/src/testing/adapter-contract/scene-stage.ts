@@ -11,43 +11,43 @@ import type { ScriptedStep } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneAgent, SceneAsk, SceneModelOptions } from './adapter-under-test.ts';
 import { SceneTrace } from './scene-trace.ts';
 
-/** The key that agents have for a provider of their own: no gateway may ever see it. */
+/** Key of the agent's own provider, which must never be sent to a gateway. */
 export const ownKey = 'key-of-the-agent';
 
 /** The key of the attempt's endpoint. */
 export const gatewayKey = 'key-of-the-gateway';
 
-/** How a scene is set up. */
+/** Options of a scene. */
 export interface StageOptions {
-  /** Whether the rollout has an endpoint. @default what the adapter's `modelCallsBy` asks for */
+  /** Whether the rollout has an endpoint. @default by the adapter's `modelCallsBy` */
   readonly hasEndpoint?: boolean;
   /** @default true */
   readonly isInstrumented?: boolean;
   /** @default true */
   readonly redirect?: boolean;
-  /** Where the spans go. @default memory */
+  /** Span sink. @default memory */
   readonly sink?: SpanSink;
-  /** What the agent's own provider answers, in a rollout with an endpoint. @default nothing: no call may arrive there */
+  /** Responses of the agent's own provider in a rollout with an endpoint. @default none: calls there fail */
   readonly ownScript?: readonly ScriptedStep[];
 }
 
 /** A rollout of a scene. */
 export interface SceneRollout {
   readonly context: RolloutContext;
-  /** Runs something as the rollout's agent. */
+  /** Runs a function as the rollout's agent. */
   run<TResult>(run: () => Promise<TResult>): Promise<TResult>;
-  /** Ends the attempt, and gives its trace. */
+  /** Ends the attempt and returns its trace. */
   end(): SceneTrace;
-  /** What came after the end. */
+  /** Spans recorded after the end. */
   readonly late: readonly SpanInput[];
 }
 
 /**
- * A stage for one scene: the adapter in place, a scripted model that stands where the agent's calls must go, and one
- * that answers nothing where they must not. Both fail the test when they are called too often or too seldom.
+ * Fixture of one scene: the instrumented adapter, a scripted model at the expected destination of calls, and one
+ * without responses at the other. Both fail the test on unexpected and missing calls.
  */
 export class SceneStage<TModel> implements AsyncDisposable {
-  /** Where calls must arrive: a stand-in for the gateway, or, without an endpoint, the agent's own provider. */
+  /** The expected destination of calls: the gateway, or, without an endpoint, the agent's own provider. */
   readonly model: ScriptedModel;
   readonly #adapter: AdapterUnderTest<TModel>;
   /** The agent's own provider, in a rollout with an endpoint. */
@@ -83,16 +83,16 @@ export class SceneStage<TModel> implements AsyncDisposable {
     return new SceneStage(adapter, servers, options);
   }
 
-  /** Takes the adapter away and checks that every call was one of the script. */
+  /** Undoes the instrumentation and checks that all scripted calls were made. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#undo();
     const closed = await Promise.allSettled([this.own.close(), this.model.close()]);
     const failed = closed.find((result) => result.status === 'rejected');
-    // An agent that failed leaves steps unused: what matters is why it failed.
+    // Unused steps are a consequence of the agent's failure, which is reported instead.
     if (failed !== undefined && !this.#hasFailed) throw failed.reason;
   }
 
-  /** What model objects are made with. */
+  /** Options of model objects. */
   modelOptions(fields: Partial<SceneModelOptions> = {}): SceneModelOptions {
     const { baseUrl } = this.#hasEndpoint ? this.own : this.model;
     return {
@@ -107,7 +107,7 @@ export class SceneStage<TModel> implements AsyncDisposable {
     };
   }
 
-  /** An agent; say only what matters to the scene. */
+  /** An agent; pass only the fields relevant to the scene. */
   agent(fields: Partial<SceneAgent<TModel>> = {}): SceneAgent<TModel> {
     return {
       name: 'helper',
@@ -120,7 +120,7 @@ export class SceneStage<TModel> implements AsyncDisposable {
     };
   }
 
-  /** Asks an agent; say only what matters to the scene. */
+  /** Runs an agent; pass only the fields relevant to the scene. */
   ask(agent: SceneAgent<TModel>, fields: Partial<SceneAsk> & Pick<SceneAsk, 'prompt'>): Promise<string> {
     const defaults = { imageUrl: null, history: [], isStreamed: false, onText: () => true, signal: null };
     return this.#adapter.ask(agent, { ...defaults, ...fields }).catch((error: unknown) => {
@@ -129,7 +129,7 @@ export class SceneStage<TModel> implements AsyncDisposable {
     });
   }
 
-  /** Opens a rollout of its own. */
+  /** Opens a separate rollout. */
   rollout(fields: Partial<RolloutContext> = {}): SceneRollout {
     const memory = new MemorySpanSink();
     const late: SpanInput[] = [];
@@ -149,7 +149,7 @@ export class SceneStage<TModel> implements AsyncDisposable {
     };
   }
 
-  /** Asks an agent once, in a rollout of its own, and gives the trace. */
+  /** Runs an agent once in a separate rollout, and returns the trace. */
   async play(
     agent: SceneAgent<TModel>,
     ask: Partial<SceneAsk> & Pick<SceneAsk, 'prompt'>,
@@ -160,8 +160,8 @@ export class SceneStage<TModel> implements AsyncDisposable {
   }
 
   /**
-   * Checks that the calls of a rollout went to its attempt's address, with its key and their place in its trace, and
-   * that nothing of the agent's own provider went along. Passes where the rollout has no endpoint.
+   * Checks that the calls of a rollout were sent to its attempt's URL, with its key and their trace position, and
+   * without credentials of the agent's own provider. Passes for a rollout without an endpoint.
    */
   expectAtGateway(rollout: SceneRollout, trace: SceneTrace): void {
     if (!this.#hasEndpoint) return;

@@ -4,7 +4,7 @@ import { objectsOf } from '../../json-access.ts';
 import type { AttributeValue, Span } from '../../span.ts';
 import { agentLightningAttributes, genAiAttributes } from '../../span-attributes.ts';
 
-/** The spans of a scene, with the questions that the contract asks of them. */
+/** The spans of a scene, with queries for the contract. */
 export class SceneTrace {
   readonly spans: readonly Span[];
   readonly #byId: ReadonlyMap<string, Span>;
@@ -26,7 +26,7 @@ export class SceneTrace {
     return this.of('tool-call');
   }
 
-  /** The spans of a kind, in the order they began. */
+  /** Spans of a kind, in start order. */
   of(kind: AgentStepKind): readonly Span[] {
     return this.spans
       .filter((span) => span.attributes[agentLightningAttributes.stepKind] === kind)
@@ -37,7 +37,7 @@ export class SceneTrace {
     return spanId === undefined ? undefined : this.#byId.get(spanId);
   }
 
-  /** What a span is part of, the nearest first. */
+  /** Ancestors of a span, nearest first. */
   around(span: Span): readonly Span[] {
     const found: Span[] = [];
     for (let next = this.#byId.get(span.parentId ?? ''); next !== undefined; ) {
@@ -47,18 +47,18 @@ export class SceneTrace {
     return found;
   }
 
-  /** The kinds of what a span is part of, the nearest first; null for a span that is no step of an agent. */
+  /** Step kinds of the ancestors of a span, nearest first; null for other spans. */
   kindsAround(span: Span): readonly (AttributeValue | null)[] {
     return this.around(span).map(({ attributes }) => attributes[agentLightningAttributes.stepKind] ?? null);
   }
 
-  /** The name of the nearest agent that a span is part of. */
+  /** Name of the nearest enclosing agent. */
   agentAround(span: Span): AttributeValue | null {
     const agent = this.around(span).find(({ attributes }) => attributes[agentLightningAttributes.stepKind] === 'agent');
     return agent?.attributes[genAiAttributes.agentName] ?? null;
   }
 
-  /** The trace as people draw it, one line a span: what a failing test shows. */
+  /** The trace as an indented tree, for messages of failing tests. */
   toString(parentId: string | null = null, indent: string = ''): string {
     const children = this.spans.filter((span) =>
       parentId === null ? !this.#byId.has(span.parentId ?? '') : span.parentId === parentId,
@@ -72,19 +72,19 @@ export class SceneTrace {
   }
 }
 
-/** The messages in a span's attribute; an empty list when there are none. */
+/** Messages in a span's attribute; empty without messages. */
 export function messagesOf(span: Span | undefined, side: 'input' | 'output'): readonly JsonObject[] {
   const name = side === 'input' ? genAiAttributes.inputMessages : genAiAttributes.outputMessages;
   const text = span?.attributes[name];
   return typeof text === 'string' ? objectsOf(JSON.parse(text) as JsonValue) : [];
 }
 
-/** All parts of all messages of a side. */
+/** All parts of all messages of one side. */
 export function partsOf(span: Span | undefined, side: 'input' | 'output'): readonly JsonObject[] {
   return messagesOf(span, side).flatMap(({ parts }) => objectsOf(parts));
 }
 
-/** The text in a span's messages of a side. */
+/** Text of a span's messages of one side. */
 export function textOf(span: Span | undefined, side: 'input' | 'output'): string {
   return partsOf(span, side)
     .filter(({ type }) => type === 'text')

@@ -8,7 +8,7 @@ import { sceneApi } from './scene-api.ts';
 import { SceneStage } from './scene-stage.ts';
 import { type SceneTrace, textOf } from './scene-trace.ts';
 
-/** Scenes of streams, and of the ways in which they end. */
+/** Scenes of streams and their endings. */
 export function describeStreamScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
   describe('streams', () => {
     describeFullStream(adapter);
@@ -17,7 +17,7 @@ export function describeStreamScenes<TModel>(adapter: AdapterUnderTest<TModel>):
   });
 }
 
-/** The one model call of a trace: it must say that it is not whole, and have what came of it. */
+/** Expects one model call, marked as incomplete, with the partial output. */
 function expectUnfinished<TModel>(adapter: AdapterUnderTest<TModel>, trace: SceneTrace): Span | undefined {
   expect(trace.modelCalls, `model calls in\n${trace}`).toHaveLength(1);
   const [call] = trace.modelCalls;
@@ -32,7 +32,7 @@ function expectUnfinished<TModel>(adapter: AdapterUnderTest<TModel>, trace: Scen
 }
 
 function describeFullStream<TModel>(adapter: AdapterUnderTest<TModel>): void {
-  test('a stream is recorded like the whole answer', async (context) => {
+  test('a stream is recorded like a non-streamed response', async (context) => {
     context.skip(adapter.cannot.stream !== undefined, adapter.cannot.stream);
     await using stage = await SceneStage.open(adapter, [answer('one two three')]);
     let seen = '';
@@ -59,7 +59,7 @@ function describeFullStream<TModel>(adapter: AdapterUnderTest<TModel>): void {
 function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
   const { extraEvents } = sceneApi(adapter);
 
-  test('a stream that its reader leaves is recorded as far as it came', async (context) => {
+  test('an abandoned stream is recorded partially', async (context) => {
     context.skip(adapter.cannot['stream-broken-off'] !== undefined, adapter.cannot['stream-broken-off']);
     const gate = aGate();
     const step = answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: gate.opened });
@@ -75,7 +75,7 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
   });
 
   test.for(['without a reason', 'for a reason of its user'])(
-    'a stream that is aborted %s stops the model, and is recorded as far as it came',
+    'an aborted stream (%s) stops the model, and is recorded partially',
     async (how, context) => {
       context.skip(adapter.cannot['stream-aborted'] !== undefined, adapter.cannot['stream-aborted']);
       const never = new Promise(() => {});
@@ -90,7 +90,7 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
         return true;
       };
       const { signal } = controller;
-      // Frameworks differ in whether an abort is an error to the agent; it is none of the model call.
+      // Frameworks differ in whether an abort is an error of the agent; it is not an error of the model call.
       await rollout
         .run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true, onText, signal }))
         .catch(() => {});
@@ -98,7 +98,7 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
       const trace = rollout.end();
       expectUnfinished(adapter, trace);
       if (adapter.modelCallsBy === 'gateway') return;
-      // Where the framework reports no end at all, the attempt's end closes the span.
+      // Without an end event from the framework, the attempt's end closes the span.
       const failed = trace.spans.filter(({ status, attributes }) => {
         return status.code === 'ERROR' && attributes[agentLightningAttributes.abandoned] !== true;
       });
@@ -110,9 +110,9 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
 function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
   const { extraEvents } = sceneApi(adapter);
 
-  test('a stream that the server cuts is recorded as far as it came', async (context) => {
+  test('a stream closed by the server is recorded partially', async (context) => {
     context.skip(adapter.cannot['stream-cut'] !== undefined, adapter.cannot['stream-cut']);
-    // Not before its reader has seen some of it: Bun drops what was not read yet when a connection breaks.
+    // Only after its reader has received some chunks: Bun drops unread data of a broken connection.
     const gate = aGate();
     const chunks = 3 + extraEvents;
     const step = answer('one two three', { pauseAfterChunks: chunks, until: gate.opened, cutAfterChunks: chunks + 1 });
@@ -126,7 +126,7 @@ function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void 
     expectUnfinished(adapter, rollout.end());
   });
 
-  test('an error within a stream is recorded with its words', async (context) => {
+  test('an error within a stream is recorded with its message', async (context) => {
     context.skip(adapter.cannot['stream-error'] !== undefined, adapter.cannot['stream-error']);
     await using stage = await SceneStage.open(adapter, [
       answer('one two three', { errorAfterChunks: 2 + extraEvents }),

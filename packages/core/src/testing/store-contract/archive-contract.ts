@@ -4,37 +4,37 @@ import type { Store } from '../../store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
-/** A run as a file: out of one store, into another. */
+/** Export and import of runs. */
 export function describeArchives(test: StoreTest): void {
-  describe('archive of a run', () => {
-    test('brings back everything of a run that was deleted', async ({ store, clock }) => {
+  describe('run archive', () => {
+    test('restores a deleted run completely', async ({ store, clock }) => {
       await aTrainedRun(store);
       await clock.advance(5000);
       const before = await everythingOf(store);
       const archive = await collect(store.exportRun('run-1'));
       await store.deleteRun('run-1');
-      expect(await store.importRun(inPieces(archive, 1000))).toEqual(before.run);
+      expect(await store.importRun(inChunks(archive, 1000))).toEqual(before.run);
       expect(await everythingOf(store)).toEqual(before);
       const { rolloutId } = before.rollouts[0] ?? { rolloutId: '' };
       const next = await store.nextSpanSequenceIds([{ rolloutId, attemptId: 'latest' }]);
       expect(next).toEqual([4]);
     });
 
-    test('is the same when it is taken again', async ({ store }) => {
+    test('is deterministic', async ({ store }) => {
       await aTrainedRun(store);
       expect(await collect(store.exportRun('run-1'))).toEqual(await collect(store.exportRun('run-1')));
     });
 
-    test('leaves the latest resources the latest', async ({ store }) => {
+    test('does not change the latest resources', async ({ store }) => {
       await aTrainedRun(store);
       const archive = await collect(store.exportRun('run-1'));
       await store.deleteRun('run-1');
       const latest = await store.addResources({});
-      await store.importRun(inPieces(archive, 100_000));
+      await store.importRun(inChunks(archive, 100_000));
       expect(await store.getLatestResources()).toEqual(latest);
     });
 
-    test('holds no keys of model endpoints', async ({ store }) => {
+    test('contains no keys of model endpoints', async ({ store }) => {
       await aTrainedRun(store);
       const text = unzip(await collect(store.exportRun('run-1')));
       expect(text).toContain('"endpoint":"http://localhost:1/v1"');
@@ -46,16 +46,16 @@ export function describeArchives(test: StoreTest): void {
       await store.updateRun('run-1', { status: 'finished', state: { dataDir: '/srv/data', seed: 3 } });
       const archive = await collect(store.exportRun('run-1'));
       await store.deleteRun('run-1');
-      expect((await store.importRun(inPieces(archive, 100_000))).state).toEqual({ seed: 3 });
+      expect((await store.importRun(inChunks(archive, 100_000))).state).toEqual({ seed: 3 });
     });
 
-    test('brings in what was unfinished as cancelled, so that nothing starts by itself', async ({ store }) => {
+    test('imports unfinished rollouts as cancelled', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'one', config: {} });
       const running = await claimOne(store, { runId: 'run-1' });
       const queued = await enqueueOne(store, { runId: 'run-1' });
       const archive = await collect(store.exportRun('run-1'));
       await store.deleteRun('run-1', { force: true });
-      expect(await store.importRun(inPieces(archive, 100_000))).toMatchObject({ status: 'stopped' });
+      expect(await store.importRun(inChunks(archive, 100_000))).toMatchObject({ status: 'stopped' });
       for (const { rolloutId } of [running, queued]) {
         expect(await store.getRollout(rolloutId)).toMatchObject({ status: 'cancelled', endTimeMs: expect.any(Number) });
       }
@@ -69,19 +69,19 @@ export function describeArchives(test: StoreTest): void {
       });
     });
 
-    test('is refused when its run or a rollout of it is there', async ({ store }) => {
+    test('is rejected when its run or one of its rollouts exists', async ({ store }) => {
       await aTrainedRun(store);
       const archive = await collect(store.exportRun('run-1'));
-      await expect(store.importRun(inPieces(archive, 999))).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(store.importRun(inChunks(archive, 999))).rejects.toMatchObject({ code: 'CONFLICT' });
       const before = await everythingOf(store);
       await store.deleteRun('run-1');
       await enqueueOne(store, { rolloutId: before.rollouts.at(-1)?.rolloutId ?? '' });
-      await expect(store.importRun(inPieces(archive, 999))).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(store.importRun(inChunks(archive, 999))).rejects.toMatchObject({ code: 'CONFLICT' });
       expect(await store.queryRuns()).toMatchObject({ total: 0 });
       expect(await store.queryRollouts()).toMatchObject({ total: 1 });
     });
 
-    test('is refused when it is cut off, changed, or something else, and nothing of it stays', async ({ store }) => {
+    test('is rejected atomically when it is truncated, modified, or another file', async ({ store }) => {
       await aTrainedRun(store);
       const archive = await collect(store.exportRun('run-1'));
       const text = unzip(archive);
@@ -100,7 +100,7 @@ export function describeArchives(test: StoreTest): void {
         new Uint8Array(),
       ];
       for (const [index, bytes] of broken.entries()) {
-        const outcome = await store.importRun(inPieces(bytes, 1000)).catch((error: unknown) => error);
+        const outcome = await store.importRun(inChunks(bytes, 1000)).catch((error: unknown) => error);
         expect({ index, outcome }).toMatchObject({ index, outcome: { code: 'VALIDATION' } });
       }
       expect(await store.queryRuns()).toMatchObject({ total: 0 });
@@ -113,7 +113,7 @@ export function describeArchives(test: StoreTest): void {
   });
 }
 
-/** A finished run: resources, metrics, a rollout that was tried twice and has spans, and one that was cancelled. */
+/** A finished run: resources, metrics, a retried rollout with spans, and a cancelled rollout. */
 async function aTrainedRun(store: Store): Promise<void> {
   await store.createRun({ runId: 'run-1', name: 'näme "1"', config: { seed: 7 } });
   await store.addResources({
@@ -166,13 +166,13 @@ async function everythingOf(store: Store): Promise<{
   };
 }
 
-async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
+  for await (const piece of chunks) all.push(piece);
   return new Uint8Array(Buffer.concat(all));
 }
 
-async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
 }
 

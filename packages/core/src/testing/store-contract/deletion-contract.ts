@@ -6,10 +6,10 @@ import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 const dayMs = 86_400_000;
 
-/** Deleting rollouts and runs, by hand and by policy. */
+/** Deletion of rollouts and runs, explicit and by retention policy. */
 export function describeDeletion(test: StoreTest): void {
   describe('deletion', () => {
-    test('takes a finished rollout with its attempts and spans, and nothing else', async ({ store }) => {
+    test('deletes a finished rollout with its attempts and spans only', async ({ store }) => {
       const kept = await finishOne(store);
       const gone = await finishOne(store);
       expect(await store.deleteRollouts([gone])).toEqual({ runs: 0, rollouts: 1, attempts: 1, spans: 1 });
@@ -19,7 +19,7 @@ export function describeDeletion(test: StoreTest): void {
       expect(await store.statistics()).toMatchObject({ totalRollouts: 1, totalAttempts: 1, totalSpans: 1 });
     });
 
-    test('takes no rollout that is not finished, and none when one of several is not', async ({ store }) => {
+    test('rejects unfinished rollouts, and deletes none when one of several is unfinished', async ({ store }) => {
       const done = await finishOne(store);
       const { rolloutId } = await enqueueOne(store);
       const deletion = store.deleteRollouts([done, rolloutId]);
@@ -29,14 +29,14 @@ export function describeDeletion(test: StoreTest): void {
       expect(await store.deleteRollouts([])).toMatchObject({ rollouts: 0 });
     });
 
-    test('makes the id free for a new rollout, which starts anew', async ({ store }) => {
+    test('releases the id for a new rollout', async ({ store }) => {
       const { rolloutId } = await claimOne(store, { rolloutId: 'ro-mine' });
       await store.updateRollout(rolloutId, { status: 'cancelled' });
       await store.deleteRollouts([rolloutId]);
       expect(await claimOne(store, { rolloutId: 'ro-mine' })).toMatchObject({ attempt: { sequenceId: 1 } });
     });
 
-    test('refuses what comes late for a deleted rollout', async ({ store }) => {
+    test('rejects late writes to a deleted rollout', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await store.updateRollout(rolloutId, { status: 'cancelled' });
       await store.deleteRollouts([rolloutId]);
@@ -47,7 +47,7 @@ export function describeDeletion(test: StoreTest): void {
       await Promise.all(late.map((call) => expect(call).rejects.toMatchObject({ code: 'NOT_FOUND' })));
     });
 
-    test('ends the wait for a rollout that is deleted, with NOT_FOUND', async ({ store, clock }) => {
+    test('fails a wait for a deleted rollout with NOT_FOUND', async ({ store, clock }) => {
       const { rolloutId } = await claimOne(store);
       const other = await enqueueOne(store);
       const waiting = store.waitForRollouts([rolloutId, other.rolloutId]);
@@ -58,7 +58,7 @@ export function describeDeletion(test: StoreTest): void {
       await outcome;
     });
 
-    test('takes a finished run with everything, however many rollouts it has', async ({ store }) => {
+    test('deletes a finished run with any number of rollouts', async ({ store }) => {
       await aRun(store, { runId: 'run-1', rolloutCount: 120 });
       await aRun(store, { runId: 'run-2', rolloutCount: 1 });
       await store.updateRun('run-1', { status: 'finished' }, [
@@ -70,7 +70,7 @@ export function describeDeletion(test: StoreTest): void {
       await expect(store.deleteRun('run-1')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    test('takes a run that is under way, or has unfinished rollouts, only by force', async ({ store }) => {
+    test('deletes an active run, or one with unfinished rollouts, only with force', async ({ store }) => {
       await aRun(store, { runId: 'run-1', rolloutCount: 1 });
       await expect(store.deleteRun('run-1')).rejects.toMatchObject({ code: 'CONFLICT' });
       await enqueueOne(store, { runId: 'run-1' });
@@ -82,7 +82,7 @@ export function describeDeletion(test: StoreTest): void {
   });
 
   describe('retention', () => {
-    test('takes old finished runs and old rollouts of no run, and keeps what is new or unfinished', async ({
+    test('deletes old finished runs and old rollouts without a run, and keeps new or unfinished ones', async ({
       store,
       clock,
     }) => {
@@ -103,7 +103,7 @@ export function describeDeletion(test: StoreTest): void {
       expect(await store.applyRetention({ olderThanMs: 50_000 })).toMatchObject({ runs: 0, rollouts: 0 });
     });
 
-    test('keeps the newest runs, those under way, and rollouts of no run', async ({ store }) => {
+    test('keeps the newest runs, active runs, and rollouts without a run', async ({ store }) => {
       for (const runId of ['run-1', 'run-2', 'run-3', 'run-4'])
         await aRun(store, { runId, rolloutCount: 1, status: 'finished' });
       await store.updateRun('run-1', { status: 'running' });
@@ -114,7 +114,7 @@ export function describeDeletion(test: StoreTest): void {
       expect(await store.getRollout(loose)).toMatchObject({ status: 'succeeded' });
     });
 
-    test('takes only what is both old and not among the newest when it asks for both', async ({ store, clock }) => {
+    test('with both limits, deletes only runs that are old and not among the newest', async ({ store, clock }) => {
       for (const runId of ['run-1', 'run-2', 'run-3'])
         await aRun(store, { runId, rolloutCount: 1, status: 'finished' });
       await clock.advance(1000);
@@ -125,7 +125,7 @@ export function describeDeletion(test: StoreTest): void {
       expect((await store.queryRuns()).total).toBe(3);
     });
 
-    test('takes the finished rollouts of a run that stopped, and the run once none is left', async ({ store }) => {
+    test('deletes the finished rollouts of a stopped run, and the run once it is empty', async ({ store }) => {
       await aRun(store, { runId: 'run-1', rolloutCount: 2, status: 'stopped' });
       const left = await enqueueOne(store, { runId: 'run-1' });
       expect(await store.previewRetention({ keepRuns: 0 })).toMatchObject({ runs: 0, rollouts: 2, runIds: [] });
@@ -134,7 +134,7 @@ export function describeDeletion(test: StoreTest): void {
       expect(await store.applyRetention({ keepRuns: 0 })).toMatchObject({ runs: 1, rollouts: 1 });
     });
 
-    test('refuses a policy that says nothing, or nonsense', async ({ store }) => {
+    test('rejects an empty or invalid policy', async ({ store }) => {
       for (const policy of [{}, { olderThanMs: -1 }, { keepRuns: -1 }, { keepRuns: 0.5 }]) {
         await expect(store.applyRetention(policy)).rejects.toMatchObject({ code: 'VALIDATION' });
         await expect(store.previewRetention(policy)).rejects.toMatchObject({ code: 'VALIDATION' });
@@ -143,7 +143,7 @@ export function describeDeletion(test: StoreTest): void {
   });
 }
 
-/** A rollout of no run that succeeded, with one attempt and one span. */
+/** A succeeded rollout without a run, with one attempt and one span. */
 async function finishOne(store: Store): Promise<string> {
   const { rolloutId, attempt } = await claimOne(store);
   await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId })]);
@@ -151,7 +151,7 @@ async function finishOne(store: Store): Promise<string> {
   return rolloutId;
 }
 
-/** A run with rollouts that were cancelled. */
+/** A run with cancelled rollouts. */
 async function aRun(
   store: Store,
   run: { readonly runId: string; readonly rolloutCount: number; readonly status?: RunStatus },

@@ -18,28 +18,28 @@ import { describeWatching } from './watch-contract.ts';
 import { describeWatchdog } from './watchdog-contract.ts';
 import { describeWorkers } from './worker-contract.ts';
 
-/** What the store contract needs to know of a backend. */
+/** Options of the store contract. */
 export interface StoreContractOptions {
-  /** The backend's name in the test report. */
+  /** Name of the backend in the test report. */
   readonly name: string;
   /**
-   * Opens an empty store that goes by the clock for everything, waits included, with a claim lease of
-   * 60 seconds and a watchdog that looks every few milliseconds of real time.
+   * Opens an empty store that uses the clock for everything, including waits, with a claim lease of 60 seconds and a
+   * watchdog interval of a few milliseconds of real time.
    */
   readonly open: (options: { readonly clock: ManualClock }) => Promise<StoreUnderTest>;
-  /** Tests that do not hold for the backend, each with the reason. @default none */
+  /** Tests that do not apply to the backend, each with the reason. @default none */
   readonly skip?: readonly { readonly test: string; readonly reason: string }[];
 }
 
-/** A store that is being tested. */
+/** A store under test. */
 export interface StoreUnderTest {
   readonly store: Store;
-  /** Closes the store and what it needed. */
+  /** Closes the store and its dependencies. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * The contract that every {@link Store} keeps, as vitest tests. A backend is accepted by passing it.
+ * Contract tests for every {@link Store}, with vitest. A backend is accepted when it passes.
  *
  * @example
  * ```ts

@@ -2,17 +2,17 @@ import { describe, expect } from 'vitest';
 import { defaultRolloutConfig } from '../../rollout.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 
-/** The queue: what goes in, in which order it comes out, and to whom. */
+/** Queue order and claims. */
 export function describeQueue(test: StoreTest): void {
   describe('queue', () => {
-    test('gives rollouts out in the order they came in', async ({ store }) => {
+    test('claims rollouts in FIFO order', async ({ store }) => {
       const rollouts = await store.enqueueRollouts([1, 2, 3].map((input) => ({ input })));
       const claimed = [...(await store.claimRollouts()), ...(await store.claimRollouts({ limit: 5 }))];
       expect(claimed.map((rollout) => rollout.rolloutId)).toEqual(rollouts.map((rollout) => rollout.rolloutId));
       expect(await store.claimRollouts()).toEqual([]);
     });
 
-    test('opens the first attempt of what it gives out', async ({ store, clock }) => {
+    test('opens the first attempt of a claimed rollout', async ({ store, clock }) => {
       const rollout = await enqueueOne(store);
       await clock.advance(1500);
       const claimed = await claimNext(store, rollout.rolloutId, 'worker-1');
@@ -33,7 +33,7 @@ export function describeQueue(test: StoreTest): void {
       });
     });
 
-    test('fills in what an enqueued rollout does not say', async ({ store, clock }) => {
+    test('sets defaults of an enqueued rollout', async ({ store, clock }) => {
       const [rollout] = await store.enqueueRollouts([{ input: null }]);
       expect(rollout).toEqual({
         rolloutId: expect.stringMatching(/^ro-[0-9a-f]{12}$/),
@@ -49,7 +49,7 @@ export function describeQueue(test: StoreTest): void {
       });
     });
 
-    test('keeps everything that an enqueued rollout says', async ({ store }) => {
+    test('keeps all fields of an enqueued rollout', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'first', config: {} });
       const { resourcesId } = await store.addResources({});
       const request = {
@@ -66,7 +66,7 @@ export function describeQueue(test: StoreTest): void {
       expect(await store.getRollout('ro-chosen')).toEqual(rollout);
     });
 
-    test('gives back the rollout that is there when its id is enqueued again', async ({ store }) => {
+    test('returns the existing rollout for a known id', async ({ store }) => {
       const first = await enqueueOne(store, { rolloutId: 'ro-same', input: 1 });
       const again = await store.enqueueRollouts([
         { rolloutId: 'ro-same', input: 2 },
@@ -77,22 +77,22 @@ export function describeQueue(test: StoreTest): void {
       expect(await store.claimRollouts({ limit: 9 })).toHaveLength(2);
     });
 
-    test('enqueues all or none', async ({ store }) => {
+    test('enqueues atomically', async ({ store }) => {
       const requests = [{ input: 1 }, { input: 2, resourcesId: 'rs-unknown' }];
       await expect(store.enqueueRollouts(requests)).rejects.toMatchObject({ code: 'NOT_FOUND' });
       expect(await store.queryRollouts()).toMatchObject({ items: [], total: 0 });
     });
 
-    test('refuses a run that does not exist', async ({ store }) => {
+    test('rejects an unknown run', async ({ store }) => {
       await expect(enqueueOne(store, { runId: 'run-unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    test('refuses a configuration that makes no sense', async ({ store }) => {
+    test('rejects an invalid configuration', async ({ store }) => {
       await expect(enqueueOne(store, { config: { maxAttempts: 0 } })).rejects.toMatchObject({ code: 'VALIDATION' });
       await expect(enqueueOne(store, { config: { timeoutMs: -1 } })).rejects.toMatchObject({ code: 'VALIDATION' });
     });
 
-    test('gives a rollout the resources that are the latest when it is enqueued', async ({ store }) => {
+    test('assigns the latest resources at the time of enqueueing', async ({ store }) => {
       const first = await store.addResources({});
       const early = await enqueueOne(store);
       const second = await store.addResources({});
@@ -100,7 +100,7 @@ export function describeQueue(test: StoreTest): void {
       expect([early.resourcesId, late.resourcesId]).toEqual([first.resourcesId, second.resourcesId]);
     });
 
-    test('gives out only rollouts of the run that is asked for', async ({ store }) => {
+    test('filters claims by run', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'one', config: {} });
       await store.createRun({ runId: 'run-2', name: 'two', config: {} });
       const first = await enqueueOne(store, { runId: 'run-1' });
@@ -110,7 +110,7 @@ export function describeQueue(test: StoreTest): void {
       expect((await store.claimRollouts({ limit: 5 })).map((rollout) => rollout.rolloutId)).toEqual([first.rolloutId]);
     });
 
-    test('puts a rollout that returns at the end of the queue, once', async ({ store }) => {
+    test('appends a requeued rollout to the queue once', async ({ store }) => {
       const returned = await claimOne(store);
       const other = await enqueueOne(store);
       await store.updateRollout(returned.rolloutId, { status: 'requeuing' });
@@ -119,14 +119,14 @@ export function describeQueue(test: StoreTest): void {
       expect(claimed.map((rollout) => rollout.rolloutId)).toEqual([other.rolloutId, returned.rolloutId]);
     });
 
-    test('does not give out a cancelled rollout', async ({ store }) => {
+    test('does not claim a cancelled rollout', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store);
       await store.updateRollout(rolloutId, { status: 'cancelled' });
       expect(await store.claimRollouts()).toEqual([]);
       expect(await statusOf(store, rolloutId)).toBe('cancelled');
     });
 
-    test('starts a rollout past the queue', async ({ store }) => {
+    test('starts a rollout bypassing the queue', async ({ store }) => {
       const started = await store.startRollout({ input: 1, workerId: 'worker-1' });
       expect(started).toMatchObject({ status: 'preparing', attempt: { sequenceId: 1, workerId: 'worker-1' } });
       expect(await store.claimRollouts()).toEqual([]);

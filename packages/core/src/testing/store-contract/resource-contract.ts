@@ -14,10 +14,10 @@ const everyKind: NamedResources = {
   prompt: { resourceType: 'prompt_template', template: 'Answer {question}', engine: 'f-string' },
 };
 
-/** Resources: versioned, the last one written is the latest. */
+/** Versioned resources; the last written one is the latest. */
 export function describeResources(test: StoreTest): void {
   describe('resources', () => {
-    test('come back as they went in, with a version and times', async ({ store, clock }) => {
+    test('are returned unchanged, with a version and times', async ({ store, clock }) => {
       const added = await store.addResources(everyKind);
       expect(added).toEqual({
         resourcesId: expect.stringMatching(/^rs-[0-9a-f]{12}$/),
@@ -29,7 +29,7 @@ export function describeResources(test: StoreTest): void {
       expect(await store.getResources(added.resourcesId)).toEqual(added);
     });
 
-    test('get a higher version with every update', async ({ store, clock }) => {
+    test('increment their version with every update', async ({ store, clock }) => {
       const added = await store.addResources(everyKind);
       await clock.advance(1000);
       const updated = await store.updateResources(added.resourcesId, {});
@@ -37,11 +37,11 @@ export function describeResources(test: StoreTest): void {
       expect(await store.getResources(added.resourcesId)).toEqual(updated);
     });
 
-    test('begin with the first update of an id that is new', async ({ store }) => {
+    test('are created by the first update of a new id', async ({ store }) => {
       expect(await store.updateResources('rs-mine', everyKind)).toMatchObject({ resourcesId: 'rs-mine', version: 1 });
     });
 
-    test('have a latest: the one written last', async ({ store }) => {
+    test('have the last written one as latest', async ({ store }) => {
       expect(await store.getLatestResources()).toBeNull();
       const first = await store.addResources({});
       const second = await store.addResources({});
@@ -50,7 +50,7 @@ export function describeResources(test: StoreTest): void {
       expect(await store.getLatestResources()).toEqual(rewritten);
     });
 
-    test('are listed, sorted and cut', async ({ store }) => {
+    test('are listed with sorting and pagination', async ({ store }) => {
       for (const id of ['rs-a', 'rs-b', 'rs-c']) await store.updateResources(id, {});
       await store.updateResources('rs-a', everyKind);
       const ids = async (query: Parameters<typeof store.queryResources>[0]): Promise<string[]> =>
@@ -62,7 +62,7 @@ export function describeResources(test: StoreTest): void {
       await expect(store.queryResources({ limit: 0 })).rejects.toMatchObject({ code: 'VALIDATION' });
     });
 
-    test('answer an unknown id with NOT_FOUND', async ({ store }) => {
+    test('report an unknown id as NOT_FOUND', async ({ store }) => {
       await expect(store.getResources('rs-unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
   });

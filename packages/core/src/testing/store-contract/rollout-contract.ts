@@ -2,10 +2,10 @@ import { describe, expect } from 'vitest';
 import type { RolloutQuery, Store } from '../../store.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
-/** Reading, listing and changing rollouts and their attempts. */
+/** Queries and changes of rollouts and their attempts. */
 export function describeRollouts(test: StoreTest): void {
   describe('rollouts', () => {
-    test('writes what a change names, null included, and leaves the rest', async ({ store }) => {
+    test('writes the fields of a patch, including null, and no others', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store, { input: 1, mode: 'train', metadata: { a: 1 } });
       const changed = await store.updateRollout(rolloutId, { mode: null, input: { b: 2 } });
       expect(changed).toMatchObject({ mode: null, input: { b: 2 }, metadata: { a: 1 }, status: 'queuing' });
@@ -17,20 +17,20 @@ export function describeRollouts(test: StoreTest): void {
       expect(await store.getRollout(rolloutId)).toMatchObject({ config, input: { b: 2 }, metadata: null });
     });
 
-    test('refuses resources that do not exist', async ({ store }) => {
+    test('rejects unknown resources', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store);
       const update = store.updateRollout(rolloutId, { resourcesId: 'rs-unknown' });
       await expect(update).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    test('lists every rollout with its latest attempt, in the order they came in', async ({ store }) => {
+    test('lists every rollout with its latest attempt, in creation order', async ({ store }) => {
       const claimed = await claimOne(store);
       const queued = await enqueueOne(store);
       const page = await store.queryRollouts();
       expect(page).toEqual({ items: [claimed, queued], limit: -1, offset: 0, total: 2 });
     });
 
-    test('lists those that the filters leave', async ({ store }) => {
+    test('applies filters', async ({ store }) => {
       await enqueueFour(store);
       const cases: [RolloutQuery, string[]][] = [
         [{ statusIn: ['cancelled'] }, ['ro-b']],
@@ -52,10 +52,7 @@ export function describeRollouts(test: StoreTest): void {
       }
     });
 
-    test('lists those that started or ended within a time, from one moment on and before another', async ({
-      store,
-      clock,
-    }) => {
+    test('filters by start and end time, inclusive from and exclusive before', async ({ store, clock }) => {
       const startMs = clock.now();
       for (const rolloutId of ['ro-a', 'ro-b', 'ro-c']) {
         await enqueueOne(store, { rolloutId });
@@ -79,7 +76,7 @@ export function describeRollouts(test: StoreTest): void {
       }
     });
 
-    test('lists those whose metadata has exactly these fields', async ({ store }) => {
+    test('filters by metadata fields', async ({ store }) => {
       const values = [1, '1', true, null, 'a"b', { x: 1 }, [1, 2], 0.5];
       await store.enqueueRollouts(
         values.map((value) => ({ input: value, metadata: { 'odd "key".$': value, step: 1 } })),
@@ -91,7 +88,7 @@ export function describeRollouts(test: StoreTest): void {
       expect(await store.queryRollouts({ metadata: { missing: 1 } })).toMatchObject({ items: [] });
     });
 
-    test('sorts and cuts lists', async ({ store }) => {
+    test('sorts and paginates lists', async ({ store }) => {
       await enqueueFour(store);
       const cases: [RolloutQuery, string[]][] = [
         [{ sortBy: 'rolloutId', sortOrder: 'desc' }, ['ro-d', 'ro-c', 'ro-b', 'ro-a']],
@@ -109,7 +106,7 @@ export function describeRollouts(test: StoreTest): void {
       }
     });
 
-    test('refuses bad limits, offsets and sort fields', async ({ store }) => {
+    test('rejects invalid limits, offsets and sort fields', async ({ store }) => {
       const bad = [
         { limit: 0 },
         { limit: -2 },
@@ -118,14 +115,14 @@ export function describeRollouts(test: StoreTest): void {
         { sortBy: 'toString' },
       ];
       for (const query of bad) {
-        // The types do not allow these; a request over the network may carry them all the same.
+        // Invalid by type, but possible over HTTP.
         await expect(store.queryRollouts(query as RolloutQuery)).rejects.toMatchObject({ code: 'VALIDATION' });
       }
     });
   });
 
   describe('attempts', () => {
-    test('are listed in order and read by latest', async ({ store }) => {
+    test('are listed in order and available as latest', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const second = (await store.startAttempt(rolloutId)).attempt;
       const { items, total } = await store.queryAttempts(rolloutId, { sortOrder: 'desc', limit: 1 });
@@ -135,13 +132,13 @@ export function describeRollouts(test: StoreTest): void {
       expect(await store.getLatestAttempt(rolloutId)).toEqual(second);
     });
 
-    test('are none before the first claim', async ({ store }) => {
+    test('do not exist before the first claim', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store);
       expect(await store.getLatestAttempt(rolloutId)).toBeNull();
       expect(await store.queryAttempts(rolloutId)).toEqual({ items: [], limit: -1, offset: 0, total: 0 });
     });
 
-    test('keep what a change names, by id or by latest', async ({ store, clock }) => {
+    test('write the fields of a patch, by id or latest', async ({ store, clock }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await clock.advance(10);
       const patch = { workerId: 'worker-9', lastHeartbeatTimeMs: clock.now(), metadata: { note: 'x' } };
@@ -152,7 +149,7 @@ export function describeRollouts(test: StoreTest): void {
   });
 
   describe('statistics', () => {
-    test('count everything', async ({ store }) => {
+    test('count all records', async ({ store }) => {
       await claimOne(store, {}, 'worker-1');
       await enqueueOne(store);
       await store.addResources({});

@@ -2,10 +2,10 @@ import { describe, expect } from 'vitest';
 import type { MetricPoint } from '../../run.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
-/** Runs: what a trainer needs to go on after a crash. */
+/** Runs: the resume state of a trainer. */
 export function describeRuns(test: StoreTest): void {
   describe('runs', () => {
-    test('start running, with what they were started with', async ({ store, clock }) => {
+    test('start as running, with their configuration', async ({ store, clock }) => {
       const run = await store.createRun({ runId: 'run-1', name: 'first', config: { seed: 7 } });
       expect(run).toEqual({
         runId: 'run-1',
@@ -19,7 +19,7 @@ export function describeRuns(test: StoreTest): void {
       expect(await store.getRun('run-1')).toEqual(run);
     });
 
-    test('have ids of their own', async ({ store }) => {
+    test('have unique ids', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'first', config: {} });
       const again = store.createRun({ runId: 'run-1', name: 'second', config: {} });
       await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -34,7 +34,7 @@ export function describeRuns(test: StoreTest): void {
       expect((await store.queryRuns()).items).toHaveLength(3);
     });
 
-    test('change with their metrics, together', async ({ store, clock }) => {
+    test('change atomically with their metrics', async ({ store, clock }) => {
       await store.createRun({ runId: 'run-1', name: 'first', config: {} });
       await clock.advance(100);
       const run = await store.updateRun('run-1', { state: { step: 1 } }, [aPoint(1, { 'reward/mean': 0.25 })]);
@@ -46,7 +46,7 @@ export function describeRuns(test: StoreTest): void {
       expect(await store.queryMetrics('run-1')).toEqual([aPoint(1, { 'reward/mean': 0.25 })]);
     });
 
-    test('do not change when their metrics cannot be recorded', async ({ store }) => {
+    test('do not change when recording metrics fails', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'first', config: {} });
       const update = store.updateRun('run-1', { state: { step: 1 } }, [aPoint(1), { ...aPoint(2), runId: 'run-2' }]);
       await expect(update).rejects.toMatchObject({ code: 'VALIDATION' });
@@ -85,7 +85,7 @@ export function describeRuns(test: StoreTest): void {
       });
     });
 
-    test('answer an unknown id with NOT_FOUND', async ({ store }) => {
+    test('report an unknown id as NOT_FOUND', async ({ store }) => {
       const calls = [
         () => store.getRun('run-unknown'),
         () => store.updateRun('run-unknown', {}),

@@ -5,10 +5,10 @@ import type { Store } from '../../store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, type StoreTest } from './store-test.ts';
 
-/** Finding spans over many rollouts. */
+/** Span search across rollouts. */
 export function describeSearch(test: StoreTest): void {
   describe('span search', () => {
-    test('finds what every filter leaves, in the order of rollouts and spans', async ({ store }) => {
+    test('applies all filters, in the order of rollouts and spans', async ({ store }) => {
       await recordThree(store);
       const cases: [SpanSearch, string[]][] = [
         [{}, ['a1', 'a2', 'b1', 'b2', 'c1']],
@@ -37,7 +37,7 @@ export function describeSearch(test: StoreTest): void {
       }
     });
 
-    test('gives back whole spans', async ({ store }) => {
+    test('returns complete spans', async ({ store }) => {
       await recordThree(store);
       const [found] = (await store.searchSpans({ attributes: { kind: 1 } })).items;
       const { items } = await store.querySpans({ rolloutId: 'ro-a', spanId: 'a2' });
@@ -45,7 +45,7 @@ export function describeSearch(test: StoreTest): void {
     });
 
     for (const sortOrder of ['asc', 'desc'] as const) {
-      test(`goes on where the page before ended, ${sortOrder}, also while more comes in`, async ({ store }) => {
+      test(`resumes at the cursor, ${sortOrder}, also during inserts`, async ({ store }) => {
         const expected = await recordMany(store);
         const found: string[] = [];
         let cursor: string | null = null;
@@ -65,7 +65,7 @@ export function describeSearch(test: StoreTest): void {
       });
     }
 
-    test('goes on between spans that brought the same number', async ({ store }) => {
+    test('resumes between spans with the same sequence id', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const spans = ['s1', 's2', 's3'].map((spanId) =>
         aSpan({ rolloutId, attemptId: attempt.attemptId, spanId, sequenceId: 7 }),
@@ -76,7 +76,7 @@ export function describeSearch(test: StoreTest): void {
       expect([idsOf(first.items), idsOf(second.items)]).toEqual([['s1', 's2'], ['s3']]);
     });
 
-    test('refuses bad limits and cursors, and runs that do not exist', async ({ store }) => {
+    test('rejects invalid limits and cursors, and unknown runs', async ({ store }) => {
       for (const search of [{ limit: 0 }, { limit: 1001 }, { limit: 1.5 }, { cursor: 'nonsense' }, { cursor: '' }]) {
         await expect(store.searchSpans(search)).rejects.toMatchObject({ code: 'VALIDATION' });
       }
@@ -112,7 +112,7 @@ async function recordThree(store: Store): Promise<void> {
   ]);
 }
 
-/** Rollouts with 0, 1, 2, … spans, every other one a step. */
+/** Rollouts with 0, 1, 2, … spans, every other span a step. */
 async function recordMany(store: Store): Promise<readonly string[]> {
   const steps: string[] = [];
   for (let index = 0; index < 6; index += 1) {

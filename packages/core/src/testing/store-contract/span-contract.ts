@@ -6,10 +6,10 @@ import type { SpanQuery, Store } from '../../store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 
-/** Spans: recorded once, in an order that holds across machines, each a sign of life. */
+/** Recording, numbering and queries of spans. */
 export function describeSpans(test: StoreTest): void {
   describe('spans', () => {
-    test('come back as they went in', async ({ store }) => {
+    test('are returned unchanged', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const span = anElaborateSpan(rolloutId, attempt.attemptId);
       const [recorded] = await store.appendSpans([span]);
@@ -17,7 +17,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.querySpans({ rolloutId })).toEqual({ items: [recorded], limit: -1, offset: 0, total: 1 });
     });
 
-    test('get numbers from 1 without gaps, over the attempts of a rollout', async ({ store }) => {
+    test('get sequence ids from 1 without gaps, across the attempts of a rollout', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const first = await store.appendSpans([
         unnumbered(rolloutId, attempt.attemptId),
@@ -31,9 +31,7 @@ export function describeSpans(test: StoreTest): void {
       expect([...first, ...later].map((span) => span?.sequenceId)).toEqual([1, 2, 3, 4]);
     });
 
-    test('of many attempts at once are numbered, known again and taken for signs of life one by one', async ({
-      store,
-    }) => {
+    test('of many attempts in one batch are numbered, deduplicated and counted as heartbeats', async ({ store }) => {
       const started = [];
       for (let index = 0; index < 35; index += 1) started.push(await store.startRollout({ input: { index } }));
       const spans = started.map(({ rolloutId, attempt }) => unnumbered(rolloutId, attempt.attemptId));
@@ -49,11 +47,11 @@ export function describeSpans(test: StoreTest): void {
         expect(await statusOf(store, rolloutId)).toBe('running');
         expect((await store.querySpans({ rolloutId })).total).toBe(2);
       }
-      const nobody = unnumbered('ro-none', 'at-none');
-      await expect(store.appendSpans([...more, ...spans, nobody])).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      const unknown = unnumbered('ro-none', 'at-none');
+      await expect(store.appendSpans([...more, ...spans, unknown])).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    test('raise the counter when they bring a number', async ({ store }) => {
+    test('raise the counter with an explicit sequence id', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const spans = [
         { ...unnumbered(rolloutId, attempt.attemptId), sequenceId: 100 },
@@ -64,7 +62,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.nextSpanSequenceIds([{ rolloutId, attemptId: attempt.attemptId }])).toEqual([102]);
     });
 
-    test('a number that would leave none for the spans to come is refused', async ({ store }) => {
+    test('a sequence id that would exhaust the counter is rejected', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       for (const sequenceId of [Number.MAX_SAFE_INTEGER, 2 ** 48 + 1, -1, 0.5]) {
         const spans = [{ ...unnumbered(rolloutId, attempt.attemptId), sequenceId }];
@@ -75,7 +73,7 @@ export function describeSpans(test: StoreTest): void {
       expect(recorded.map((span) => span?.sequenceId)).toEqual([2 ** 48, 2 ** 48 + 1]);
     });
 
-    test('have numbers that can be reserved, for several rollouts at once', async ({ store }) => {
+    test('have sequence ids that can be reserved for several rollouts', async ({ store }) => {
       const first = await claimOne(store);
       const second = await claimOne(store);
       const asked = [first, second, first, first].map(({ rolloutId, attempt }) => ({
@@ -85,7 +83,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.nextSpanSequenceIds(asked)).toEqual([1, 1, 2, 3]);
     });
 
-    test('are recorded once: a second one of the same id is left out and takes no number', async ({ store }) => {
+    test('are deduplicated by id without consuming a sequence id', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const span = unnumbered(rolloutId, attempt.attemptId);
       const other = unnumbered(rolloutId, attempt.attemptId);
@@ -96,7 +94,7 @@ export function describeSpans(test: StoreTest): void {
       expect(items.map((item) => item.name)).toEqual(['step', 'step']);
     });
 
-    test('may have the same id in different attempts', async ({ store }) => {
+    test('can have the same id in different attempts', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const second = (await store.startAttempt(rolloutId)).attempt;
       const span = unnumbered(rolloutId, attempt.attemptId);
@@ -104,7 +102,7 @@ export function describeSpans(test: StoreTest): void {
       expect(recorded.map((item) => item?.sequenceId)).toEqual([1, 2]);
     });
 
-    test('are recorded all or none', async ({ store }) => {
+    test('are recorded atomically', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const good = unnumbered(rolloutId, attempt.attemptId);
       for (const bad of [{ rolloutId: 'ro-unknown' }, { attemptId: 'at-unknown' }]) {
@@ -116,7 +114,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.nextSpanSequenceIds([good])).toEqual([1]);
     });
 
-    test('with a reward whose sums overflow are refused, and none of the batch is recorded', async ({ store }) => {
+    test('with an out-of-range reward are rejected with their batch', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const good = unnumbered(rolloutId, attempt.attemptId);
       const attributes = rewardAttributes([{ name: 'primary', value: 1e300 }]);
@@ -128,7 +126,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.querySpans({ rolloutId })).toMatchObject({ total: 0 });
     });
 
-    test('make their attempt run and are its heartbeats', async ({ store, clock }) => {
+    test('start their attempt and are its heartbeats', async ({ store, clock }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await clock.advance(300);
       await store.appendSpans([unnumbered(rolloutId, attempt.attemptId)]);
@@ -140,7 +138,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ lastHeartbeatTimeMs: clock.now() });
     });
 
-    test('of an earlier attempt do not move the rollout', async ({ store }) => {
+    test('of an earlier attempt do not change the rollout', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await store.updateRollout(rolloutId, { status: 'requeuing' });
       await claimNext(store, rolloutId);
@@ -148,7 +146,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await statusOf(store, rolloutId)).toBe('preparing');
     });
 
-    test('that come late do not reopen a finished rollout', async ({ store }) => {
+    test('recorded late do not reopen a finished rollout', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
       expect(await store.appendSpans([unnumbered(rolloutId, attempt.attemptId)])).toMatchObject([{ sequenceId: 1 }]);
@@ -156,7 +154,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'succeeded' });
     });
 
-    test('are listed as the filters, the order and the limits say', async ({ store }) => {
+    test('are listed with filters, order and limits', async ({ store }) => {
       const { rolloutId, attemptIds } = await recordFour(store);
       const [first = '', second = ''] = attemptIds;
       const cases: [Omit<SpanQuery, 'rolloutId'>, string[]][] = [
@@ -185,7 +183,7 @@ export function describeSpans(test: StoreTest): void {
       expect(await store.querySpans({ rolloutId: 'ro-unknown' })).toMatchObject({ items: [], total: 0 });
     });
 
-    test('of thousands of tokens fit', async ({ store }) => {
+    test('can have thousands of tokens', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       const tokens = Array.from({ length: 20_000 }, (_, index) => index);
       const span = { ...unnumbered(rolloutId, attempt.attemptId), attributes: { prompt_token_ids: tokens } };
@@ -193,7 +191,7 @@ export function describeSpans(test: StoreTest): void {
       expect((await store.querySpans({ rolloutId })).items[0]?.attributes).toEqual({ prompt_token_ids: tokens });
     });
 
-    test('of a rollout that was never claimed have no attempt to go to', async ({ store }) => {
+    test('of an unclaimed rollout are rejected', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store);
       const append = store.appendSpans([unnumbered(rolloutId, 'at-none')]);
       await expect(append).rejects.toMatchObject({ code: 'NOT_FOUND' });

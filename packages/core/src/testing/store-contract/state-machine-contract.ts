@@ -3,7 +3,7 @@ import type { AttemptStatus } from '../../attempt.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 
-/** How rollouts and attempts change, and how each moves the other. */
+/** Status transitions of rollouts and attempts. */
 export function describeStateMachine(test: StoreTest): void {
   describe('state machine', () => {
     for (const status of ['succeeded', 'failed'] as const) {
@@ -17,7 +17,7 @@ export function describeStateMachine(test: StoreTest): void {
     }
 
     for (const outcome of ['failed', 'timeout', 'unresponsive'] as const) {
-      test(`tries again after ${outcome} while the retry policy allows it`, async ({ store }) => {
+      test(`retries after ${outcome} while the retry policy permits`, async ({ store }) => {
         const config = { maxAttempts: 2, retryCondition: [outcome] };
         const { rolloutId } = await claimOne(store, { config });
         const attempt = await store.updateAttempt(rolloutId, 'latest', { status: outcome });
@@ -30,19 +30,19 @@ export function describeStateMachine(test: StoreTest): void {
       });
     }
 
-    test('fails a rollout whose attempt ended in a way that is not tried again', async ({ store }) => {
+    test('fails a rollout whose attempt outcome is not retried', async ({ store }) => {
       const { rolloutId } = await claimOne(store, { config: { maxAttempts: 5, retryCondition: ['timeout'] } });
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
       expect(await statusOf(store, rolloutId)).toBe('failed');
     });
 
-    test('moves a rollout to running with its attempt', async ({ store }) => {
+    test('sets a rollout to running with its attempt', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
       expect(await statusOf(store, rolloutId)).toBe('running');
     });
 
-    test('lets only the latest attempt move the rollout', async ({ store }) => {
+    test('changes the rollout only with its latest attempt', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await store.updateRollout(rolloutId, { status: 'requeuing' });
       await claimNext(store, rolloutId);
@@ -50,9 +50,7 @@ export function describeStateMachine(test: StoreTest): void {
       expect(await statusOf(store, rolloutId)).toBe('preparing');
     });
 
-    test('keeps a rollout in the queue when a span of the attempt that was given back comes late', async ({
-      store,
-    }) => {
+    test('keeps a rollout queued after a late span of its returned attempt', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
       await store.updateRollout(rolloutId, { status: 'requeuing' });
@@ -61,7 +59,7 @@ export function describeStateMachine(test: StoreTest): void {
       expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
     });
 
-    test('keeps a rollout in the queue when the attempt that was given back fails late', async ({ store }) => {
+    test('keeps a rollout queued after a late failure of its returned attempt', async ({ store }) => {
       const { rolloutId, attempt } = await claimOne(store, { config: { maxAttempts: 1 } });
       await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
       await store.updateRollout(rolloutId, { status: 'requeuing' });
@@ -71,7 +69,7 @@ export function describeStateMachine(test: StoreTest): void {
       expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
     });
 
-    test('keeps a finished rollout as it is when a result comes late', async ({ store, clock }) => {
+    test('does not change a finished rollout on a late result', async ({ store, clock }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateRollout(rolloutId, { status: 'cancelled' });
       const cancelledAtMs = clock.now();
@@ -81,14 +79,14 @@ export function describeStateMachine(test: StoreTest): void {
       expect(await store.getRollout(rolloutId)).toMatchObject({ status: 'cancelled', endTimeMs: cancelledAtMs });
     });
 
-    test('lets a second result correct the attempt, not the rollout', async ({ store }) => {
+    test('applies a second result to the attempt, not to the rollout', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
       expect(await store.updateAttempt(rolloutId, 'latest', { status: 'failed' })).toMatchObject({ status: 'failed' });
       expect(await statusOf(store, rolloutId)).toBe('succeeded');
     });
 
-    test('does not let a late result undo a retry that is due', async ({ store }) => {
+    test('does not cancel a pending retry on a late result', async ({ store }) => {
       const config = { maxAttempts: 2, retryCondition: ['timeout'] as AttemptStatus[] };
       const { rolloutId } = await claimOne(store, { config });
       await store.updateAttempt(rolloutId, 'latest', { status: 'timeout' });
@@ -96,14 +94,14 @@ export function describeStateMachine(test: StoreTest): void {
       expect(await statusOf(store, rolloutId)).toBe('requeuing');
     });
 
-    test('does not start a finished attempt again', async ({ store }) => {
+    test('does not restart a finished attempt', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
       const update = store.updateAttempt(rolloutId, 'latest', { status: 'running' });
       await expect(update).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
     });
 
-    test('refuses a status that a finished rollout cannot take, and changes nothing', async ({ store }) => {
+    test('rejects an invalid transition of a finished rollout without changes', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
       const update = store.updateRollout(rolloutId, { status: 'requeuing', metadata: { changed: true } });
@@ -112,7 +110,7 @@ export function describeStateMachine(test: StoreTest): void {
     });
 
     for (const status of ['failed', 'cancelled'] as const) {
-      test(`reopens a ${status} rollout that is requeued by hand`, async ({ store }) => {
+      test(`reopens a ${status} rollout by explicit requeueing`, async ({ store }) => {
         const { rolloutId } = await claimOne(store);
         await store.updateRollout(rolloutId, { status });
         const reopened = await store.updateRollout(rolloutId, { status: 'requeuing' });
@@ -121,7 +119,7 @@ export function describeStateMachine(test: StoreTest): void {
       });
     }
 
-    test('closes the open attempt of a rollout that is requeued, which costs it no attempt', async ({ store }) => {
+    test('closes the open attempt of a requeued rollout without counting it', async ({ store }) => {
       const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
       const { rolloutId, attempt } = await claimOne(store, { config });
       await store.updateRollout(rolloutId, { status: 'requeuing' });
@@ -138,7 +136,7 @@ export function describeStateMachine(test: StoreTest): void {
       ['failed', 'failed'],
       ['succeeded', 'succeeded'],
     ] as const) {
-      test(`closes the open attempt of a rollout that is ${status} by hand`, async ({ store }) => {
+      test(`closes the open attempt of a rollout explicitly set to ${status}`, async ({ store }) => {
         const { rolloutId } = await claimOne(store);
         await store.updateRollout(rolloutId, { status });
         const attempt = await store.getLatestAttempt(rolloutId);
@@ -148,7 +146,7 @@ export function describeStateMachine(test: StoreTest): void {
     }
 
     for (const status of ['queuing', 'preparing', 'running', 'requeuing'] as const) {
-      test(`cancels a rollout that is ${status}: no attempt stays open, and nobody gets it`, async ({
+      test(`cancels a ${status} rollout: its attempts are closed and it cannot be claimed`, async ({
         store,
         clock,
       }) => {
@@ -163,7 +161,7 @@ export function describeStateMachine(test: StoreTest): void {
         const { items } = await store.queryAttempts(rolloutId);
         expect(items.map((attempt) => attempt.endTimeMs)).not.toContain(null);
         expect(await store.claimRollouts()).toEqual([]);
-        // Its runner learns of it with its next word: no sign of life brings the attempt back.
+        // Its runner is notified on its next request: a heartbeat does not revive the attempt.
         const late = store.updateAttempt(rolloutId, 'latest', { status: 'running' });
         if (status !== 'queuing' && status !== 'requeuing')
           await expect(late).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
@@ -172,7 +170,7 @@ export function describeStateMachine(test: StoreTest): void {
       });
     }
 
-    test('opens another attempt by hand, whatever the retry policy says', async ({ store }) => {
+    test('opens another attempt explicitly, regardless of the retry policy', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
       const again = await store.startAttempt(rolloutId, 'worker-2');
@@ -184,13 +182,13 @@ export function describeStateMachine(test: StoreTest): void {
       expect(await store.claimRollouts()).toEqual([]);
     });
 
-    test('takes a queued rollout out of the queue when an attempt is opened by hand', async ({ store }) => {
+    test('removes a queued rollout from the queue when an attempt is opened explicitly', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store);
       await store.startAttempt(rolloutId);
       expect(await store.claimRollouts()).toEqual([]);
     });
 
-    test('gives up on the open attempt when another is opened by hand', async ({ store }) => {
+    test('abandons the open attempt when another is opened explicitly', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
       await store.startAttempt(rolloutId);
@@ -198,13 +196,13 @@ export function describeStateMachine(test: StoreTest): void {
       expect(items.map((attempt) => attempt.status)).toEqual(['unresponsive', 'preparing']);
     });
 
-    test('opens no other attempt of a rollout that succeeded', async ({ store }) => {
+    test('rejects another attempt of a succeeded rollout', async ({ store }) => {
       const { rolloutId } = await claimOne(store);
       await store.updateAttempt(rolloutId, 'latest', { status: 'succeeded' });
       await expect(store.startAttempt(rolloutId)).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
     });
 
-    test('answers unknown ids with NOT_FOUND', async ({ store }) => {
+    test('reports unknown ids as NOT_FOUND', async ({ store }) => {
       const { rolloutId } = await enqueueOne(store);
       const calls = [
         () => store.getRollout('ro-unknown'),

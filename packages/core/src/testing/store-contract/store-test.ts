@@ -3,13 +3,13 @@ import type { AttemptedRollout, EnqueueRolloutRequest, Rollout } from '../../rol
 import type { Store } from '../../store.ts';
 import type { ManualClock } from '../manual-clock.ts';
 
-/** What a test of the contract works with: an empty store, and the clock that it goes by. */
+/** Fixture of a contract test: an empty store and its clock. */
 export interface StoreFixture {
   readonly store: Store;
   readonly clock: ManualClock;
 }
 
-/** Declares a test of the contract. */
+/** Declares a contract test. */
 export type StoreTest = (name: string, body: (fixture: StoreFixture) => Promise<void>) => void;
 
 /** Enqueues one rollout. */
@@ -29,7 +29,7 @@ export async function claimOne(
   return claimNext(store, rollout.rolloutId, workerId);
 }
 
-/** Claims the next rollout of the queue, which must be this one. */
+/** Claims the next rollout of the queue, which must be the given one. */
 export async function claimNext(
   store: Store,
   rolloutId: string,
@@ -40,7 +40,7 @@ export async function claimNext(
   return claimed;
 }
 
-/** The status of a rollout now. */
+/** Current status of a rollout. */
 export async function statusOf(store: Store, rolloutId: string): Promise<Rollout['status']> {
   return (await store.getRollout(rolloutId)).status;
 }

@@ -6,10 +6,10 @@ import type { StoreChange, WatchOptions } from '../../store-change.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
-/** Watching what changes. */
+/** Change streams. */
 export function describeWatching(test: StoreTest): void {
   describe('watching', () => {
-    test('begins with unknown, and then tells of all that happens to a rollout', async ({ store }) => {
+    test('starts with unknown, followed by all changes of a rollout', async ({ store }) => {
       await using watch = await watching(store);
       const { rolloutId, attempt } = await claimOne(store);
       const { attemptId } = attempt;
@@ -21,7 +21,7 @@ export function describeWatching(test: StoreTest): void {
       const ofRollout = (status: RolloutStatus): StoreChange => ({ kind: 'rollout', rolloutId, runId: null, status });
       const ofAttempt = (status: AttemptStatus): StoreChange => ({ kind: 'attempt', rolloutId, attemptId, status });
       const ofSpans = { kind: 'spans', rolloutId, attemptId, count: 2, lastSequenceId: 2 } as const;
-      // What one write does comes together, in any order.
+      // Changes of one write arrive together, in any order.
       const expected = [
         [ofRollout('queuing')],
         [ofRollout('preparing'), ofAttempt('preparing')],
@@ -34,7 +34,7 @@ export function describeWatching(test: StoreTest): void {
       }
     });
 
-    test('tells of runs, resources and what is deleted', async ({ store }) => {
+    test('reports runs, resources and deletions', async ({ store }) => {
       await using watch = await watching(store);
       await store.createRun({ runId: 'run-1', name: 'one', config: {} });
       const { resourcesId } = await store.addResources({});
@@ -50,7 +50,7 @@ export function describeWatching(test: StoreTest): void {
       expect(seen).toContainEqual({ kind: 'run', runId: 'run-1', status: 'finished' });
     });
 
-    test('can be kept to some rollouts and some kinds', async ({ store }) => {
+    test('filters by rollouts and kinds', async ({ store }) => {
       const wanted = await enqueueOne(store);
       const options = { rolloutIdIn: [wanted.rolloutId], kindIn: ['rollout' as const] };
       await using watch = await watching(store, options);
@@ -64,7 +64,7 @@ export function describeWatching(test: StoreTest): void {
       ]);
     });
 
-    test('can be kept to a run, with the attempts and spans of its rollouts', async ({ store }) => {
+    test('filters by run, including the attempts and spans of its rollouts', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'one', config: {} });
       const other = await claimOne(store);
       const { rolloutId, attempt } = await claimOne(store, { runId: 'run-1' });
@@ -81,7 +81,7 @@ export function describeWatching(test: StoreTest): void {
       expect(seen).not.toContainEqual(expect.objectContaining({ rolloutId: other.rolloutId }));
     });
 
-    test('ends when the watcher gives up', async ({ store }) => {
+    test('ends on abort', async ({ store }) => {
       const giveUp = new AbortController();
       const changes = store.watchChanges({ signal: giveUp.signal })[Symbol.asyncIterator]();
       await changes.next();
@@ -101,7 +101,7 @@ export function describeWatching(test: StoreTest): void {
 }
 
 interface Watch extends AsyncDisposable {
-  /** The changes up to and with the one that is looked for. */
+  /** Changes up to and including the first match. */
   readonly until: (isLast: (change: StoreChange) => boolean) => Promise<StoreChange[]>;
 }
 
@@ -109,7 +109,7 @@ function isRollout(status: RolloutStatus): (change: StoreChange) => boolean {
   return (change) => change.kind === 'rollout' && change.status === status;
 }
 
-/** Watches a store, and has begun to. */
+/** Starts watching a store. */
 async function watching(store: Store, options: WatchOptions = {}): Promise<Watch> {
   const giveUp = new AbortController();
   const changes = store.watchChanges({ ...options, signal: giveUp.signal })[Symbol.asyncIterator]();

@@ -4,10 +4,10 @@ import { lostClaimsReasonKey } from '../../rollout-status.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, type StoreTest, statusOf } from './store-test.ts';
 
-/** What happens to attempts that take too long, fall silent, or whose runner never came back. */
+/** Timeouts, missing heartbeats and lost runners. */
 export function describeWatchdog(test: StoreTest): void {
   describe('watchdog', () => {
-    test('ends an attempt that took too long, without any traffic', async ({ store, clock }) => {
+    test('times out an attempt without requiring traffic', async ({ store, clock }) => {
       const { rolloutId } = await claimOne(store, { config: { timeoutMs: 10_000 } });
       const waiting = store.waitForRollouts([rolloutId]);
       await clock.waitForSleepers(1);
@@ -19,7 +19,7 @@ export function describeWatchdog(test: StoreTest): void {
       });
     });
 
-    test('lets an attempt go on within its time', async ({ store, clock }) => {
+    test('does not time out an attempt within its limit', async ({ store, clock }) => {
       const { rolloutId } = await claimOne(store, { config: { timeoutMs: 10_000 } });
       const late = await claimOne(store, { config: { timeoutMs: 5000 } });
       await clock.advance(9999);
@@ -27,7 +27,7 @@ export function describeWatchdog(test: StoreTest): void {
       expect(await statusOf(store, rolloutId)).toBe('preparing');
     });
 
-    test('ends an attempt that fell silent, counting from its last sign of life', async ({ store, clock }) => {
+    test('marks an attempt unresponsive by its last heartbeat', async ({ store, clock }) => {
       const config = { unresponsiveMs: 5000, maxAttempts: 2, retryCondition: ['unresponsive'] as AttemptStatus[] };
       const { rolloutId, attempt } = await claimOne(store, { config });
       await clock.advance(4000);
@@ -39,10 +39,7 @@ export function describeWatchdog(test: StoreTest): void {
       expect((await claimNext(store, rolloutId)).attempt.sequenceId).toBe(2);
     });
 
-    test('gives a claimed rollout back when its runner was never heard of, which costs it no attempt', async ({
-      store,
-      clock,
-    }) => {
+    test('requeues a claimed rollout without a heartbeat, without counting the attempt', async ({ store, clock }) => {
       const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
       const { rolloutId } = await claimOne(store, { config });
       for (let lost = 1; lost <= 3; lost += 1) {
@@ -58,7 +55,7 @@ export function describeWatchdog(test: StoreTest): void {
       expect(await statusOf(store, rolloutId)).toBe('failed');
     });
 
-    test('fails a rollout that has lost ten runners, says why, and gives it ten more when it is reopened', async ({
+    test('fails a rollout after ten lost claims with the reason, and resets the limit when it is reopened', async ({
       store,
       clock,
     }) => {
@@ -84,7 +81,7 @@ export function describeWatchdog(test: StoreTest): void {
       }
     });
 
-    test('keeps the lease of a claimed attempt that was heard of, or whose worker is', async ({ store, clock }) => {
+    test('keeps the lease of an attempt with a heartbeat of the attempt or its worker', async ({ store, clock }) => {
       const heard = await claimOne(store, {}, 'worker-1');
       const silent = await claimOne(store, {}, 'worker-2');
       const alive = await claimOne(store, {}, 'worker-3');
@@ -97,7 +94,7 @@ export function describeWatchdog(test: StoreTest): void {
       expect(await statusOf(store, alive.rolloutId)).toBe('preparing');
     });
 
-    test('does not give back what was started by hand', async ({ store, clock }) => {
+    test('does not requeue an explicitly started attempt', async ({ store, clock }) => {
       const started = await store.startRollout({ input: 1 });
       const claimed = await claimOne(store);
       await clock.advance(60_001);
@@ -105,7 +102,7 @@ export function describeWatchdog(test: StoreTest): void {
       expect(await statusOf(store, started.rolloutId)).toBe('preparing');
     });
 
-    test('takes back an attempt that was given up on when it is heard of again', async ({ store, clock }) => {
+    test('revives an unresponsive attempt on a heartbeat', async ({ store, clock }) => {
       const { rolloutId, attempt } = await claimOne(store);
       await clock.advance(60_001);
       await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
@@ -118,7 +115,7 @@ export function describeWatchdog(test: StoreTest): void {
       expect(await store.claimRollouts()).toEqual([]);
     });
 
-    test('does not take back an attempt that timed out', async ({ store, clock }) => {
+    test('does not revive a timed-out attempt', async ({ store, clock }) => {
       const config = { timeoutMs: 1000, maxAttempts: 2, retryCondition: ['timeout'] as AttemptStatus[] };
       const { rolloutId, attempt } = await claimOne(store, { config });
       await clock.advance(1001);

@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest';
 import { claimOne, type StoreTest } from './store-test.ts';
 
-/** Workers: what the store knows of who does the work. */
+/** Worker records. */
 export function describeWorkers(test: StoreTest): void {
   describe('workers', () => {
-    test('are known by their first sign of life', async ({ store, clock }) => {
+    test('are created by their first heartbeat', async ({ store, clock }) => {
       expect(await store.getWorker('worker-1')).toBeNull();
       const worker = await store.updateWorker('worker-1', { memory: 12 });
       expect(worker).toEqual({
@@ -21,14 +21,14 @@ export function describeWorkers(test: StoreTest): void {
       expect(await store.getWorker('worker-1')).toEqual(worker);
     });
 
-    test('keep what they said of themselves when they say nothing new', async ({ store, clock }) => {
+    test('keep their statistics on a heartbeat without statistics', async ({ store, clock }) => {
       await store.updateWorker('worker-1', { memory: 12 });
       await clock.advance(10);
       const worker = await store.updateWorker('worker-1');
       expect(worker).toMatchObject({ heartbeatStats: { memory: 12 }, lastHeartbeatTimeMs: clock.now() });
     });
 
-    test('are busy with what they claimed, and idle when it is done', async ({ store, clock }) => {
+    test('are busy during a claimed rollout, and idle afterwards', async ({ store, clock }) => {
       const { rolloutId, attempt } = await claimOne(store, {}, 'worker-1');
       expect(await store.getWorker('worker-1')).toMatchObject({
         status: 'busy',
@@ -47,25 +47,25 @@ export function describeWorkers(test: StoreTest): void {
       });
     });
 
-    test('stay busy while they have another attempt in hand', async ({ store }) => {
+    test('stay busy while they have another attempt', async ({ store }) => {
       const first = await claimOne(store, {}, 'worker-1');
       const second = await claimOne(store, {}, 'worker-1');
       await store.updateAttempt(second.rolloutId, 'latest', { status: 'succeeded' });
       expect(await store.getWorker('worker-1')).toMatchObject({ status: 'busy', currentRolloutId: first.rolloutId });
     });
 
-    test('are idle when the queue has nothing for them', async ({ store, clock }) => {
+    test('are idle when the queue is empty', async ({ store, clock }) => {
       await store.claimRollouts({ workerId: 'worker-1' });
       expect(await store.getWorker('worker-1')).toMatchObject({ status: 'idle', lastDequeueTimeMs: clock.now() });
     });
 
-    test('are unknown when they were given up on', async ({ store }) => {
+    test('are unknown after they are abandoned', async ({ store }) => {
       const { rolloutId } = await claimOne(store, {}, 'worker-1');
       await store.updateAttempt(rolloutId, 'latest', { status: 'unresponsive' });
       expect(await store.getWorker('worker-1')).toMatchObject({ status: 'unknown', currentAttemptId: null });
     });
 
-    test('are listed as the filters and the order say', async ({ store }) => {
+    test('are listed with filters and order', async ({ store }) => {
       await claimOne(store, {}, 'worker-b');
       await store.updateWorker('worker-c', {});
       await store.updateWorker('runner-a', {});
