@@ -26,11 +26,8 @@ const properUse = /\bthere is no\b|\bis no (longer|more|less|greater|later|earli
  * Folders that still have to be rewritten in standard English. Remove an entry when its folder passes; never add one.
  */
 const pending: readonly string[] = [
-  'apps/trainer/src/evaluation/',
-  'apps/trainer/src/loop/',
   'apps/trainer/src/prompt-search/',
   'apps/trainer/src/report/',
-  'apps/trainer/src/rollouts/',
   'apps/trainer/src/run/',
   'apps/trainer/src/runtime/',
   'apps/trainer/src/session/',

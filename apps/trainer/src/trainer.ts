@@ -5,7 +5,7 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { TrainConfig } from './config/train-config.ts';
-import { whyNoStepIsLeft } from './loop/steps-left.ts';
+import { completionReason } from './loop/completion-reason.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } from './prompt-search/open-search.ts';
@@ -123,7 +123,7 @@ function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<Open
     nothingLeft: ({ state }) => ({
       finishedStep: state.finishedStep,
       steps: config.steps,
-      reason: whyNoStepIsLeft(state, config) ?? 'steps',
+      reason: completionReason(state, config) ?? 'steps',
     }),
     summarise: ({ run, state }) => {
       return summariseRun({ run, state, config, seconds: secondsOf(run) });

@@ -304,6 +304,6 @@ test('a policy that answers no call is warned of once, with who did call', { tim
   const { events } = await train('typo', policies, { ...small, agent: team, steps: 2 });
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
   expect(warnings).toEqual([
-    'policy critic, step 1: none of the model calls is trained on; they were made by finder at typo--main (8), by teller at typo--main (8)',
+    'policy critic, step 1: all model calls are excluded from training; callers: finder at typo--main (8), teller at typo--main (8)',
   ]);
 });

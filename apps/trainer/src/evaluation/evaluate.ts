@@ -9,7 +9,7 @@ import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } fr
  * Runs the held-out tasks and measures their reward. Rollouts without a reward are reported and excluded from the mean.
  *
  * @param options.step - the last finished step
- * @throws AgentLightningError when every rollout failed: that does not measure the agent
+ * @throws AgentLightningError when every rollout failed: the evaluation has no result
  */
 export async function evaluate(
   session: TrainingSession,
@@ -29,7 +29,7 @@ export async function evaluate(
   return evaluation;
 }
 
-/** Warns of rollouts that the infrastructure failed, and that are excluded. */
+/** Warns of rollouts that are excluded because they failed by infrastructure. */
 export async function warnOfLost(
   { store, emit }: Pick<TrainingSession, 'store' | 'emit'>,
   collected: readonly FinishedRollout[],
@@ -40,6 +40,6 @@ export async function warnOfLost(
   const reason = await failureText(store, first);
   emit({
     type: 'warning',
-    message: `${lost.length} of ${collected.length} rollouts are excluded: the infrastructure failed them; the first: ${reason}`,
+    message: `${lost.length} of ${collected.length} rollouts are excluded because of infrastructure failures; the first: ${reason}`,
   });
 }

@@ -8,21 +8,21 @@ const substitutes = { failedReward: 0, missingReward: null };
 describe('the reward of a rollout', () => {
   test.each([
     ['whose agent failed', 'agent', 0],
-    ['that the infrastructure failed', 'infrastructure', null],
+    ['that failed by infrastructure', 'infrastructure', null],
     ['that was cancelled', 'cancelled', null],
     ['that succeeded without a reward', null, null],
   ] as const)('%s', (_name, failure, reward) => {
     expect(rolloutReward({ failure, spans: [] }, substitutes)).toBe(reward);
   });
 
-  test('that is missing may be given a value, but not after a failure of the infrastructure', () => {
-    const given = { failedReward: -1, missingReward: 0.5 };
-    expect(rolloutReward({ failure: null, spans: [] }, given)).toBe(0.5);
-    expect(rolloutReward({ failure: 'infrastructure', spans: [] }, given)).toBeNull();
+  test('that is missing can be substituted, except after an infrastructure failure', () => {
+    const substituted = { failedReward: -1, missingReward: 0.5 };
+    expect(rolloutReward({ failure: null, spans: [] }, substituted)).toBe(0.5);
+    expect(rolloutReward({ failure: 'infrastructure', spans: [] }, substituted)).toBeNull();
   });
 });
 
-test('missing rewards are counted, and not in the mean', () => {
+test('missing rewards are counted and excluded from the mean', () => {
   const measured = { rewards: [1, null, 0, 1], rolloutIds: ['a', 'b', 'c', 'd'], failed: 0 };
   expect(summariseRewards(measured, undefined)).toMatchObject({ reward: 2 / 3, rollouts: 3, missing: 1 });
   const none = { ...measured, rewards: [null, null] };
@@ -35,7 +35,7 @@ describe('the verdict', () => {
     rewards: Array.from({ length: 20 }, (_, index) => (index < missing ? null : 1)),
   });
 
-  test('compares the tasks with both rewards while few are missing', () => {
+  test('compares the tasks with both rewards while few rewards are missing', () => {
     expect(judgeImprovement(before, after(1), 0.05)).toEqual({
       isImproved: true,
       pValue: expect.closeTo(2 / 2 ** 19, 12),
@@ -43,7 +43,7 @@ describe('the verdict', () => {
     });
   });
 
-  test('is refused when more are missing', () => {
+  test('is null when more rewards are missing', () => {
     expect(judgeImprovement(before, after(2), 0.05)).toMatchObject({ isImproved: null, missingShare: 0.1 });
     expect(judgeImprovement(before, after(2), 0.1)).toMatchObject({ isImproved: true });
     expect(judgeImprovement(before, after(20), 1)).toEqual({ isImproved: null, pValue: null, missingShare: 1 });

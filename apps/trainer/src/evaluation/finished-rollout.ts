@@ -5,11 +5,11 @@ import { attemptFailureOrigin, type FailureOrigin } from '@agentlightning/core/s
 
 /** A rollout that has ended, with the spans of its latest attempt. */
 export interface FinishedRollout extends CollectedRollout {
-  /** Why it has no outcome; null when it succeeded. */
+  /** The origin of the failure; null when the rollout succeeded. */
   readonly failure: FailureOrigin | 'cancelled' | null;
 }
 
-/** Reads the spans of a rollout's latest attempt, and why it failed. */
+/** Reads the spans of a rollout's latest attempt, and the origin of its failure. */
 export async function readFinishedRollout(store: Store, rollout: Rollout): Promise<FinishedRollout> {
   const { rolloutId, status } = rollout;
   const attempt = await store.getLatestAttempt(rolloutId);

@@ -3,8 +3,8 @@ import { primaryReward } from '../trace/primary-reward.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 
 /**
- * What a rollout counts in a mean; null excludes it. A failure of the infrastructure never counts, whatever the
- * configuration says of agents that fail.
+ * The reward of a rollout for means; null excludes the rollout. Infrastructure failures are always excluded;
+ * `failedReward` applies to failures of the agent only.
  */
 export function rolloutReward(
   { failure, spans }: Pick<FinishedRollout, 'failure' | 'spans'>,

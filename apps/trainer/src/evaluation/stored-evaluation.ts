@@ -6,19 +6,19 @@ import type { EvaluationSummary } from '../training-event.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 import { rolloutReward } from './rollout-reward.ts';
 
-/** Rewards in the order of tasks; null where there is none. */
+/** Rewards in the order of tasks; null for a missing reward. */
 export interface MeasuredRewards {
   readonly rewards: readonly (number | null)[];
   /** The rollouts, in the same order. */
   readonly rolloutIds: readonly string[];
-  /** How many rollouts their agents failed. */
+  /** The number of rollouts whose agent failed. */
   readonly failed: number;
 }
 
-/** An evaluation with what the final comparison needs. */
+/** An evaluation with the rewards that the final comparison needs. */
 export interface StoredEvaluation extends EvaluationSummary, MeasuredRewards {}
 
-/** The range of rewards, where it is configured. */
+/** The configured range of rewards. */
 export type RewardRange = readonly [low: number, high: number] | undefined;
 
 const summaryShape = {

@@ -9,25 +9,25 @@ import type {
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
 
-/** What applying a plan needs. */
+/** The dependencies of applying a plan. */
 export interface ApplyPlanOptions {
   readonly model: TrainableModel;
-  /** The policy that a KL term compares with: the model as it was at the start. Asked for only when there is one. */
+  /** Returns the reference policy of a KL term: the initial model. Called only for losses with a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
-  /** How far trainer and sampler may disagree, in nats a token. */
+  /** Limit for the difference of log-probabilities between trainer and sampler, in nats per token. */
   readonly maxLogprobGap: number;
 }
 
-/** What the updates of a step did to the model. */
+/** The result of the updates of a step. */
 export interface AppliedPlan {
   readonly trainedTokens: number;
-  /** Means over trained tokens, the largest of what ends in `_max`, and the runtime's own numbers. */
+  /** Means over trained tokens; maxima for names that end in `_max`; the runtime's own metrics. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
  * Sends a plan to the runtime and publishes the new weights. The batches of the first update are awaited before its
- * optimizer step is sent, since only they are scored under the weights that sampled. All other batches, optimizer steps and
+ * optimizer step is sent, because only they are scored under the weights that sampled. All other batches, optimizer steps and
  * publishing are sent without waiting for each other; the runtime executes them in order.
  *
  * @throws AgentLightningError TOKEN_MISALIGNMENT when trainer and sampler disagree; no optimizer step was taken
@@ -54,7 +54,7 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
-      ...together(batchResults),
+      ...aggregate(batchResults),
       'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)),
       'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)),
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
@@ -65,17 +65,16 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
 
 /**
  * Compares the trainer's log-probabilities of the sampled tokens with the sampler's, as the mean over the tokens of the first
- * update. A shift by one token, a wrong temperature or another chat template shows here, long before it shows in a reward
- * that does not rise.
+ * update. This detects a shift by one token, a wrong temperature and a different chat template before the optimizer step.
  */
 function assertAligned(first: readonly BatchResult[], maxLogprobGap: number): void {
-  const gap = together(first)['policy/logprob_gap'] ?? 0;
+  const gap = aggregate(first)['policy/logprob_gap'] ?? 0;
   if (gap <= maxLogprobGap) return;
   throw new AgentLightningError({
     code: 'TOKEN_MISALIGNMENT',
     message: `trainer and sampler disagree on the log-probability of sampled tokens by ${gap.toFixed(3)} on average, above ${maxLogprobGap}`,
     remedy:
-      'Let the agent sample from all tokens: `top_p` (the option `sampling: { topP: 1 }` overrides it), `top_k`, `min_p`, penalties, `logit_bias` and structured output give it other probabilities than the model. If it asks for none of them, the engine and the runtime differ in weights or chat template. Where the gap is meant, raise `maxLogprobGap`.',
+      'Let the agent sample from all tokens: `top_p` (the option `sampling: { topP: 1 }` overrides it), `top_k`, `min_p`, penalties, `logit_bias` and structured output change its probabilities. If it uses none of them, the engine and the runtime differ in weights or chat template. If the gap is intended, raise `maxLogprobGap`.',
     details: { gap, maxLogprobGap },
   });
 }
@@ -85,16 +84,16 @@ async function withReference(batch: TrainingBatch, { reference }: ApplyPlanOptio
   return withReferenceLogprobs(batch, await model.logprobs(batch));
 }
 
-/** A result that is awaited later: until then a failure must not count as unhandled. */
+/** Marks the rejections of a result that is awaited later as handled. */
 function observed<TResult>(operation: PendingOperation<TResult>): Promise<TResult> {
   operation.result.catch(() => undefined);
   return operation.result;
 }
 
-/** What the passes of a step found, together. A metric that only some of them have is of those. */
-function together(results: readonly BatchResult[]): Record<string, number> {
+/** Aggregates the metrics of batches. The mean of a metric covers the batches that report it. */
+function aggregate(results: readonly BatchResult[]): Record<string, number> {
   const names = new Set(results.flatMap(({ metrics }) => Object.keys(metrics)));
-  const found = [...names].map((name) => {
+  const aggregated = [...names].map((name) => {
     const parts = results.flatMap(({ metrics, trainedTokens }) => {
       const value = metrics[name];
       return value === undefined ? [] : [{ value, trainedTokens }];
@@ -104,7 +103,7 @@ function together(results: readonly BatchResult[]): Record<string, number> {
     const total = parts.reduce((sum, { value, trainedTokens }) => sum + value * trainedTokens, 0);
     return [name, tokens === 0 ? 0 : total / tokens] as const;
   });
-  return { ...Object.fromEntries(found), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
+  return { ...Object.fromEntries(aggregated), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
 }
 
 function mean(values: readonly number[]): number {

@@ -6,11 +6,11 @@ import type { TrainingSession } from '../session/training-session.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 
 /**
- * Stops a run that cannot learn, and says why: every rollout failed, none called the model, or none
- * gave a reward. A few such rollouts are only warned of.
+ * Asserts that at least one rollout succeeded, one called the model, and one has a reward. Emits a warning for the
+ * rollouts that failed.
  *
  * @throws AgentLightningError AGENT_FAILED, UPSTREAM_FAILED, NOTHING_TO_TRAIN or INVALID_REWARD; RUNTIME_UNAVAILABLE or
- *   UNREACHABLE when rollouts failed because the model could not be reached
+ *   UNREACHABLE when rollouts failed because the model is unreachable
  */
 export async function assertTrainable(session: TrainingSession, collected: readonly FinishedRollout[]): Promise<void> {
   const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded');
@@ -22,14 +22,14 @@ export async function assertTrainable(session: TrainingSession, collected: reado
     throw new AgentLightningError({
       code: 'NOTHING_TO_TRAIN',
       message: `none of the step's ${succeeded.length} rollouts called the model through the gateway`,
-      remedy: `Give the agent's client the adapter (\`fetch: traceFetch()\`), and look at one: \`agl show ${hints.rollout}\`.`,
+      remedy: `Pass the adapter to the agent's client (\`fetch: traceFetch()\`), and inspect a rollout: \`agl show ${hints.rollout}\`.`,
       details: hints,
     });
   }
   if (!succeeded.some(({ spans }) => primaryReward(spans) !== null)) {
     throw new AgentLightningError({
       code: 'INVALID_REWARD',
-      message: `none of the step's ${succeeded.length} rollouts gave a reward`,
+      message: `none of the step's ${succeeded.length} rollouts has a reward`,
       details: hints,
     });
   }

@@ -16,17 +16,17 @@ const stateOf = (steps: readonly number[], rewards: Readonly<Record<number, numb
 const keptOf = (state: Known, keepCheckpoints: number, keepBestCheckpoint = true): readonly number[] =>
   checkpointsToKeep(state, { keepCheckpoints, keepBestCheckpoint }).map(({ step }) => step);
 
-test('the newest checkpoints are kept, and the best that was measured', () => {
+test('keeps the newest checkpoints and the best evaluated one', () => {
   const state = stateOf([1, 2, 3, 4, 5], { 2: 0.75, 4: 0.5 });
   expect(keptOf(state, 2)).toEqual([2, 4, 5]);
   expect(keptOf(state, 2, false)).toEqual([4, 5]);
   expect(keptOf(stateOf([1, 2, 3], { 2: 0.5, 3: 0.5 }), 1)).toEqual([2, 3]);
-  // The best of those that there are: one that was measured and is gone cannot be kept.
+  // A checkpoint that was evaluated and deleted is not a candidate.
   expect(keptOf(stateOf([3, 4, 5], { 2: 0.75, 3: 0.5 }), 1)).toEqual([3, 5]);
   expect(keptOf(stateOf([], {}), 3)).toEqual([]);
 });
 
-test('the newest one, which a resumed run needs, is always kept, and never more than one beyond the number', () => {
+test('always keeps the newest checkpoint, and at most one more than the configured number', () => {
   const step = fc.integer({ min: 0, max: 30 });
   fc.assert(
     fc.property(

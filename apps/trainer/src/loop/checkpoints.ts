@@ -5,14 +5,14 @@ import type { RunState, SavedStep } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { type TrainedPolicy, trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import { whyNoStepIsLeft } from './steps-left.ts';
+import { completionReason } from './completion-reason.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /**
- * Saves the models after a step when the configuration asks for it, and always after the last one.
+ * Saves the models after every `checkpointEvery` steps, and after the last step.
  *
- * @param state - with the step's reward, but not its checkpoint
- * @returns the state's new checkpoint fields
+ * @param state - the state with the step's reward, without its checkpoint
+ * @returns the new checkpoint fields of the state
  */
 export async function saveCheckpoint(
   session: TrainingSession,
@@ -20,7 +20,7 @@ export async function saveCheckpoint(
   step: number,
 ): Promise<Pick<RunState, 'checkpoint' | 'checkpoints'>> {
   const { config, policies } = session;
-  const isLast = whyNoStepIsLeft({ ...state, finishedStep: step }, config) !== null;
+  const isLast = completionReason({ ...state, finishedStep: step }, config) !== null;
   if (step % config.checkpointEvery !== 0 && !isLast) {
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }
@@ -44,8 +44,8 @@ async function savePolicy(
 }
 
 /**
- * Deletes all checkpoints but those that {@link checkpointsToKeep} names, after the state that names the newest is
- * stored: a resumed run never finds its checkpoint gone.
+ * Deletes all checkpoints except those of {@link checkpointsToKeep}. The state that names the newest checkpoint must be
+ * stored before: a resumed run needs it.
  */
 export async function discardOldCheckpoints(session: TrainingSession, state: RunState): Promise<RunState> {
   const kept = checkpointsToKeep(state, session.config);
@@ -65,7 +65,7 @@ export async function discardOldCheckpoints(session: TrainingSession, state: Run
   return next;
 }
 
-/** The newest checkpoints, and the one of the best held-out reward in the course of training; the first of equal ones. */
+/** The newest checkpoints, and the checkpoint with the best held-out reward during training; the first of equal ones. */
 export function checkpointsToKeep(
   { checkpoints, evaluations }: Pick<RunState, 'checkpoints' | 'evaluations'>,
   { keepCheckpoints, keepBestCheckpoint }: Pick<ResolvedConfig, 'keepCheckpoints' | 'keepBestCheckpoint'>,

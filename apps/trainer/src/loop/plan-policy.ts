@@ -4,7 +4,7 @@ import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { scoreSequences } from './score-sequences.ts';
 
-/** What a policy's algorithm makes of the step's rollouts. */
+/** Plans the update of a policy from the rollouts of a step. */
 export async function planPolicy(
   { config, capabilities }: TrainingSession,
   policy: TrainedPolicy,
@@ -26,7 +26,7 @@ export async function planPolicy(
   return learner.planStep(groups, { ...context, scores });
 }
 
-/** Spreads neighbouring seeds apart, so that step 2 of seed 1 is not step 1 of seed 2. */
+/** Spreads neighbouring seeds: the seeds of step 2 of seed 1 and step 1 of seed 2 differ. */
 function spreadSeed(seed: number): number {
   return Math.imul(seed + 1, 0x9e3779b1) >>> 0;
 }

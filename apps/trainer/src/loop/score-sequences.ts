@@ -2,16 +2,16 @@ import { splitByTokens } from '@agentlightning/algorithms';
 import type { ScoringPolicy, ScoringRequest, SequenceScores } from '@agentlightning/core/algorithm';
 import type { TrainableModel, TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
-/** Who can be asked about sequences. */
+/** The models that score sequences. */
 export interface ScoringModels {
   readonly model: TrainableModel;
-  /** The model as the run began with it. */
+  /** The initial model of the run. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
-  /** Most tokens of one batch. */
+  /** Limit for the tokens of a batch. */
   readonly maxBatchTokens: number;
 }
 
-/** Asks the runtime for the log-probabilities and values that an algorithm needs to plan a step. */
+/** Requests the log-probabilities and values that an algorithm needs to plan a step. */
 export async function scoreSequences(request: ScoringRequest, models: ScoringModels): Promise<SequenceScores> {
   const scores: Partial<Record<ScoringPolicy, readonly Float32Array[]>> = {};
   for (const policy of request.policies) {
@@ -29,13 +29,13 @@ async function scorerOf(policy: ScoringPolicy, { model, reference }: ScoringMode
     case 'critic':
       return (batch) => model.values(batch);
     case 'reference': {
-      const first = await reference();
-      return (batch) => first.logprobs(batch);
+      const initial = await reference();
+      return (batch) => initial.logprobs(batch);
     }
   }
 }
 
-/** Batches come by length; the scores go back to where their sequences were. */
+/** Scores sequences in batches of similar length. The scores are in the order of `data`. */
 async function scoresOf(
   score: Scorer,
   data: readonly TrainingDatum[],

@@ -3,25 +3,25 @@ import type { TrainedPolicy } from '../session/session-policies.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 import type { AppliedPlan } from './apply-plan.ts';
 
-/** What a step did to one policy. */
+/** The update of one policy in a step. */
 export interface PolicyStep {
   readonly policy: TrainedPolicy;
   readonly plan: StepPlan;
   readonly applied: AppliedPlan;
 }
 
-/** What a step came to, over all policies. */
+/** The metrics of a step over all policies. */
 export interface StepMetrics {
-  /** By name; where policies have names, each metric of a policy begins with it: `writer/policy/entropy`. */
+  /** By name. Metrics of a named policy have its name as a prefix: `writer/policy/entropy`. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** The mean over policies; null when none had anything to learn from. */
+  /** The mean over policies; null when no policy had training tokens. */
   readonly entropy: number | null;
   readonly trainedTokens: number;
 }
 
 /**
- * The mean reward of a step. Policies with names may each learn from another dimension of it; the step's reward is then
- * the one that evaluations measure.
+ * The mean reward of a step. Named policies may learn from different reward dimensions; the step's reward is then the
+ * primary reward, which evaluations measure.
  */
 export function stepReward(steps: readonly PolicyStep[], collected: readonly CollectedRollout[]): number {
   const [first] = steps;
@@ -33,7 +33,7 @@ export function stepReward(steps: readonly PolicyStep[], collected: readonly Col
   return meanOf(rewards) ?? 0;
 }
 
-/** The metrics of all policies together. */
+/** Combines the metrics of all policies. */
 export function policyMetrics(steps: readonly PolicyStep[], reward: number): StepMetrics {
   const shared = steps[0]?.policy.name === null ? {} : { 'reward/mean': reward };
   const entries = steps.flatMap(({ policy, plan, applied }) =>
@@ -50,7 +50,7 @@ export function policyMetrics(steps: readonly PolicyStep[], reward: number): Ste
   };
 }
 
-/** The metrics that have a value: JSON has no form of the others. */
+/** The finite metrics: JSON cannot represent the others. */
 function finiteEntries(metrics: Readonly<Record<string, number>>): [name: string, value: number][] {
   return Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
 }

@@ -5,7 +5,7 @@ import { judgeImprovement } from '../evaluation/verdict.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSummary } from '../training-event.ts';
 
-/** What a finished run came to: held-out reward before and after, compared task by task. */
+/** The summary of a finished run: held-out reward before and after training, compared by task. */
 export function summariseRun(options: {
   readonly run: Run;
   readonly state: RunState;
@@ -14,7 +14,7 @@ export function summariseRun(options: {
 }): TrainingSummary {
   const { run, state, config, seconds } = options;
   const { before, after } = state;
-  if (before === null || after === null) throw unfinished(run.runId);
+  if (before === null || after === null) throw missingEvaluation(run.runId);
   const examples = pickExamples(before, after);
   return {
     runId: run.runId,
@@ -30,7 +30,7 @@ export function summariseRun(options: {
   };
 }
 
-/** The first task whose reward rose most: its rollout before, and the one after. */
+/** The rollouts before and after training of the task with the largest gain in reward; the first of equal ones. */
 export function pickExamples(
   before: StoredEvaluation,
   after: StoredEvaluation,
@@ -43,6 +43,6 @@ export function pickExamples(
   return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[best] ?? null };
 }
 
-function unfinished(runId: string): AgentLightningError {
+function missingEvaluation(runId: string): AgentLightningError {
   return new AgentLightningError({ code: 'INTERNAL', message: `run ${runId} ended without both evaluations` });
 }

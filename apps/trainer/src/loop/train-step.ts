@@ -11,19 +11,19 @@ import type { StepSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
-import type { Pace } from './pace.ts';
 import { planPolicy } from './plan-policy.ts';
 import { type PolicyStep, policyMetrics, stepReward } from './step-outcome.ts';
+import type { TimeEstimate } from './time-estimate.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import { warnOfLeftOut } from './warn-of-left-out.ts';
+import { warnExcluded } from './warn-excluded.ts';
 
-/** One training step, from collecting to its record in the store; the state after it. */
+/** Runs one training step, and returns the state after it. */
 export async function trainStep(options: {
   readonly session: TrainingSession;
   readonly state: RunState;
-  readonly pace: Pace;
+  readonly timeEstimate: TimeEstimate;
 }): Promise<RunState> {
-  const { session, state, pace } = options;
+  const { session, state, timeEstimate } = options;
   const { config } = session;
   const step = state.finishedStep + 1;
   const startedMs = systemClock.now();
@@ -31,8 +31,8 @@ export async function trainStep(options: {
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
   await annotate(session, collected);
-  const outcomes = await learn(session, { collected, step });
-  warnOfLeftOut(session, { collected, outcomes, step });
+  const outcomes = await updatePolicies(session, { collected, step });
+  warnExcluded(session, { collected, outcomes, step });
   const reward = stepReward(outcomes, collected);
   const rewardCurve = [...state.rewardCurve, reward];
   const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve }, step);
@@ -45,7 +45,7 @@ export async function trainStep(options: {
     entropy,
     tokensPerSecond: trainedTokens / seconds,
     seconds,
-    secondsLeft: pace.secondsLeft(step, seconds),
+    secondsLeft: timeEstimate.secondsLeft(step, seconds),
     metrics: {
       ...metrics,
       'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
@@ -62,8 +62,8 @@ export async function trainStep(options: {
   return await discardOldCheckpoints(session, next);
 }
 
-/** Plans and applies the step of every policy that is trained. The models are independent of each other. */
-async function learn(
+/** Plans and applies the updates of every trained policy, concurrently: their models are independent. */
+async function updatePolicies(
   session: TrainingSession,
   rollouts: { readonly collected: readonly CollectedRollout[]; readonly step: number },
 ): Promise<readonly PolicyStep[]> {
@@ -76,7 +76,7 @@ async function learn(
   return await unlessAborted(Promise.all(steps), session.failure);
 }
 
-/** Shows in the traces what the algorithms found in them; a span that is there already is not written again. */
+/** Appends the annotations of the algorithms to the traces. Spans that exist are not written again. */
 async function annotate({ policies, store }: TrainingSession, collected: readonly CollectedRollout[]): Promise<void> {
   const spans = trainedPolicies(policies).flatMap(({ learner }) =>
     collected.flatMap((rollout) => learner.annotate?.(rollout) ?? []),

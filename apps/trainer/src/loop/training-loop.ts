@@ -7,40 +7,41 @@ import { writeState } from '../run/write-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { saveCheckpoint } from './checkpoints.ts';
-import { Pace } from './pace.ts';
-import { whyNoStepIsLeft } from './steps-left.ts';
+import { completionReason } from './completion-reason.ts';
 import { summariseRun } from './summarise-run.ts';
+import { TimeEstimate } from './time-estimate.ts';
 import { trainStep } from './train-step.ts';
 
 /**
- * The training loop: collect rollouts, let the algorithm plan, take the steps, publish the weights.
+ * The training loop: evaluate; for each step collect rollouts, plan and apply updates, publish the weights; evaluate again.
  *
- * A step is finished when its state and metrics are in the store, in one transaction. Whatever dies
- * before that, the step is done again from the last checkpoint with the rollouts that are there.
+ * A step is finished when its state and metrics are in the store, in one transaction. After a crash, the run resumes from
+ * the last checkpoint, and reuses the rollouts that later steps have collected.
  */
 export async function trainingLoop(session: TrainingSession): Promise<TrainingSummary> {
-  const { config } = session;
+  const { run, config, signal } = session;
   const startedMs = systemClock.now();
-  let state = session.state;
-  if (state.checkpoint === null) {
-    state = await save(session, { ...state, ...(await saveCheckpoint(session, state, 0)) });
-  }
-  if (state.before === null) {
-    state = await save(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
-  }
-  const pace = new Pace(config.steps);
-  while (whyNoStepIsLeft(state, config) === null) {
-    session.signal.throwIfAborted();
+  const timeEstimate = new TimeEstimate(config.steps);
+  let state = await saveInitialModel(session, session.state);
+  state = await evaluateBefore(session, state);
+  while (completionReason(state, config) === null) {
+    signal.throwIfAborted();
     state = isEvaluationDue(state, config)
-      ? await evaluateMidway(session, state)
-      : await trainStep({ session, state, pace });
+      ? await evaluateDuring(session, state)
+      : await trainStep({ session, state, timeEstimate });
   }
-  if (state.after === null) {
-    const after = await evaluate(session, { phase: 'after', step: state.finishedStep });
-    state = await save(session, { ...state, after }, 'finished');
-  }
-  const seconds = (systemClock.now() - startedMs) / 1000;
-  return summariseRun({ run: session.run, state, config, seconds });
+  state = await evaluateAfter(session, state);
+  return summariseRun({ run, state, config, seconds: (systemClock.now() - startedMs) / 1000 });
+}
+
+async function saveInitialModel(session: TrainingSession, state: RunState): Promise<RunState> {
+  if (state.checkpoint !== null) return state;
+  return await save(session, { ...state, ...(await saveCheckpoint(session, state, 0)) });
+}
+
+async function evaluateBefore(session: TrainingSession, state: RunState): Promise<RunState> {
+  if (state.before !== null) return state;
+  return await save(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
 }
 
 function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }: ResolvedConfig): boolean {
@@ -48,10 +49,16 @@ function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }
   return !evaluations.some(({ step }) => step === finishedStep);
 }
 
-async function evaluateMidway(session: TrainingSession, state: RunState): Promise<RunState> {
+async function evaluateDuring(session: TrainingSession, state: RunState): Promise<RunState> {
   const step = state.finishedStep;
   const summary = summaryOf(await evaluate(session, { phase: 'during', step }));
   return await save(session, { ...state, evaluations: [...state.evaluations, { step, summary }] });
+}
+
+async function evaluateAfter(session: TrainingSession, state: RunState): Promise<RunState> {
+  if (state.after !== null) return state;
+  const after = await evaluate(session, { phase: 'after', step: state.finishedStep });
+  return await save(session, { ...state, after }, 'finished');
 }
 
 async function save(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {

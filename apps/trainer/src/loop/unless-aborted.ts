@@ -1,6 +1,6 @@
 /**
- * The work's result, unless the signal aborts first: then it throws the signal's reason. The work itself goes on, and
- * what becomes of it is nobody's business any more.
+ * Returns the result of the work, or throws the signal's reason when the signal aborts first. The work is not cancelled;
+ * its result is ignored.
  */
 export async function unlessAborted<TResult>(work: Promise<TResult>, signal: AbortSignal): Promise<TResult> {
   let onAbort = (): void => undefined;

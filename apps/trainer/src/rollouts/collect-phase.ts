@@ -7,22 +7,22 @@ import { type NumberedTask, planRollouts } from './rollout-plan.ts';
 /** The rollouts of a step or of an evaluation. */
 export interface PhasePlan {
   readonly phase: RolloutPhase;
-  /** The step that is being done; for evaluations, the last one that is done. */
+  /** The current step; for evaluations, the last finished one. */
   readonly step: number;
   readonly tasks: readonly NumberedTask[];
   readonly rolloutsPerTask: number;
 }
 
 /**
- * Runs the rollouts of a step or evaluation, but for those that an earlier trainer has finished.
+ * Runs the rollouts of a step or evaluation, except those that an earlier process has finished.
  *
- * @throws the reason when the run is stopped or something it depends on is gone
+ * @throws the abort reason when the run is stopped or one of its dependencies fails
  */
 export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly FinishedRollout[]> {
   const { config, run, resourcesId, emit } = session;
   const { phase, step, tasks, rolloutsPerTask } = plan;
   const requests = planRollouts({
-    // Weights of another step give other rollouts, so the step is part of their names.
+    // Part of the rollout ids: rollouts of different weights must not be mixed.
     phase: phase === 'before' ? phase : `${phase}-${step}`,
     step,
     tasks,

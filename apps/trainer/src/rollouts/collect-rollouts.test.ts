@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** The store, in which something happens right after its rollouts were listed. */
+/** A store that calls back after each query of rollouts. */
 function whileListed(meanwhile: () => Promise<unknown>): SqlStore {
   return new Proxy(store, {
     get: (target, name) => {
@@ -26,7 +26,7 @@ function whileListed(meanwhile: () => Promise<unknown>): SqlStore {
   });
 }
 
-test('what a runner elsewhere ends while a trainer takes over stays, and the rest is dropped', async () => {
+test('keeps rollouts that a remote runner ends concurrently, and cancels the others', async () => {
   const requests = ['ro-1', 'ro-2', 'ro-3', 'ro-4'].map((rolloutId) => ({ rolloutId, runId: 'run-1', input: null }));
   await store.enqueueRollouts(requests);
   await store.claimRollouts({ workerId: 'elsewhere', limit: 3 });
@@ -44,7 +44,7 @@ const options = (): CollectOptions => ({
   assertHealthy: async () => undefined,
 });
 
-/** Ends the next rollout of the queue as its runner would. */
+/** Ends the next rollout of the queue. */
 async function endNext(origin: 'agent' | 'infrastructure' | null): Promise<void> {
   const [claimed] = await store.claimRollouts({ workerId: 'runner', waitMs: 10_000 });
   if (claimed === undefined) return expect.unreachable();
@@ -54,7 +54,7 @@ async function endNext(origin: 'agent' | 'infrastructure' | null): Promise<void>
   await store.updateAttempt(rolloutId, attempt.attemptId, patch);
 }
 
-test('a rollout that the infrastructure failed is run again after the services respond, at most three times', async () => {
+test('retries a rollout that failed by infrastructure after a health check, at most three times', async () => {
   let checks = 0;
   const assertHealthy = async (): Promise<void> => {
     checks += 1;
@@ -69,7 +69,7 @@ test('a rollout that the infrastructure failed is run again after the services r
   expect((await store.queryAttempts('lost')).total).toBe(4);
 });
 
-test('a rollout that its agent failed is not run again, neither now nor when the run is resumed', async () => {
+test('does not retry a rollout whose agent failed, not even in a resumed run', async () => {
   const requests = [request('bad'), request('good')];
   const first = collectRollouts(requests, options());
   await endNext('agent');
@@ -79,7 +79,7 @@ test('a rollout that its agent failed is not run again, neither now nor when the
   expect((await store.queryAttempts('bad')).total).toBe(1);
 });
 
-test('when the agents of all rollouts have failed, a resumed run runs them again', async () => {
+test('retries all rollouts in a resumed run when the agents of all failed', async () => {
   const first = collectRollouts([request('bad')], options());
   await endNext('agent');
   await first;

@@ -4,30 +4,29 @@ import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import { type EnqueueRolloutRequest, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { type FinishedRollout, readFinishedRollout } from '../evaluation/finished-rollout.ts';
 
-/** What collecting needs besides the rollouts. */
+/** The dependencies of collecting rollouts. */
 export interface CollectOptions {
   readonly store: Store;
   /** Called with the number of finished rollouts, at the start and whenever it changes. */
   readonly onProgress: (finished: number, total: number) => void;
-  /** Ends the wait when the run is stopped, or when something the rollouts depend on is gone. */
+  /** Aborts when the run is stopped, or when a dependency of the rollouts fails. */
   readonly signal: AbortSignal;
   /** Resolves when the services that rollouts depend on respond; rejects when their outage lasts too long. */
   readonly assertHealthy: () => Promise<void>;
 }
 
-/** How often a rollout that the infrastructure failed is run again. */
+/** Retries of a rollout that failed by infrastructure. */
 const maxRetries = 3;
 
 const retryBackoff = { baseDelayMs: 100, maxDelayMs: 5000 };
 
 /**
- * Enqueues rollouts and waits until each has ended. Rollouts that the infrastructure failed are run again.
+ * Enqueues rollouts and waits until each has ended. Rollouts that failed by infrastructure are retried.
  *
- * Rollouts that exist already, from before a crash, are kept when they succeeded or their agents failed: the outcome of a
- * resumed run is that of an uninterrupted one. Only when the agents of all have failed are all run again, because that
- * is what ended the run.
+ * Rollouts of an earlier process are kept when they succeeded or their agents failed: a resumed run has the result of an
+ * uninterrupted one. When the agents of all rollouts failed, which ended the run, all are retried.
  *
- * @throws the signal's reason
+ * @throws the reason of the signal
  */
 export async function collectRollouts(
   requests: readonly EnqueueRolloutRequest[],
@@ -45,7 +44,7 @@ export async function collectRollouts(
   await collect(enqueued);
   for (let retry = 1; retry <= maxRetries && hasLost(finished); retry += 1) {
     await options.assertHealthy();
-    // Services that respond, and fail every rollout twice, do not recover by themselves.
+    // Services that respond but fail every rollout twice need an operator.
     if (retry > 1 && [...finished.values()].every(({ failure }) => failure === 'infrastructure')) break;
     await systemClock.sleep(backoffMs(retryBackoff, retry), signal);
     await collect(await requeueLost(store, finished));
@@ -57,12 +56,12 @@ function hasLost(finished: ReadonlyMap<string, FinishedRollout>): boolean {
   return [...finished.values()].some(({ failure }) => failure === 'infrastructure');
 }
 
-/** Puts the rollouts that the infrastructure failed back into the queue. */
+/** Requeues the rollouts that failed by infrastructure. */
 async function requeueLost(store: Store, finished: Map<string, FinishedRollout>): Promise<readonly Rollout[]> {
   const requeued: Rollout[] = [];
   for (const { rollout, failure } of [...finished.values()]) {
     if (failure !== 'infrastructure') continue;
-    // Read again: a runner that was slow to report may have done so since.
+    // Read again: a slow runner may have reported in the meantime.
     const latest = await readFinishedRollout(store, rollout);
     finished.set(rollout.rolloutId, latest);
     if (latest.failure !== 'infrastructure') continue;
@@ -72,34 +71,34 @@ async function requeueLost(store: Store, finished: Map<string, FinishedRollout>)
 }
 
 /**
- * Takes everything out of the queue that an interrupted trainer left in it. What is still wanted comes back when it is
- * collected; what is not, such as a step that the configuration no longer has, must not be run with other weights.
+ * Cancels the unfinished rollouts of an interrupted trainer. Collecting requeues those that are still needed. The others,
+ * such as rollouts of a step that is no longer configured, must not run with other weights.
  *
- * @returns how many there were
+ * @returns the number of cancelled rollouts
  */
 export async function dropUnfinished(store: Store, runId: string): Promise<number> {
   const { items } = await store.queryRollouts({ runId, statusIn: ['queuing', 'requeuing', 'preparing', 'running'] });
   let dropped = 0;
   for (const { rolloutId, status } of items) {
     try {
-      // By way of the queue: an attempt that was cut off costs the rollout none of its tries.
+      // Requeued first: the interrupted attempt must not count towards `maxAttempts`.
       if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
       await store.updateRollout(rolloutId, { status: 'cancelled' });
       dropped += 1;
     } catch (error) {
-      // A runner elsewhere works on meanwhile: what it has ended since stays as it is.
+      // A remote runner has ended the rollout in the meantime.
       if (!AgentLightningError.isInstance(error) || error.code !== 'ILLEGAL_TRANSITION') throw error;
     }
   }
   return dropped;
 }
 
-/** The step's group that a rollout was begun in: a task and, of one that comes round again, which time. */
+/** The group id of a rollout: each occurrence of a task in a step is a group. */
 function groupIdOf({ rolloutId, metadata }: Rollout): string {
   return String(metadata?.['group_id'] ?? rolloutId);
 }
 
-/** Rollouts by the group they were begun in, or by another id of one, in the order they came. */
+/** Groups rollouts by group id, or by another id; in the order of their first rollouts. */
 export function groupRollouts(
   rollouts: readonly CollectedRollout[],
   idOf: (rollout: Rollout) => string = groupIdOf,
@@ -114,7 +113,7 @@ export function groupRollouts(
   return [...groups].map(([groupId, members]) => ({ groupId, rollouts: members }));
 }
 
-/** Puts rollouts of an earlier process that have no outcome back into the queue, with the gateway's present address. */
+/** Requeues rollouts of an earlier process that have no result, with the current address of the gateway. */
 async function reopenLost(
   store: Store,
   requests: readonly EnqueueRolloutRequest[],
@@ -157,5 +156,5 @@ async function waitForAll(
   return [...done.values()];
 }
 
-/** How often progress is shown while rollouts run, in milliseconds. */
+/** The interval between progress events, in milliseconds. */
 const progressIntervalMs = 200;

@@ -3,7 +3,7 @@ import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { recordedFailure } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 
-/** The error of a step or evaluation whose rollouts have all failed. */
+/** The error of a step or evaluation in which all rollouts failed. */
 export async function allFailed(store: Store, collected: readonly FinishedRollout[]): Promise<AgentLightningError> {
   const first = collected[0];
   const rolloutId = first?.rollout.rolloutId ?? null;
@@ -16,16 +16,16 @@ export async function allFailed(store: Store, collected: readonly FinishedRollou
   });
 }
 
-/** Why a rollout failed, and how to see more of it. */
+/** The failure of a rollout, with the command that shows its trace. */
 export async function failureText(store: Store, { rollout }: CollectedRollout): Promise<string> {
   const attempt = await store.getLatestAttempt(rollout.rolloutId);
   const recorded = attempt === null ? null : recordedFailure(attempt)?.message;
   return `${recorded ?? unrecorded(rollout, attempt)} (agl show ${rollout.rolloutId})`;
 }
 
-/** What the store knows of a failure that no runner told. */
+/** Describes a failure that no runner reported. */
 function unrecorded({ status, config }: Rollout, attempt: Attempt | null): string {
-  // An agent that never lets anything else run is not stopped in time, and ends well when it is over already.
+  // An agent that blocks the event loop is not stopped in time, and may succeed after its timeout.
   if (attempt?.status !== 'succeeded') return `rollout ${attempt?.status ?? status}`;
-  return `the agent finished after its time was up${config.timeoutMs === null ? '' : ` (${config.timeoutMs} ms)`}`;
+  return `the agent finished after its timeout${config.timeoutMs === null ? '' : ` (${config.timeoutMs} ms)`}`;
 }

@@ -9,7 +9,7 @@ const shape = fc.record({
   seed: fc.integer({ min: 0, max: 1000 }),
 });
 
-test('every task is used once in every epoch, in another order each time', () => {
+test('every task is used once per epoch, in a different order', () => {
   fc.assert(
     fc.property(shape, ({ taskCount, tasksPerStep, seed }) => {
       const tasks = Array.from({ length: taskCount }, (_, index) => ({ index }));
@@ -25,14 +25,14 @@ test('every task is used once in every epoch, in another order each time', () =>
   );
 });
 
-test('a step draws the same tasks whenever it is asked', () => {
+test('a step always draws the same tasks', () => {
   const tasks = Array.from({ length: 20 }, (_, index) => index);
   const options = { tasks, tasksPerStep: 6, step: 9, seed: 4 };
   expect(tasksOfStep(options)).toEqual(tasksOfStep(options));
   expect(tasksOfStep({ ...options, seed: 5 })).not.toEqual(tasksOfStep(options));
 });
 
-test('rollouts of a step have ids of their own that follow from run, phase, place and sample', () => {
+test('rollout ids are unique and derived from run, phase, position and sample', () => {
   const plan = (runId: string, phase: string): readonly EnqueueRolloutRequest[] =>
     planRollouts({
       runId,

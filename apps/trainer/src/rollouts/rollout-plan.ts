@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { JsonValue, RolloutMode } from '@agentlightning/core';
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 
-/** A task and where it stands in its file. */
+/** A task with its index in the task list. */
 export interface NumberedTask {
   readonly index: number;
   readonly input: JsonValue;
 }
 
 /**
- * The tasks of a training step: the whole list is shuffled once an epoch, and steps take the next
- * ones in turn. It depends on the seed and the step alone, so a resumed run draws the same tasks.
+ * The tasks of a training step. The task list is shuffled once per epoch, and steps take consecutive tasks. The result
+ * depends only on seed and step: a resumed run draws the same tasks.
  *
  * @param options.tasks - at least one
  * @param options.step - from 1
@@ -51,10 +51,10 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** What the rollouts of one step or evaluation have in common. */
+/** The common settings of the rollouts of a step or evaluation. */
 export interface RolloutPlanOptions {
   readonly runId: string;
-  /** `step-7` or `before`: names the step or evaluation within the run; other weights need another name. */
+  /** The step or evaluation within the run: `step-7` or `before`. Different weights need different phases. */
   readonly phase: string;
   readonly step: number;
   readonly mode: RolloutMode;
@@ -66,14 +66,14 @@ export interface RolloutPlanOptions {
 }
 
 /**
- * The rollouts of a step, group after group. Their ids follow from run, phase, place and sample, so
- * that enqueueing them again after a crash finds those that are there already.
+ * The rollouts of a step, ordered by group. Their ids are derived from run, phase, position and sample: enqueueing is
+ * idempotent across a crash.
  */
 export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRolloutRequest[] {
   const { runId, phase, step, mode, resourcesId } = options;
-  return options.tasks.flatMap((task, place) =>
+  return options.tasks.flatMap((task, position) =>
     Array.from({ length: options.rolloutsPerTask }, (_, sample) => ({
-      rolloutId: `ro-${digest(`${runId}/${phase}/${place}/${sample}`).slice(0, 12)}`,
+      rolloutId: `ro-${digest(`${runId}/${phase}/${position}/${sample}`).slice(0, 12)}`,
       input: task.input,
       mode,
       resourcesId,
@@ -88,9 +88,9 @@ export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRollo
         step,
         task_index: task.index,
         sample,
-        group_id: `${phase}/${place}`,
-        // What the gateway makes seeds of: not the id, which is another one in another run.
-        sampling_key: `${phase}/${place}/${sample}`,
+        group_id: `${phase}/${position}`,
+        // The gateway derives seeds from this key and not from the id: equal in all runs.
+        sampling_key: `${phase}/${position}/${sample}`,
       },
     })),
   );

@@ -4,10 +4,10 @@ import type { SharedSettings } from '../config/shared-settings.ts';
 import type { TrainingListener } from '../training-event.ts';
 
 /**
- * Starts a runner in this process that works on the run's rollouts until it is stopped.
+ * Starts a runner in this process for the rollouts of the run.
  *
- * @param options.onFailure - told when the runner itself cannot go on; an agent that throws does not break it
- * @returns stops it, giving back what runs
+ * @param options.onFailure - called when the runner fails; errors of agents are not failures of the runner
+ * @returns a function that stops the runner, and requeues the rollouts in progress
  */
 export function startRunner(options: {
   readonly config: Pick<SharedSettings, 'agent' | 'concurrency' | 'attemptTokens'>;
@@ -21,7 +21,7 @@ export function startRunner(options: {
   const controller = new AbortController();
   const onError = (error: unknown): void => {
     const known = asRunnerError(error);
-    // The runner waits for room by itself; a person has to make some, so the run stops and says so.
+    // The runner would retry forever: an operator has to free disk space.
     if (known.code === 'STORE_FULL') onFailure(known);
     else emit({ type: 'warning', message: known.message });
   };
@@ -46,5 +46,5 @@ export function startRunner(options: {
 
 function asRunnerError(error: unknown): AgentLightningError {
   if (AgentLightningError.isInstance(error)) return error;
-  return new AgentLightningError({ code: 'INTERNAL', message: `the runner broke: ${String(error)}`, cause: error });
+  return new AgentLightningError({ code: 'INTERNAL', message: `the runner failed: ${String(error)}`, cause: error });
 }

@@ -4,7 +4,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
-import { whyNoStepIsLeft } from '../loop/steps-left.ts';
+import { completionReason } from '../loop/completion-reason.ts';
 import { type Found, findOrBegin, type RunChoice } from './find-or-begin.ts';
 import { type RunTasks, rolloutShape } from './run-shape.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
@@ -29,7 +29,7 @@ export async function findOrBeginRun(
     initial: initialRunState(config),
     read: (run) => readRunState(run, config.dataDir),
     goOn: (state, status) =>
-      status === 'finished' && whyNoStepIsLeft(state, config) !== null ? null : atCheckpoint(state, config),
+      status === 'finished' && completionReason(state, config) !== null ? null : atCheckpoint(state, config),
   });
 }
 

@@ -112,7 +112,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     failure: failures.signal,
     assertHealthy: health.assertHealthy,
     emit,
-    toldWarnings: new Set(),
+    emittedWarnings: new Set(),
     signal,
   };
 }

@@ -24,7 +24,7 @@ export interface TrainingSession extends FoundRun {
   readonly assertHealthy: () => Promise<void>;
   readonly emit: TrainingListener;
   /** What was warned of already, so that it is not said in every step. */
-  readonly toldWarnings: Set<string>;
+  readonly emittedWarnings: Set<string>;
   /** Aborts when the run is to stop. */
   readonly signal: AbortSignal;
 }

@@ -5,7 +5,7 @@ import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
-import { whyNoStepIsLeft } from '../../loop/steps-left.ts';
+import { completionReason } from '../../loop/completion-reason.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
 import { type CommandPlace, callableText } from '../../report/callable-text.ts';
 import { jsonReport } from '../../report/json-report.ts';
@@ -126,7 +126,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
 /** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */
 function moreSteps(config: ResolvedRun, { rewardCurve }: TrainingSummary): number | null {
   const finishedStep = rewardCurve.length;
-  if (isPromptSearch(config) || whyNoStepIsLeft({ finishedStep, rewardCurve }, config) !== 'steps') return null;
+  if (isPromptSearch(config) || completionReason({ finishedStep, rewardCurve }, config) !== 'steps') return null;
   return finishedStep === 0 ? null : 2 * finishedStep;
 }
 

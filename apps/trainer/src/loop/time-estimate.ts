@@ -1,14 +1,14 @@
-/** Tells how long the remaining steps will take, from a moving average of the last ones. */
-export class Pace {
+/** Estimates the remaining time of a run from a moving average of step durations. */
+export class TimeEstimate {
   readonly #steps: number;
   #secondsPerStep: number | null = null;
 
-  /** @param steps - how many there are in all */
+  /** @param steps - the total number of steps */
   constructor(steps: number) {
     this.#steps = steps;
   }
 
-  /** Notes how long a step took; the seconds that the steps after it will take. */
+  /** Records the duration of a step, and returns the estimated duration of the steps after it, in seconds. */
   secondsLeft(step: number, seconds: number): number {
     this.#secondsPerStep = this.#secondsPerStep === null ? seconds : 0.7 * this.#secondsPerStep + 0.3 * seconds;
     return (this.#steps - step) * this.#secondsPerStep;
