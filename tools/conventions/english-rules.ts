@@ -28,11 +28,7 @@ const properUse = /\bthere is no\b|\bis no (longer|more|less|greater|later|earli
 const pending: readonly string[] = [
   'apps/trainer/src/prompt-search/',
   'apps/trainer/src/report/',
-  'apps/trainer/src/run/',
   'apps/trainer/src/runtime/',
-  'apps/trainer/src/session/',
-  'apps/trainer/src/trainer.ts',
-  'apps/trainer/src/training-event.ts',
   'apps/trainer/test/',
   'docs/decisions/0017-',
   'docs/decisions/0034-',

@@ -12,27 +12,26 @@ import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } fr
 import { searchLoop } from './prompt-search/search-loop.ts';
 import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
-import { reopenRun } from './run/find-or-begin.ts';
+import { reopenRun } from './run/find-or-create.ts';
 import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
 import { trainedPolicies } from './session/session-policies.ts';
 import type { TrainingSession } from './session/training-session.ts';
 import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
-/** How to run a training. */
+/** Options of a run. */
 export interface TrainOptions {
   /**
-   * Goes on with a run instead of beginning a new one: with one that was interrupted, or with a finished one that is to
-   * have more steps now, or another goal; a search for prompts, other limits. A run that has nothing left to do tells its
-   * outcome again, after a `nothing-left` event.
+   * The id of a run to resume: an interrupted run, or a finished run whose configuration has more steps, another goal or,
+   * for a prompt search, other limits. A complete run returns its summary again, after a `nothing-left` event.
    */
   readonly resume?: string;
-  /** The id of a new run, also the model's name in the runtime; `[A-Za-z0-9_-]{1,64}`. @default a random one */
+  /** The id of a new run, also the model's name in the runtime; `[A-Za-z0-9_-]{1,64}`. @default a random id */
   readonly runId?: string;
-  /** A store that is open already, instead of the configured one; it stays open. */
+  /** An open store, instead of the configured one; it is not closed. */
   readonly store?: Store;
-  /** Told everything that happens. */
+  /** Receives the events of the run. */
   readonly onEvent?: TrainingListener;
-  /** Stops after the work under way; the run can be resumed. */
+  /** Stops the run after the current operation; the run can be resumed. */
   readonly signal?: AbortSignal;
 }
 
@@ -50,31 +49,31 @@ export class Trainer<TTask = unknown> {
   readonly #config: ResolvedRun;
 
   /**
-   * @param config - what to train, with defaults as documented at {@link TrainConfig}; or which prompts to make better,
-   *   with those of {@link PromptSearchConfig}
-   * @throws AgentLightningError CONFIG when a key or value is wrong
+   * @param config - the configuration of a training run or of a prompt search, with the defaults that
+   *   {@link TrainConfig} and {@link PromptSearchConfig} document
+   * @throws AgentLightningError CONFIG for an unknown key or an invalid value
    */
   constructor(config: TrainConfig<TTask> | PromptSearchConfig<TTask>) {
     this.#config = resolveRun(config, process.cwd());
   }
 
   /**
-   * Trains until the configured steps are done, or searches until the budget of the search is spent.
+   * Trains until the configured steps are finished, or searches prompts until the budget is spent.
    *
-   * @throws AgentLightningError when the run cannot go on; nothing finished is lost, and `resume` goes on
+   * @throws AgentLightningError when the run fails; `resume` continues after the last finished step
    */
   train(options: TrainOptions = {}): Promise<TrainingSummary> {
     return trainWith(this.#config, options);
   }
 }
 
-/** What the `agl` command wants to know besides. */
+/** Options of the `agl` command. */
 export interface TrainWithOptions extends TrainOptions {
-  /** Told which run it is as soon as that is in the store: what goes wrong from then on, it can be gone on with. */
+  /** Receives the run id once the run is in the store, and can be resumed. */
   readonly onRun?: ((runId: string) => void) | undefined;
 }
 
-/** Trains, or searches, with a configuration that is resolved already; what the `agl` command calls. */
+/** Runs a training or a prompt search with a resolved configuration; called by the `agl` command. */
 export async function trainWith(config: ResolvedRun, options: TrainWithOptions = {}): Promise<TrainingSummary> {
   const closers: Closer[] = [];
   const sessionOptions: RunOptions = {
@@ -89,33 +88,33 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
   const summary = isPromptSearch(config)
     ? await runThenClose(searchWork(config, sessionOptions), runOptions, closers)
     : await runThenClose(trainingWork(config, sessionOptions), runOptions, closers);
-  // The last thing that is said: nothing of the run is open any more.
+  // The last event: all resources of the run are closed.
   sessionOptions.emit({ type: 'finished', summary });
   return summary;
 }
 
-/** What every run is opened with, whatever it does. */
+/** The options of every kind of run. */
 type RunOptions = Omit<SessionOptions, 'config'>;
 
-/** A run in its store. */
+/** A run in its open store. */
 type StoredRun = Pick<OpenRun, 'store' | 'run' | 'isOver' | 'lease'> & { readonly state: object };
 
-/** What a kind of run does, from its place in the store to its summary. */
+/** The phases of a kind of run. */
 interface RunWork<TRun extends StoredRun, TSession> {
   readonly find: () => Promise<TRun>;
   readonly open: (run: TRun) => Promise<TSession>;
   readonly work: (session: TSession) => Promise<TrainingSummary>;
-  /** Of a run that has nothing left to do: why. */
+  /** Why a complete run has nothing left to do. */
   readonly nothingLeft: (run: TRun) => Omit<NothingLeftEvent, 'type' | 'runId'>;
-  /** And what it came to. */
+  /** The summary of a complete run. */
   readonly summarise: (run: TRun) => TrainingSummary;
 }
 
 function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<OpenRun, TrainingSession> {
-  const whole: SessionOptions = { ...options, config };
+  const sessionOptions: SessionOptions = { ...options, config };
   return {
-    find: () => openRun(whole),
-    open: (run) => openSession(run, whole),
+    find: () => openRun(sessionOptions),
+    open: (run) => openSession(run, sessionOptions),
     work: async (session) => {
       options.emit(startedEvent(session));
       return await trainingLoop(session);
@@ -132,10 +131,10 @@ function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<Open
 }
 
 function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<OpenSearch, SearchSession> {
-  const whole: SearchOptions = { ...options, config };
+  const searchOptions: SearchOptions = { ...options, config };
   return {
-    find: () => openSearch(whole),
-    open: (run) => openSearchSession(run, whole),
+    find: () => openSearch(searchOptions),
+    open: (run) => openSearchSession(run, searchOptions),
     work: searchLoop,
     nothingLeft: () => ({ finishedStep: 0, steps: 0, reason: 'limits' }),
     summarise: ({ run, state }) => summariseSearch({ run, config, state, seconds: secondsOf(run) }),
@@ -143,7 +142,7 @@ function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<
 }
 
 async function runThenClose<TRun extends StoredRun, TSession>(
-  { find, open, work, ...over }: RunWork<TRun, TSession>,
+  { find, open, work, nothingLeft, summarise }: RunWork<TRun, TSession>,
   options: RunOptions & Pick<TrainWithOptions, 'onRun'>,
   closers: readonly Closer[],
 ): Promise<TrainingSummary> {
@@ -152,16 +151,16 @@ async function runThenClose<TRun extends StoredRun, TSession>(
     run = await find();
     options.onRun?.(run.run.runId);
     if (run.isOver) {
-      options.emit({ type: 'nothing-left', runId: run.run.runId, ...over.nothingLeft(run) });
-      return over.summarise(run);
+      options.emit({ type: 'nothing-left', runId: run.run.runId, ...nothingLeft(run) });
+      return summarise(run);
     }
     const session = await open(run);
     if (run.run.status === 'finished') run = { ...run, run: await reopenRun(run.store, run) };
     return await work(session);
   } catch (error) {
     const isStopped = options.signal.aborted;
-    // A finished run that could not be gone on with is what it was.
-    if (run !== null && run.run.status !== 'finished') await leaveRun(run, isStopped ? 'stopped' : 'failed');
+    // A finished run that could not be resumed keeps its status.
+    if (run !== null && run.run.status !== 'finished') await recordEnd(run, isStopped ? 'stopped' : 'failed');
     throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
   } finally {
     for (const close of closers) await closeQuietly(close, options);
@@ -172,24 +171,24 @@ function secondsOf({ createTimeMs, updateTimeMs }: Run): number {
   return (updateTimeMs - createTimeMs) / 1000;
 }
 
-/** Says in the store how the run was left, unless another trainer has it. */
-async function leaveRun({ store, run, lease }: StoredRun, status: RunStatus): Promise<void> {
+/** Stores the status of an ended run, unless another trainer holds its lease. */
+async function recordEnd({ store, run, lease }: StoredRun, status: RunStatus): Promise<void> {
   try {
     await lease.renew();
     await store.updateRun(run.runId, { status });
   } catch {
-    // How the run ended is worth more than this: a store that is gone is not told.
+    // Ignored: the error that ended the run is the one to report.
   }
 }
 
-/** Whatever goes wrong when one thing is closed, the others must be closed too, and the run's outcome stands. */
+/** Closes a resource. A failure is a warning: the other resources must be closed, and the run keeps its result. */
 async function closeQuietly(close: Closer, { emit }: RunOptions): Promise<void> {
   try {
     await close();
   } catch (error) {
     emit({
       type: 'warning',
-      message: `something did not close: ${error instanceof Error ? error.message : String(error)}`,
+      message: `closing a resource failed: ${error instanceof Error ? error.message : String(error)}`,
     });
   }
 }
@@ -213,7 +212,7 @@ function stopped(runId: string, cause: unknown): AgentLightningError {
   return new AgentLightningError({
     code: 'CANCELLED',
     message: `run ${runId} was stopped`,
-    remedy: `Go on with \`agl train --resume ${runId}\`.`,
+    remedy: `Resume with \`agl train --resume ${runId}\`.`,
     cause,
   });
 }

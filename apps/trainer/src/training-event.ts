@@ -7,34 +7,34 @@ export interface EvaluationSummary {
   readonly reward: number;
   /** 95 % confidence interval of the mean. */
   readonly ci95: readonly [number, number];
-  /** How many rollouts it is made of. */
+  /** The number of rollouts with a reward. */
   readonly rollouts: number;
-  /** How many rollouts their agents failed. */
+  /** The number of rollouts whose agent failed. */
   readonly failed: number;
-  /** How many rollouts have no reward and are excluded, such as those that the infrastructure failed. */
+  /** The number of rollouts without a reward, which are excluded, such as infrastructure failures. */
   readonly missing: number;
 }
 
-/** What a training step did. */
+/** The result of a training step. */
 export interface StepSummary {
   /** From 1. */
   readonly step: number;
   readonly steps: number;
   /** Mean reward of the step's rollouts. */
   readonly reward: number;
-  /** Mean entropy of the policy at trained tokens, in nats; null when the step had nothing to learn from. */
+  /** Mean entropy of the policy at trained tokens, in nats; null when the step had no training tokens. */
   readonly entropy: number | null;
-  /** Trained tokens a second, over the whole step. */
+  /** Trained tokens per second, over the whole step. */
   readonly tokensPerSecond: number;
-  /** How long the step took, in seconds. */
+  /** Duration of the step, in seconds. */
   readonly seconds: number;
-  /** How long the rest will take at this pace, in seconds. */
+  /** Estimated duration of the remaining steps, in seconds. */
   readonly secondsLeft: number;
-  /** Everything that was measured, by name; of a policy with a name it begins with it: `writer/policy/entropy`. */
+  /** All metrics by name. Metrics of a named policy have its name as a prefix: `writer/policy/entropy`. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** The end of a run. */
+/** The result of a run. */
 export interface TrainingSummary {
   readonly runId: string;
   readonly before: EvaluationSummary;
@@ -45,77 +45,77 @@ export interface TrainingSummary {
   readonly pValue: number | null;
   /** The share of held-out tasks without a reward before or after, from 0 to 1. */
   readonly missingShare: number;
-  /** Mean training reward of each step, in order; of a search, the best score after each version. */
+  /** Mean training reward of each step, in order; for a prompt search, the best score after each version. */
   readonly rewardCurve: readonly number[];
   /** Wall time of this process, in seconds. */
   readonly seconds: number;
   /** A held-out rollout before and one after, on the same task where possible. */
   readonly exampleBefore: string | null;
   readonly exampleAfter: string | null;
-  /** Where the run's data lies. */
+  /** The data directory of the run. */
   readonly dataDir: string;
-  /** What opens the run's store, with the password of a database: `addressText` of core is for showing it. */
+  /** The URL of the run's store. It may contain a password: print it with `addressText` of core. */
   readonly storeUrl: string;
-  /** What a search for prompts found. @default absent, of a training */
+  /** The result of a prompt search. @default absent in a training run */
   readonly prompts?: PromptsOutcome;
 }
 
-/** What a search for prompts found. */
+/** The result of a prompt search. */
 export interface PromptsOutcome {
-  /** Every version that was judged, in the order they were made; the first one is what the search began with. */
+  /** All evaluated versions in order of creation; the first one is the initial version. */
   readonly versions: readonly JudgedPrompts[];
-  /** The best of them. */
+  /** The best version. */
   readonly best: string;
-  /** `finished`: the search did all it was told to; `budget`: another round would have cost more than it may. */
+  /** `finished`: the search is complete; `budget`: another round would exceed the budget. */
   readonly ended: 'finished' | 'budget';
-  /** Which tasks `before` and `after` are about. Those of `validation` also chose the best version, which flatters it. */
+  /** The tasks of `before` and `after`. The best version was selected on `validation`, so its score there is biased upwards. */
   readonly measuredOn: 'test' | 'validation';
-  /** How often the agent was run on a task, without what `test` took. */
+  /** The number of rollouts, without those of `test`. */
   readonly rollouts: number;
-  /** How often the optimiser model was asked. */
+  /** The number of requests to the optimiser model. */
   readonly optimizerCalls: number;
-  /** Where the outcome was written, as JSON. */
+  /** The JSON file with the result. */
   readonly file: string;
 }
 
-/** What a search for prompts sets out with. */
+/** The settings of a prompt search at its start. */
 export interface SearchStart extends PromptSearchBudget {
   readonly validationTasks: number;
   /** The names of the prompts. */
   readonly prompts: readonly string[];
-  /** The model that criticises and rewrites. */
+  /** The model that criticises and rewrites prompts. */
   readonly optimizer: string;
-  /** How many versions there are already; above 0 when resumed. */
+  /** The number of existing versions; above 0 when resumed. */
   readonly versions: number;
 }
 
-/** The run that was to be gone on with has finished, and has nothing left to do; what it came to follows. */
+/** The resumed run is complete; its summary follows. */
 export interface NothingLeftEvent {
   readonly type: 'nothing-left';
   readonly runId: string;
-  /** How many steps it has done; 0 of a search. */
+  /** The last finished step; 0 for a prompt search. */
   readonly finishedStep: number;
-  /** How many it is to have, as it is configured now; 0 of a search. */
+  /** The configured number of steps; 0 for a prompt search. */
   readonly steps: number;
-  /** `steps`: all are done; `goal`: `stopAtReward` was reached; `limits`: of a search, which has ended with the same limits. */
+  /** `steps`: all are finished; `goal`: `stopAtReward` is reached; `limits`: the prompt search has ended with the same limits. */
   readonly reason: 'steps' | 'goal' | 'limits';
 }
 
-/** What happens in a training run, as it happens. */
+/** An event of a run. */
 export type TrainingEvent =
   | {
       readonly type: 'started';
       readonly runId: string;
       readonly name: string;
       readonly steps: number;
-      /** The first step to be done; above 1 when resumed. */
+      /** The first step of this process; above 1 when resumed. */
       readonly firstStep: number;
       readonly trainTasks: number;
       readonly heldOutTasks: number;
       readonly algorithm: string;
       readonly model: string;
       readonly device: string;
-      /** @default absent, of a training */
+      /** @default absent in a training run */
       readonly search?: SearchStart;
     }
   | {
@@ -127,7 +127,7 @@ export type TrainingEvent =
   | {
       readonly type: 'rollout-finished';
       readonly phase: RolloutPhase;
-      /** The step that is being done; for evaluations, the last one that is done. */
+      /** The current step; for evaluations, the last finished one. */
       readonly step: number;
       readonly finished: number;
       readonly total: number;
@@ -137,24 +137,24 @@ export type TrainingEvent =
       readonly type: 'checkpointed';
       readonly step: number;
       readonly uri: string;
-      /** Of which policy; null where the run names none. */
+      /** The name of the policy; null in runs without named policies. */
       readonly policy: string | null;
     }
   | {
-      /** A version of the prompts was tried on validation tasks. */
+      /** A version of the prompts was evaluated on validation tasks. */
       readonly type: 'prompts-judged';
       readonly version: string;
-      /** Its mean reward; null when nobody judged it. */
+      /** Its mean reward; null when no rollout has a reward. */
       readonly score: number | null;
       readonly scoredTasks: number;
-      /** The versions that it was made of. */
+      /** The versions that it is derived from. */
       readonly parents: readonly string[];
       /** The highest score so far. */
       readonly bestScore: number | null;
     }
   | ({
       readonly type: 'search-progress';
-      /** How many rollouts have ended, and how many are under way. */
+      /** The number of ended and of running rollouts. */
       readonly rollouts: number;
       readonly running: number;
       readonly optimizerCalls: number;
@@ -164,11 +164,11 @@ export type TrainingEvent =
   | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 
-/** When a held-out measurement is made. */
+/** The phase of an evaluation. */
 export type EvaluationPhase = 'before' | 'during' | 'after';
 
-/** What rollouts are for: a training step, or a held-out measurement. */
+/** The purpose of rollouts: a training step or an evaluation. */
 export type RolloutPhase = 'step' | EvaluationPhase;
 
-/** Receives what happens in a training run. */
+/** Receives the events of a run. */
 export type TrainingListener = (event: TrainingEvent) => void;

@@ -138,7 +138,7 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
         void gateway.kill();
       }
       // The outage lasts until the trainer has noticed it.
-      const isNoticed = event.type === 'warning' && event.message.includes('waiting for it to come back');
+      const isNoticed = event.type === 'warning' && event.message.includes('waiting until it responds');
       if (isNoticed && restarted.length === 0) {
         restarted.push(folder.gateway(String(inference), 'outage', new URL(url).port));
       }

@@ -71,7 +71,7 @@ test('a run of before goes on where its checkpoints are, and no other run writes
   const other = await trainSmall(smallTrainer(folder), { runId: 'old-b' });
   expect(other.error).toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringMatching(/the checkpoint old-b\/step-\d+ is of the run "old", not of "old-b"/),
+    message: expect.stringMatching(/the checkpoint old-b\/step-\d+ belongs to run "old", not to "old-b"/),
   });
   expect(readdirSync(checkpoints('old-b'))).toEqual(saved);
 });
@@ -83,13 +83,13 @@ test('a run of before whose checkpoint was overwritten does not go on with what 
   const { error } = await trainSmall(trainerOfB(2), { resume: 'lost' });
   expect(error).toMatchObject({
     code: 'CONFLICT',
-    message: expect.stringContaining('the checkpoint lost-b/step-000001 is of the run "thief", not of "lost"'),
+    message: expect.stringContaining('the checkpoint lost-b/step-000001 belongs to run "thief", not to "lost"'),
   });
 });
 
 test('an id with which a run could be taken for a policy of another is refused', async () => {
   for (const runId of ['a--b', 'a-']) {
     const { error } = await trainSmall(smallTrainer(folder), { runId });
-    expect(error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining(`"${runId}" cannot be the id`) });
+    expect(error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining(`invalid run id: "${runId}"`) });
   }
 });

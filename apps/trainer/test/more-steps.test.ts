@@ -138,9 +138,9 @@ test('a finished run whose checkpoint is gone says what to do, and stays what it
   expect(error).toMatchObject({
     code: 'NOT_FOUND',
     message: expect.stringContaining(
-      `the checkpoint cleaned/step-000001, which run cleaned goes on from, is not in ${path.join(folder, 'checkpoints')}`,
+      `the last checkpoint of run cleaned, cleaned/step-000001, is not in ${path.join(folder, 'checkpoints')}`,
     ),
-    remedy: expect.stringMatching(/`dataDir`.*restore the checkpoint from a backup.*begin a new run/),
+    remedy: expect.stringMatching(/`dataDir`.*restore the checkpoint from a backup.*start a new run/),
   });
   expect(await runOf('cleaned')).toEqual(before);
   const again = await trainSmall(trainer(1), { resume: 'cleaned' });
@@ -157,9 +157,7 @@ test('a run that is killed in the steps that it was given later goes on like any
   // Who gives the id once more is told how to go on.
   await using taken = small.train('--run', 'later', '--steps', String(smallSteps));
   expect(await taken.exitCode()).toBe(2);
-  expect(taken.stderr).toMatch(
-    /CONFLICT.*there is a run later already[\s\S]*`agl train --resume later`.*more `--steps`/,
-  );
+  expect(taken.stderr).toMatch(/CONFLICT.*run later exists[\s\S]*`agl train --resume later`.*more `--steps`/);
 
   await using longer = small.train('--resume', 'later', '--steps', String(smallSteps));
   expect(await longer.event('started')).toMatchObject({ run: 'later', steps: smallSteps, first_step: 3 });

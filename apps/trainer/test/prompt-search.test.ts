@@ -220,7 +220,7 @@ test('a search goes on as a search only, with the same tasks and options; a trai
   const trained = await trainSmall(smallTrainer(folder), resume);
   expect(trained.error).toMatchObject({
     code: 'CONFIG',
-    message: expect.stringContaining('is a search for prompts, and trains no model'),
+    message: expect.stringContaining('is a prompt search and does not train a model'),
   });
   const changed = await searched(models, { algorithm: { ...algorithm, merges: false } }, resume);
   expect(changed.error).toMatchObject({ code: 'CONFIG', message: expect.stringMatching(/algorithm was .*gepa/) });

@@ -1,7 +1,7 @@
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
 import { findOrBeginSearch } from '../prompt-search/find-or-begin-search.ts';
-import { findOrBeginRun } from '../run/find-or-begin-run.ts';
+import { findOrCreateRun } from '../run/find-or-create-run.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { isPromptSearch, resolveRun } from './resolve-run.ts';
 
@@ -28,7 +28,7 @@ test('no password of an address gets into the record of a run', async () => {
   const training = resolveConfig({ ...shared, tasks: { train: tasks.train, test: tasks.validation } }, '/');
   const choice = { runId: null, resume: null };
   const runs = [
-    await findOrBeginRun(store, { ...choice, config: training, tasks: { train: [1], heldOut: [2] } }),
+    await findOrCreateRun(store, { ...choice, config: training, tasks: { train: [1], heldOut: [2] } }),
     await findOrBeginSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),
   ];
   const records = runs.map(({ run }) => JSON.stringify(run.config));

@@ -3,7 +3,7 @@ import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
-import { type Found, findOrBegin, type RunChoice } from '../run/find-or-begin.ts';
+import { type Found, findOrCreate, type RunChoice } from '../run/find-or-create.ts';
 import { fingerprint } from '../run/run-shape.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { areOtherLimits, limitsOf } from './search-limits.ts';
@@ -17,7 +17,7 @@ export type FoundSearch = Found<SearchRunState>;
  * Begins a search, or finds the one to go on with. One that is finished stays as it is, unless it has been given other
  * limits since: then it goes on from where it ended.
  *
- * @throws what {@link findOrBegin} throws
+ * @throws what {@link findOrCreate} throws
  */
 export async function findOrBeginSearch(
   store: Store,
@@ -25,13 +25,13 @@ export async function findOrBeginSearch(
 ): Promise<FoundSearch> {
   const { name, seed } = config.shared;
   const limits = limitsOf(config);
-  return await findOrBegin(store, choice, {
+  return await findOrCreate(store, choice, {
     name,
     shape: searchShape(config, tasks),
     config: configForTheRecord(config),
     initial: initialSearchState({ seed, measuredOn: tasks.test.length === 0 ? 'validation' : 'test' }),
     read: readSearchState,
-    goOn: (state, status) => {
+    resumedState: (state, status) => {
       if (status !== 'finished') return state;
       return areOtherLimits(state.limits, limits) ? { ...state, ended: null, limits: null } : null;
     },

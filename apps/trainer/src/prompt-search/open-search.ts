@@ -57,7 +57,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     checks: [lookAtLease, ...model.checks],
     intervalMs: leaseIntervalMs,
     outageToleranceMs: config.shared.outageToleranceMs,
-    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting for it to come back` }),
+    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
     onFailure,
   });
   onOpen(health.stop);

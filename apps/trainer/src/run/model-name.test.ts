@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isRunId, modelName, referenceName } from './model-name.ts';
 
-test('no two models of runs have the same name, whatever hyphens their runs and policies have', () => {
+test('model names are unique for all hyphens in run ids and policy names', () => {
   const letters = (from: string, max: number) =>
     fc.string({ unit: fc.constantFrom(...from), minLength: 1, maxLength: max });
   const runId = letters('a-', 6).filter(isRunId);
@@ -25,17 +25,17 @@ test('no two models of runs have the same name, whatever hyphens their runs and 
   );
 });
 
-test('runs of before have their models where they were', () => {
+test('runs with the one-hyphen scheme keep their model names', () => {
   expect(modelName({ runId: 'a', policy: 'b', naming: 'one-hyphen' })).toBe('a-b');
   expect(modelName({ runId: 'a-b', policy: null, naming: 'one-hyphen' })).toBe('a-b');
   expect(modelName({ runId: 'a-b', policy: null, naming: 'two-hyphens' })).toBe('a-b');
   expect(modelName({ runId: 'a', policy: 'b', naming: 'two-hyphens' })).toBe('a--b');
 });
 
-test.each(['run-1', 'A_b-C', '-a', 'x'.repeat(64), 'run-0123abcd'])('%s may be the id of a run', (text) => {
+test.each(['run-1', 'A_b-C', '-a', 'x'.repeat(64), 'run-0123abcd'])('run id %s is valid', (text) => {
   expect(isRunId(text)).toBe(true);
 });
 
-test.each(['', 'a--b', 'a-', '-', 'a/b', '..', 'a b', 'x'.repeat(65)])('"%s" may not', (text) => {
+test.each(['', 'a--b', 'a-', '-', 'a/b', '..', 'a b', 'x'.repeat(65)])('run id "%s" is invalid', (text) => {
   expect(isRunId(text)).toBe(false);
 });

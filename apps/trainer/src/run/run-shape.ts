@@ -4,18 +4,18 @@ import { z } from 'zod';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { groupSizeOf } from '../session/session-policies.ts';
 
-/** The tasks of a run, read and checked. */
+/** The validated tasks of a run. */
 export interface RunTasks {
   readonly train: readonly JsonValue[];
   readonly heldOut: readonly JsonValue[];
 }
 
-/** Where a run keeps its shape, within the configuration that the store has of it. */
+/** The key of the shape in the stored configuration of a run. */
 export const shapeKey = 'rollouts';
 
 /**
- * What decides which rollouts a run has. It must stay the same when the run is resumed: a group would otherwise be made
- * of rollouts of two tasks, and the evaluation after training of other tasks than the one before.
+ * The settings that determine the rollouts of a run. They must not change when the run is resumed: a group could contain
+ * rollouts of two tasks, and the evaluations before and after training could differ in their tasks.
  */
 export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObject {
   return {
@@ -31,7 +31,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObjec
   };
 }
 
-/** Which models there are, and which of them are trained: a checkpoint has those. */
+/** The policies of a run and whether they are trained: checkpoints contain the trained ones. */
 function policiesText({ policies }: ResolvedConfig): string {
   return policies
     .map(
@@ -50,12 +50,12 @@ export function assertSameShape(run: Run, shape: JsonObject): void {
   if (changes.length === 0) return;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `run ${run.runId} cannot go on with other rollouts: ${changes.join('; ')}`,
-    remedy: 'Set it back, or begin a new run. Steps, the learning rate and limits may change.',
+    message: `run ${run.runId} cannot be resumed with different rollouts: ${changes.join('; ')}`,
+    remedy: 'Restore the settings, or start a new run. Steps, the learning rate and limits may change.',
   });
 }
 
-/** How many tasks there are, and which. */
+/** The number of tasks, with a digest of their content. */
 export function fingerprint(tasks: readonly JsonValue[]): string {
   const digest = createHash('sha256').update(JSON.stringify(tasks)).digest('hex').slice(0, 12);
   return `${tasks.length} tasks (${digest})`;

@@ -10,9 +10,9 @@ import {
 import type { EvaluationSummary } from '../training-event.ts';
 import type { ModelNaming } from './model-name.ts';
 
-/** What a run must remember to go on after a crash; kept in the store with the run. */
+/** The state of a run that is needed to resume it, stored with the run. */
 export interface RunState {
-  /** How many steps it is to have, as it was told last; null in states of before there was this. */
+  /** The last configured number of steps; null in older states. */
   readonly steps: number | null;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
@@ -24,25 +24,25 @@ export interface RunState {
   readonly before: StoredEvaluation | null;
   /** Held-out reward after training; null until measured. */
   readonly after: StoredEvaluation | null;
-  /** Held-out reward in the course of training, by the steps that were finished, in order. */
+  /** Held-out reward during training, by finished step, in order. */
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
   readonly rewardCurve: readonly number[];
-  /** The seed everything is drawn from. */
+  /** The seed of all random draws. */
   readonly seed: number;
-  /** Where the embedded runtime keeps its checkpoints. */
+  /** The directory of the embedded runtime's checkpoints. */
   readonly dataDir: string;
-  /** How its models are called in the runtime. */
+  /** The naming scheme of its models in the runtime. */
   readonly modelNaming: ModelNaming;
 }
 
-/** A step that was saved: a checkpoint of every policy that is trained, by the policy's name. */
+/** The checkpoints of a step: one for each trained policy, by policy name. */
 export interface SavedStep {
   readonly step: number;
   readonly uris: Readonly<Record<string, string>>;
 }
 
-/** States of before there were several policies name one checkpoint, without the policy. */
+/** Older states have one checkpoint, without a policy. */
 const savedStep: z.ZodType<SavedStep> = z.union([
   z.object({ step: z.int(), uris: z.record(z.string(), z.string()) }),
   z.object({ step: z.int(), uri: z.string() }).transform(({ step, uri }) => ({ step, uris: { [onlyPolicy]: uri } })),
@@ -59,19 +59,19 @@ const runState: z.ZodType<RunState> = z.object({
   rewardCurve: z.array(z.number()),
   seed: z.int(),
   dataDir: z.string(),
-  // States of before there were two ways do not say.
+  // Absent in older states.
   modelNaming: z.enum(['one-hyphen', 'two-hyphens']).default('one-hyphen'),
 });
 
-/** What a run begins with. */
-export interface RunBeginning {
+/** The settings of an initial state. */
+export interface InitialRunSettings {
   readonly steps: number;
   readonly seed: number;
   readonly dataDir: string;
 }
 
-/** The state of a run that has not begun. */
-export function initialRunState({ steps, seed, dataDir }: RunBeginning): RunState {
+/** The initial state of a run. */
+export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): RunState {
   return {
     steps,
     finishedStep: 0,
@@ -88,22 +88,22 @@ export function initialRunState({ steps, seed, dataDir }: RunBeginning): RunStat
 }
 
 /**
- * The state that a stored run is in.
+ * Reads the state of a stored run.
  *
  * @param dataDir - the data directory of the configuration. The recorded one is ignored: clients of the store write it,
  * and the embedded runtime writes checkpoints there
- * @throws AgentLightningError CONFIG when the run searches for prompts
+ * @throws AgentLightningError CONFIG when the run is a prompt search
  */
 export function readRunState(run: Run, dataDir: string): RunState {
   if (!isSearchRun(run)) return parse(runState, { ...run.state, dataDir }, `the state of run ${run.runId}`);
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `run ${run.runId} is a search for prompts, and trains no model`,
-    remedy: 'Go on with it with the configuration that it began with; `agl runs` lists the runs of a store.',
+    message: `run ${run.runId} is a prompt search and does not train a model`,
+    remedy: 'Resume it with its original configuration. `agl runs` lists the runs of a store.',
   });
 }
 
-/** Whether a run searches for prompts, as far as its state tells. */
+/** Whether a run is a prompt search, according to its state. */
 export function isSearchRun({ state }: Run): boolean {
   return state['kind'] === 'prompt-search';
 }

@@ -13,14 +13,14 @@ import { modelName, referenceName } from '../run/model-name.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 
-/** A policy's model, and the one it began as. */
+/** A policy's model and its reference model. */
 export interface OpenModel {
   readonly model: TrainableModel;
-  /** The model as it was at the start, for a KL term. */
+  /** Returns the initial model, for a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
 }
 
-/** Where models are made, and for which run. */
+/** The run whose models are created, and their runtime. */
 export interface ModelSource {
   readonly runtime: TrainingRuntime;
   readonly config: ResolvedConfig;
@@ -30,12 +30,12 @@ export interface ModelSource {
 }
 
 /**
- * Makes or finds the model of a policy, at the run's last checkpoint.
+ * Creates or finds the model of a policy, at the run's last checkpoint.
  *
- * @param options.index - the policy's place among those of the run
- * @param options.hasValueHead - whether its algorithm asks the model what it expects
+ * @param options.index - the index of the policy in the configuration
+ * @param options.hasValueHead - whether its algorithm needs value predictions
  * @throws AgentLightningError CONFLICT when the runtime has a trained model of that name and the run has no checkpoint, or
- *   when what it has saved under that name is another run's; NOT_FOUND when the run's last checkpoint is gone
+ *   when a checkpoint of that name belongs to another run; NOT_FOUND when the run's last checkpoint does not exist
  */
 export async function openModel(
   source: ModelSource,
@@ -44,20 +44,20 @@ export async function openModel(
   const { runtime, config, run, state, capabilities } = source;
   const { policy, index, hasValueHead } = options;
   const fallback = config.runtime.type === 'embedded' ? 'tiny-chat' : capabilities.models[0]?.name;
-  // Models that begin with random weights must not all begin with the same ones.
+  // Models with random weights must differ.
   const seed = (state.seed + index) >>> 0;
   const origin = { baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default', seed };
   const modelId = modelName({ runId: run.runId, policy: policy.name, naming: state.modelNaming });
-  const wishes = { ...wishesOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
-  const model = await runtime.createModel({ ...origin, modelId, ...wishes });
+  const modelOptions = { ...modelOptionsOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
+  const model = await runtime.createModel({ ...origin, modelId, ...modelOptions });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
-  if (uri !== null) assertOwn(run.runId, await loadSaved(model, uri, source));
-  else await assertUntouched(model, { runId: run.runId, isSaved: policy.algorithm !== null });
+  if (uri !== null) assertOwnCheckpoint(run.runId, await loadSaved(model, uri, source));
+  else await assertUntrained(model, { runId: run.runId, isSaved: policy.algorithm !== null });
   if (capabilities.features?.includes('reference_logprobs') === true) {
     const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
     return { model, reference: () => Promise.resolve({ logprobs }) };
   }
-  // A second model, made when it is first asked for.
+  // A second model, created on first use.
   let reference: Promise<TrainableModel> | null = null;
   return {
     model,
@@ -68,7 +68,7 @@ export async function openModel(
   };
 }
 
-/** Loads what the run goes on from. */
+/** Loads the last checkpoint of the run. */
 async function loadSaved(
   model: TrainableModel,
   uri: string,
@@ -82,18 +82,20 @@ async function loadSaved(
       config.runtime.type === 'embedded' ? checkpointRoot(state.dataDir) : 'the checkpoint folder of the runtime';
     throw new AgentLightningError({
       code: 'NOT_FOUND',
-      message: `the checkpoint ${uri}, which run ${run.runId} goes on from, is not in ${place}`,
+      message: `the last checkpoint of run ${run.runId}, ${uri}, is not in ${place}`,
       remedy:
-        'Set `dataDir` (`--data-dir`) to the directory that the run began with, restore the checkpoint from a backup, ' +
-        'or begin a new run.',
+        'Set `dataDir` (`--data-dir`) to the directory that the run was started with, restore the checkpoint from a backup, ' +
+        'or start a new run.',
       details: { uri },
       cause: error,
     });
   }
 }
 
-/** What a configuration asks of every model that is trained. */
-function wishesOf(config: RuntimeConfig): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256'> {
+/** The options of all models, from the configuration. */
+function modelOptionsOf(
+  config: RuntimeConfig,
+): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256'> {
   if (config.type !== 'grpc') return {};
   const { lora, tokenizerSha256, chatTemplateSha256 } = config;
   return {
@@ -104,10 +106,10 @@ function wishesOf(config: RuntimeConfig): Pick<CreateModelOptions, 'lora' | 'tok
 }
 
 /**
- * A runtime that was not restarted may still have the model of another run with the same id. And what another run saved
- * under its name would be overwritten.
+ * Asserts that the model is new. A runtime that was not restarted may have the model of another run with the same id, and
+ * that run's checkpoints would be overwritten.
  */
-async function assertUntouched(
+async function assertUntrained(
   model: TrainableModel,
   { runId, isSaved }: { readonly runId: string; readonly isSaved: boolean },
 ): Promise<void> {
@@ -115,20 +117,20 @@ async function assertUntouched(
   if (step > 0) {
     throw new AgentLightningError({
       code: 'CONFLICT',
-      message: `the runtime has a model "${model.modelId}" already, trained for ${step} steps`,
+      message: `model "${model.modelId}" exists in the runtime, trained for ${step} steps`,
       remedy: 'Give the run another id (`--run`), or restart the runtime.',
     });
   }
-  if (isSaved) for (const checkpoint of await model.listCheckpoints()) assertOwn(runId, checkpoint);
+  if (isSaved) for (const checkpoint of await model.listCheckpoints()) assertOwnCheckpoint(runId, checkpoint);
 }
 
-/** Runs that began when one hyphen stood between run and policy may have what they saved under the same name. */
-function assertOwn(runId: string, { uri, clientState }: Checkpoint): void {
+/** Runs with the one-hyphen naming scheme may have checkpoints of the same name. */
+function assertOwnCheckpoint(runId: string, { uri, clientState }: Checkpoint): void {
   const owner = clientState['runId'];
   if (typeof owner !== 'string' || owner === runId) return;
   throw new AgentLightningError({
     code: 'CONFLICT',
-    message: `the checkpoint ${uri} is of the run "${owner}", not of "${runId}"`,
-    remedy: 'Begin a run with another id (`--run`), or keep its data in another folder (`--data-dir`).',
+    message: `the checkpoint ${uri} belongs to run "${owner}", not to "${runId}"`,
+    remedy: 'Start a run with another id (`--run`), or in another data directory (`--data-dir`).',
   });
 }

@@ -5,8 +5,8 @@ import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { dropUnfinished } from '../rollouts/collect-rollouts.ts';
 import { startRunner } from '../rollouts/start-runner.ts';
-import type { Found, RunChoice } from '../run/find-or-begin.ts';
-import { type FoundRun, findOrBeginRun } from '../run/find-or-begin-run.ts';
+import type { Found, RunChoice } from '../run/find-or-create.ts';
+import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
@@ -20,38 +20,38 @@ import { openModel } from './open-models.ts';
 import { groupSizeOf, learnerOf, needsValueHead, type SessionPolicy } from './session-policies.ts';
 import type { TrainingSession } from './training-session.ts';
 
-/** Closes something that was opened. */
+/** Closes an opened resource. */
 export type Closer = () => Promise<void> | void;
 
-/** What opening a session needs. */
+/** How to open a session. */
 export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
   readonly config: TConfig;
-  /** A store that is open already and stays open; null opens the configured one. */
+  /** An open store, which is not closed; null opens the configured one. */
   readonly store: Store | null;
   readonly emit: TrainingListener;
   readonly signal: AbortSignal;
-  /** Called for everything that is opened; to be closed in the opposite order. */
+  /** Called for each opened resource. Close them in reverse order. */
   readonly onOpen: (close: Closer) => void;
 }
 
-/** A run in its store, before anything else is opened. */
+/** A run in its open store. */
 export interface OpenRun extends FoundRun {
   readonly store: Store;
   readonly tasks: RunTasks;
 }
 
-/** Reads the tasks, opens the store, and finds or begins the run. */
+/** Reads the tasks, opens the store, and finds or creates the run. */
 export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
   const tasks: RunTasks = {
     train: await loadTasks(config.tasks.train, config.taskSchema),
     heldOut: await loadTasks(config.tasks.test, config.taskSchema),
   };
-  const found = await findInStore(options, config, (store) => findOrBeginRun(store, { ...options, tasks }));
+  const found = await findInStore(options, config, (store) => findOrCreateRun(store, { ...options, tasks }));
   return { tasks, ...found };
 }
 
-/** Opens the store, unless it is open already, and finds a run in it, which is let go of when the store is closed. */
+/** Opens the store if necessary, and finds a run in it. The lease of the run is released before the store closes. */
 export async function findInStore<TState>(
   { store: given, onOpen }: Pick<SessionOptions, 'store' | 'onOpen'>,
   { storeUrl, storeApiKey }: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
@@ -60,7 +60,7 @@ export async function findInStore<TState>(
   const store = given ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey }));
   if (given === null) onOpen(() => store.close());
   const found = await find(store);
-  // A store that is gone is not told; the lease is not renewed any more, which says the same.
+  // Ignored when the store is unreachable: a lease that is not renewed expires.
   onOpen(() => found.lease.release().catch(() => undefined));
   return { store, ...found };
 }
@@ -83,7 +83,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   for (const [index, policy] of config.policies.entries()) {
     const opened = await openModel(source, { policy, index, hasValueHead: needsValueHead(policy) });
     const endpoint = await opened.model.endpoint();
-    // The gateway records calls with the name that the endpoint knows the model by.
+    // The gateway records calls with the endpoint's name of the model.
     policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
   }
   const { inferenceKey } = connection;
@@ -93,12 +93,12 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   await dropUnfinished(store, run.runId);
   onOpen(startRunner({ config, store, run, emit, onFailure }));
   const checks = healthChecks(policies, gateway);
-  const lookAtLease: HealthCheck = { what: 'the store', check: lease.renew };
+  const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({
-    checks: [lookAtLease, ...checks],
+    checks: [leaseCheck, ...checks],
     intervalMs: leaseIntervalMs,
     outageToleranceMs: config.outageToleranceMs,
-    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting for it to come back` }),
+    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
     onFailure,
   });
   onOpen(health.stop);
@@ -122,38 +122,38 @@ type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoin
 function healthChecks(policies: readonly ServedSessionPolicy[], gateway: OpenGateway): readonly HealthCheck[] {
   const urls = [...new Set(policies.map(({ endpoint }) => endpoint.baseUrl))];
   return [
-    ...policies.map((policy) => ({ what: 'the training runtime', check: () => assertModelIsThere(policy) })),
+    ...policies.map((policy) => ({ what: 'the training runtime', check: () => assertModelExists(policy) })),
     ...urls.map((url) => ({
       what: 'the model endpoint',
       check: () =>
         assertReachable({
           what: `the model endpoint ${url}`,
           url: `${url}/models`,
-          // It may ask for a key: then it is there.
+          // A response that requires a key shows that it runs.
           isFine: (status) => status < 500,
-          remedy: 'See what the training runtime says of itself, then `agl train --resume <run>`.',
+          remedy: 'Check the log of the training runtime, then `agl train --resume <run>`.',
         }),
     })),
     { what: 'the gateway', check: gateway.check },
   ];
 }
 
-/** A runtime that was restarted answers, but has lost the model. */
-async function assertModelIsThere({ model }: SessionPolicy): Promise<void> {
+/** Detects a restarted runtime, which responds but does not have the model. */
+async function assertModelExists({ model }: SessionPolicy): Promise<void> {
   try {
     await model.state();
   } catch (error) {
     if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
-      message: `the training runtime has lost model "${model.modelId}": it was restarted`,
-      remedy: 'Go on from the last checkpoint with `agl train --resume <run>`.',
+      message: `the training runtime does not have model "${model.modelId}": it was restarted`,
+      remedy: 'Resume from the last checkpoint with `agl train --resume <run>`.',
       cause: error,
     });
   }
 }
 
-/** A snapshot with each policy under its name; the first one is what agents call that do not choose. */
+/** Stores a resource snapshot with all policies by name. Agents call the first one by default. */
 async function publishResources(
   store: Store,
   options: {

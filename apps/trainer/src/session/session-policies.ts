@@ -3,9 +3,9 @@ import { AgentLightningError, type Algorithm } from '@agentlightning/core';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { OpenModel } from './open-models.ts';
 
-/** A model of the run at work: who it answers, and how it learns. */
+/** A policy of the run, with its model and algorithm. */
 export interface SessionPolicy extends ResolvedPolicy, OpenModel {
-  /** Makes updates of rollouts; null when the policy stays as it is. */
+  /** Plans updates from rollouts; null when the policy is not trained. */
   readonly learner: Algorithm | null;
 }
 
@@ -18,24 +18,24 @@ export function trainedPolicies(policies: readonly SessionPolicy[]): readonly Tr
 }
 
 /**
- * Makes the algorithm of a policy. Where a run names its policies, each learns from those calls alone that it answered.
+ * Creates the algorithm of a policy. Named policies learn only from their own model calls.
  *
- * @param model - what calls that it answered are recorded with: the name of the model at its endpoint
+ * @param model - the name of the model at its endpoint, which its calls are recorded with
  */
 export function learnerOf(policy: ResolvedPolicy, model: string): Algorithm | null {
   if (policy.algorithm === null) return null;
   return createAlgorithm(policy.name === null ? policy.algorithm : { ...policy.algorithm, models: [model] });
 }
 
-/** Whether a policy's algorithm asks the model what it expects, and teaches it. */
+/** Whether a policy's algorithm trains a value head. */
 export function needsValueHead(policy: ResolvedPolicy): boolean {
   return learnerOf(policy, policyKey(policy))?.needsValueHead === true;
 }
 
 /**
- * How many rollouts of each task the policies of a run compare; they share them.
+ * The group size, which is common to all policies of a run: they share rollouts.
  *
- * @throws AgentLightningError CONFIG when they do not agree
+ * @throws AgentLightningError CONFIG when their group sizes differ
  */
 export function groupSizeOf(policies: readonly ResolvedPolicy[]): number {
   const sizes = policies.flatMap((policy) => {
@@ -46,9 +46,9 @@ export function groupSizeOf(policies: readonly ResolvedPolicy[]): number {
   if (sizes.every(({ groupSize }) => groupSize === first?.groupSize)) return first?.groupSize ?? 1;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `policies: they learn from the same rollouts, and their algorithms have different group sizes: ${sizes
+    message: `policies share rollouts, but their algorithms have different group sizes: ${sizes
       .map(({ name, groupSize }) => `${name} ${groupSize}`)
       .join(', ')}`,
-    remedy: 'Give each the same `groupSize`.',
+    remedy: 'Set the same `groupSize` for each.',
   });
 }

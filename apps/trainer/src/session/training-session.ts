@@ -1,30 +1,30 @@
 import type { Store } from '@agentlightning/core';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { FoundRun } from '../run/find-or-begin-run.ts';
+import type { FoundRun } from '../run/find-or-create-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import type { TrainingListener } from '../training-event.ts';
 import type { SessionPolicy } from './session-policies.ts';
 
-/** Everything a training run works with, opened and ready. */
+/** The opened dependencies of a training run. */
 export interface TrainingSession extends FoundRun {
   readonly config: ResolvedConfig;
   readonly store: Store;
-  /** The models at work, in the order of the configuration; at least one of them is trained. */
+  /** The policies in the order of the configuration; at least one is trained. */
   readonly policies: readonly SessionPolicy[];
-  /** How many rollouts of each task a step has. */
+  /** The number of rollouts of each task in a step. */
   readonly groupSize: number;
   readonly capabilities: RuntimeCapabilities;
   readonly tasks: RunTasks;
-  /** The snapshot of resources that rollouts run with: the model behind the gateway. */
+  /** The resource snapshot of rollouts: the policies behind the gateway. */
   readonly resourcesId: string;
-  /** Aborts with the reason when something the run depends on is gone. */
+  /** Aborts when a dependency of the run fails, with the error. */
   readonly failure: AbortSignal;
-  /** Throws when gateway, model endpoint or runtime does not answer. */
+  /** Throws when the gateway, a model endpoint or the runtime does not respond. */
   readonly assertHealthy: () => Promise<void>;
   readonly emit: TrainingListener;
-  /** What was warned of already, so that it is not said in every step. */
+  /** Keys of emitted warnings: each is emitted once. */
   readonly emittedWarnings: Set<string>;
-  /** Aborts when the run is to stop. */
+  /** Aborts to stop the run. */
   readonly signal: AbortSignal;
 }

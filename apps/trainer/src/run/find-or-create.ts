@@ -1,55 +1,55 @@
 import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
 import { newId } from '@agentlightning/core/store';
 import { isRunId } from './model-name.ts';
-import { type RunLease, takeRunLease } from './run-lease.ts';
+import { acquireRunLease, type RunLease } from './run-lease.ts';
 import { assertSameShape, shapeKey } from './run-shape.ts';
 import { writeState } from './write-state.ts';
 
-/** Which run to work on. */
+/** The run to create or resume. */
 export interface RunChoice {
-  /** The id of a new run; null draws one. */
+  /** The id of a new run; null generates one. */
   readonly runId: string | null;
-  /** The run to go on with; null begins a new one. */
+  /** The id of the run to resume; null creates a new run. */
   readonly resume: string | null;
 }
 
-/** A run that this process may work on, and where it stands. */
+/** A run that this process holds the lease of, with its state. */
 export interface Found<TState> {
   readonly run: Run;
   readonly state: TState;
-  /** Whether the run has finished and has nothing left to do. */
+  /** Whether the run is finished and complete. */
   readonly isOver: boolean;
   readonly lease: RunLease;
 }
 
-/** What a kind of run keeps in the store. */
+/** How a kind of run is stored. */
 export interface RunRecord<TState extends object> {
-  /** For people. */
+  /** The display name. */
   readonly name: string;
-  /** What must stay the same when a run is gone on with. */
+  /** The settings that must not change when a run is resumed. */
   readonly shape: JsonObject;
-  /** The configuration in the form that the store keeps. */
+  /** The configuration in its stored form. */
   readonly config: JsonObject;
-  /** The state of a run that has not begun. */
+  /** The initial state of a run. */
   readonly initial: TState;
   /**
-   * The state that a stored run is in.
+   * Reads the state of a stored run.
    *
-   * @throws AgentLightningError CONFIG when it is a run of another kind
+   * @throws AgentLightningError CONFIG for a run of another kind
    */
   read(run: Run): TState;
-  /** Where a run is gone on with, from how it was left; null when it is finished and stays so. */
-  goOn(state: TState, status: Run['status']): TState | null;
+  /** The state at which a run is resumed; null when it is finished and complete. */
+  resumedState(state: TState, status: Run['status']): TState | null;
 }
 
 /**
- * Begins a run, or finds the one to go on with. One that has finished and has more to do stays finished, with all that it
- * came to, until everything that it needs is open: {@link reopenRun}.
+ * Creates a run, or finds the run to resume. A finished run with remaining work keeps its status and results until all
+ * its dependencies are open: {@link reopenRun}.
  *
- * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for an id that cannot be one and for a configuration
- *   that the run cannot go on with, CONFLICT for an id that is taken and for a run that another process works on
+ * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for an invalid id and for a configuration that the
+ *   run cannot be resumed with, CONFLICT for an id that exists and for a run that another process holds the lease of
  */
-export async function findOrBegin<TState extends object>(
+export async function findOrCreate<TState extends object>(
   store: Store,
   { runId, resume }: RunChoice,
   record: RunRecord<TState>,
@@ -58,25 +58,25 @@ export async function findOrBegin<TState extends object>(
   if (resume === null) {
     const id = checkRunId(runId ?? newId('run'));
     await createRun(store, { runId: id, name, config: { ...record.config, [shapeKey]: shape } });
-    const lease = await takeRunLease(store, id);
+    const lease = await acquireRunLease(store, id);
     return { run: await store.updateRun(id, { state: writeState(initial) }), state: initial, isOver: false, lease };
   }
-  // One that was killed in the moment it was made has not begun.
+  // A process that was killed while it created a run leaves an empty state.
   const read = (run: Run): TState => (Object.keys(run.state).length === 0 ? initial : record.read(run));
   const before = await store.getRun(resume);
   read(before);
   assertSameShape(before, shape);
-  const lease = await takeRunLease(store, resume);
-  // Read again: whoever had the run may have gone on with it meanwhile.
+  const lease = await acquireRunLease(store, resume);
+  // Read again: the previous holder of the lease may have updated the run.
   const run = await store.getRun(resume);
-  const left = read(run);
-  const state = record.goOn(left, run.status);
-  if (state === null) return { run, state: left, isOver: true, lease };
+  const stored = read(run);
+  const state = record.resumedState(stored, run.status);
+  if (state === null) return { run, state: stored, isOver: true, lease };
   const found = { run, state, isOver: false, lease };
   return run.status === 'finished' ? found : { ...found, run: await reopenRun(store, found) };
 }
 
-/** Says in the store that a run is gone on with, and from where. */
+/** Sets a resumed run to running in the store, with its state. */
 export function reopenRun<TState extends object>(
   store: Store,
   { run, state }: Pick<Found<TState>, 'run' | 'state'>,
@@ -84,7 +84,7 @@ export function reopenRun<TState extends object>(
   return store.updateRun(run.runId, { status: 'running', state: writeState(state) });
 }
 
-/** Whoever gives the id of a run that is there may want to go on with it. */
+/** Creates a run. @throws AgentLightningError CONFLICT that names the command to resume an existing run */
 async function createRun(store: Store, run: Parameters<Store['createRun']>[0]): Promise<void> {
   try {
     await store.createRun(run);
@@ -92,8 +92,8 @@ async function createRun(store: Store, run: Parameters<Store['createRun']>[0]): 
     if (!AgentLightningError.isInstance(error) || error.code !== 'CONFLICT') throw error;
     throw new AgentLightningError({
       code: 'CONFLICT',
-      message: `there is a run ${run.runId} already`,
-      remedy: `Go on with it with \`agl train --resume ${run.runId}\`, and more \`--steps\` if it has finished; or use another id (\`--run\`).`,
+      message: `run ${run.runId} exists`,
+      remedy: `Resume it with \`agl train --resume ${run.runId}\`, with more \`--steps\` if it has finished, or use another id (\`--run\`).`,
       cause: error,
     });
   }
@@ -103,7 +103,7 @@ function checkRunId(runId: string): string {
   if (isRunId(runId)) return runId;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `"${runId}" cannot be the id of a run`,
-    remedy: 'Use 1 to 64 letters, digits, underscores and single hyphens, and end with none of these hyphens.',
+    message: `invalid run id: "${runId}"`,
+    remedy: 'Use 1 to 64 letters, digits, underscores and single hyphens, without a hyphen at the end.',
   });
 }

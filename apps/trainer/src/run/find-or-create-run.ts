@@ -5,35 +5,35 @@ import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import { completionReason } from '../loop/completion-reason.ts';
-import { type Found, findOrBegin, type RunChoice } from './find-or-begin.ts';
+import { type Found, findOrCreate, type RunChoice } from './find-or-create.ts';
 import { type RunTasks, rolloutShape } from './run-shape.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
 
-/** A training that this process may work on, and where it stands. */
+/** A training run that this process holds the lease of, with its state. */
 export type FoundRun = Found<RunState>;
 
 /**
- * Begins a training, or finds the one to go on with: from its last checkpoint, whatever came after it. One that is
- * finished stays as it is, unless it is to have more steps than it had, or a goal that it has not reached.
+ * Creates a training run, or finds the run to resume, at its last checkpoint. A finished run is resumed only when the
+ * configuration has more steps, or a goal that the run has not reached.
  *
- * @throws what {@link findOrBegin} throws
+ * @throws the errors of {@link findOrCreate}
  */
-export async function findOrBeginRun(
+export async function findOrCreateRun(
   store: Store,
   { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedConfig; readonly tasks: RunTasks },
 ): Promise<FoundRun> {
-  return await findOrBegin(store, choice, {
+  return await findOrCreate(store, choice, {
     name: config.name,
     shape: rolloutShape(config, tasks),
     config: configForTheRecord(config),
     initial: initialRunState(config),
     read: (run) => readRunState(run, config.dataDir),
-    goOn: (state, status) =>
+    resumedState: (state, status) =>
       status === 'finished' && completionReason(state, config) !== null ? null : atCheckpoint(state, config),
   });
 }
 
-/** The state as it was when the last checkpoint was saved: steps beyond it are done again. */
+/** The state at the last checkpoint: later steps are repeated. */
 function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>): RunState {
   const finishedStep = state.checkpoint?.step ?? 0;
   return {
@@ -41,18 +41,18 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     steps: Math.max(steps, finishedStep),
     finishedStep,
     rewardCurve: state.rewardCurve.slice(0, finishedStep),
-    evaluations: evaluationsOnTheWay(state).filter(({ step }) => step <= finishedStep),
+    evaluations: evaluationsDuringTraining(state).filter(({ step }) => step <= finishedStep),
     after: null,
   };
 }
 
-/** For a run that goes on, what was measured at its end was measured on the way. */
-function evaluationsOnTheWay({ finishedStep, evaluations, after }: RunState): RunState['evaluations'] {
+/** When a finished run is resumed, its final evaluation becomes one during training. */
+function evaluationsDuringTraining({ finishedStep, evaluations, after }: RunState): RunState['evaluations'] {
   if (after === null || evaluations.some(({ step }) => step === finishedStep)) return evaluations;
   return [...evaluations, { step: finishedStep, summary: summaryOf(after) }];
 }
 
-/** What the store keeps of a configuration: all but functions, schemas, keys and passwords. */
+/** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
 function configForTheRecord(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
   const { runtime, tasks, storeUrl, gatewayUrl, ...plain } = known;
