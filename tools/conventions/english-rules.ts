@@ -36,8 +36,7 @@ const pending: readonly string[] = [
   'packages/core/src/errors/error-catalogue.ts',
   'packages/core/src/protocol/attempt-token.ts',
   'packages/gateway/',
-  'packages/runtime/',
-  'packages/runtime-cpu/',
+  'packages/runtime/proto/',
   'packages/store/',
 ];
 

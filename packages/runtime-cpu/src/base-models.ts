@@ -5,24 +5,24 @@ import { type ModelConfig, tinyModelConfig } from './model/model-config.ts';
 import { withValueHead } from './model/parameters.ts';
 import { type EngineOptions, ModelEngine } from './model-engine.ts';
 
-/** How a base model is to be loaded. */
+/** Options of loading a base model. */
 export interface LoadOptions extends EngineOptions {
-  /** Whether the model gets a value head, which says 0 of everything at first. @default false */
+  /** Whether to add a value head, initialised to zero. @default false */
   readonly hasValueHead?: boolean;
 }
 
-/** A model one can start from. */
+/** A base model. */
 export interface BaseModel {
   readonly name: string;
   readonly config: ModelConfig;
-  /** Makes an engine from it; the seed decides random weights, and the samples of requests without a seed. */
+  /** Creates an engine from it; the seed determines random weights, and the samples of requests without a seed. */
   readonly load: (seed: number, options?: LoadOptions) => Promise<ModelEngine>;
 }
 
-/** The start checkpoint, beside `src` and `dist` alike. */
+/** The start checkpoint, at the same path from `src` and `dist`. */
 const tinyChatPath = fileURLToPath(new URL('../models/tiny-chat.safetensors', import.meta.url));
 
-/** The models this runtime has. */
+/** The base models of this runtime. */
 export const baseModels: readonly BaseModel[] = [
   {
     name: 'tiny-chat',
@@ -41,7 +41,7 @@ export const baseModels: readonly BaseModel[] = [
   },
 ];
 
-/** Makes an engine from the base model of this name. */
+/** Creates an engine from the base model of this name. */
 export function loadBaseModel(name: string, seed: number, options?: LoadOptions): Promise<ModelEngine> {
   const model = baseModels.find((candidate) => candidate.name === name);
   if (model === undefined) throw new NotFoundError('Base model', name);

@@ -5,7 +5,7 @@ export interface Deferred<T> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Makes a promise that is settled from outside. */
+/** Creates a promise with external settle functions. */
 export function defer<T>(): Deferred<T> {
   let settle: Omit<Deferred<T>, 'promise'> = { resolve: () => {}, reject: () => {} };
   const promise = new Promise<T>((resolve, reject) => {

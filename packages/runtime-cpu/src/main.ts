@@ -17,7 +17,7 @@ function close(runtime: CpuRuntime): void {
   runtime.close().then(() => process.exit(0), fail);
 }
 
-/** Says what is wrong in one line: the process that started this one shows it to its user. */
+/** Prints errors in one line: the parent process shows it to its user. */
 function fail(error: unknown): void {
   const text = AgentLightningError.isInstance(error) ? `${error.message}. ${error.remedy}` : String(error);
   process.stderr.write(`${text}\n`, () => process.exit(1));

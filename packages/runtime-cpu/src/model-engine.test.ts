@@ -21,7 +21,7 @@ function makeEngine(seed: number): ModelEngine {
   return ModelEngine.random(smallConfig, seed, { programs });
 }
 
-/** One round of training: sample without a seed, reward some tokens, step, publish. */
+/** One training step: sample without a seed, reward some tokens, step, publish. */
 async function trainRound(engine: ModelEngine): Promise<string> {
   const { seed: _, ...unseeded } = sampleRequest({ maxTokens: 6 });
   const results = await Promise.all(Array.from({ length: 4 }, () => engine.sample(unseeded).result));
@@ -35,7 +35,7 @@ async function trainRound(engine: ModelEngine): Promise<string> {
 }
 
 test.each([0.5, 1, 1.7])(
-  'trainer and sampler give the same log-probabilities at temperature %d',
+  'trainer and sampler compute the same log-probabilities at temperature %d',
   async (temperature) => {
     const engine = ModelEngine.random(tinyModelConfig, 3, { programs });
     const request = sampleRequest({ maxTokens: 24, temperature });
@@ -49,7 +49,7 @@ test.each([0.5, 1, 1.7])(
   },
 );
 
-test('a reward for a token makes it likelier', async () => {
+test('a reward increases the probability of a token', async () => {
   const engine = makeEngine(1);
   const before = await engine.sample(sampleRequest({ maxTokens: 1 })).result;
   const data = [sampledDatum(before)];
@@ -59,7 +59,7 @@ test('a reward for a token makes it likelier', async () => {
   expect(after?.[0]).toBeGreaterThan((before.choices[0]?.logprob ?? 0) + 0.5);
 });
 
-test('a loaded checkpoint goes on exactly as if nothing had happened', async () => {
+test('a loaded checkpoint resumes exactly', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.safetensors');
   const engine = makeEngine(2);
@@ -74,7 +74,7 @@ test('a loaded checkpoint goes on exactly as if nothing had happened', async () 
   expect(saved).toMatchObject({ step: 1, weightVersion: 1, sizeBytes: (await readFile(path)).length });
 });
 
-test('a running engine takes its state back from a checkpoint, and what the client stored with it', async () => {
+test('a running engine restores its state and the client state from a checkpoint', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.safetensors');
   const engine = makeEngine(2);
@@ -85,7 +85,7 @@ test('a running engine takes its state back from a checkpoint, and what the clie
   expect(await trainRound(engine)).toBe(expected);
 });
 
-test('a checkpoint keeps the value head, and a model without one does not take it', async () => {
+test('a checkpoint keeps the value head, and a model without one rejects it', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.safetensors');
   const engine = await loadBaseModel('tiny-chat', 1, { programs, hasValueHead: true });
@@ -99,12 +99,12 @@ test('a checkpoint keeps the value head, and a model without one does not take i
   const resumed = ModelEngine.fromCheckpoint(await readCheckpoint(path), { programs });
   expect((await resumed.forward(data)).values).toEqual(values);
   const plain = await loadBaseModel('tiny-chat', 1, { programs });
-  await expect(plain.loadCheckpoint(path)).rejects.toThrow(/another shape/);
-  // What is sampled does not depend on whether there is a head.
+  await expect(plain.loadCheckpoint(path)).rejects.toThrow(/another model shape/);
+  // Samples do not depend on the value head.
   expect(await plain.sample(sampleRequest({ maxTokens: 4 })).result).toEqual(sampled);
 });
 
-test('gradients that wait for a step keep a checkpoint from being written', async () => {
+test('accumulated gradients prevent saving a checkpoint', async () => {
   await using directory = await temporaryDirectory();
   const engine = makeEngine(1);
   await engine.forwardBackward([sampledDatum(await engine.sample(sampleRequest({})).result)], loss);
@@ -113,7 +113,7 @@ test('gradients that wait for a step keep a checkpoint from being written', asyn
   expect(await readdir(directory.path)).toEqual([]);
 });
 
-test('a damaged, a foreign and a missing checkpoint are told apart', async () => {
+test('damaged, incompatible and missing checkpoints have different errors', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.safetensors');
   const engine = makeEngine(1);
@@ -125,11 +125,11 @@ test('a damaged, a foreign and a missing checkpoint are told apart', async () =>
   await expect(engine.loadCheckpoint(path)).rejects.toMatchObject({ code: 'VALIDATION' });
   await expect(engine.loadCheckpoint(`${path}.no`)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await ModelEngine.random(tinyModelConfig, 1).saveCheckpoint(path, new Uint8Array());
-  await expect(engine.loadCheckpoint(path)).rejects.toThrow(/another shape/);
+  await expect(engine.loadCheckpoint(path)).rejects.toThrow(/another model shape/);
   expect(engine.parameters()).toEqual(before);
 });
 
-test('two models trained in turn become what each becomes alone', async () => {
+test('two models trained alternately equal those trained separately', async () => {
   const run = async (seed: number) => {
     const engine = makeEngine(seed);
     return [await trainRound(engine), await trainRound(engine), engine.parameters()];
@@ -138,7 +138,7 @@ test('two models trained in turn become what each becomes alone', async () => {
   expect(await Promise.all([run(1), run(2)])).toEqual(alone);
 });
 
-test('training leaves the event loop its turns', async () => {
+test('training yields to the event loop', async () => {
   const engine = makeEngine(1);
   const result = await engine.sample(sampleRequest({})).result;
   let turns = 0;
@@ -155,18 +155,15 @@ test('training leaves the event loop its turns', async () => {
   expect(turns).toBeGreaterThan(3);
 });
 
-test.skipIf(process.platform !== 'linux')(
-  'a checkpoint that the disk has no room for says where, and what to do',
-  async () => {
-    await using folder = await temporaryDirectory();
-    const path = join(folder.path, 'full.safetensors');
-    // What is written first goes where nothing fits.
-    await symlink('/dev/full', `${path}.${process.pid}.tmp`);
-    await expect(makeEngine(1).saveCheckpoint(path, new Uint8Array())).rejects.toMatchObject({
-      code: 'STORE_FULL',
-      message: expect.stringContaining(path),
-      remedy: expect.stringMatching(/Free some space/),
-    });
-    expect(await readdir(folder.path)).toEqual([]);
-  },
-);
+test.skipIf(process.platform !== 'linux')('a full disk is reported with the path and a remedy', async () => {
+  await using folder = await temporaryDirectory();
+  const path = join(folder.path, 'full.safetensors');
+  // The first write goes to a full device.
+  await symlink('/dev/full', `${path}.${process.pid}.tmp`);
+  await expect(makeEngine(1).saveCheckpoint(path, new Uint8Array())).rejects.toMatchObject({
+    code: 'STORE_FULL',
+    message: expect.stringContaining(path),
+    remedy: expect.stringMatching(/Free disk space/),
+  });
+  expect(await readdir(folder.path)).toEqual([]);
+});

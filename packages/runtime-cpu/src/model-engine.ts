@@ -12,7 +12,7 @@ import { initialAdamState } from './training/optimizer.ts';
 import { ProgramCache } from './training/program-cache.ts';
 import { type BatchOutcome, type OnProgress, type StepOutcome, Trainer } from './training/trainer.ts';
 
-/** A checkpoint that was written. */
+/** A written checkpoint. */
 export interface SavedCheckpoint {
   readonly path: string;
   readonly sizeBytes: number;
@@ -20,20 +20,19 @@ export interface SavedCheckpoint {
   readonly weightVersion: number;
 }
 
-/** What an engine may share with others in the process. */
+/** Resources that engines of a process can share. */
 export interface EngineOptions {
-  /** Compiled programs; models of the same shape then compile once. @default its own */
+  /** Compiled programs; models of the same shape share them. @default a separate cache */
   readonly programs?: ProgramCache;
   /**
-   * Called during training after every piece of about 80 ms; training goes on when it settles.
-   * @default a turn of the event loop
+   * Called during training about every 80 ms; training continues when it settles. @default a turn of the event loop
    */
   readonly giveWay?: () => Promise<void>;
 }
 
 /**
- * One model that trains and samples in this process. Training operations run one after the other in the order
- * they were called; sampling goes on beside them, with the weights last published.
+ * One model that trains and samples in this process. Training operations run sequentially in call order; sampling
+ * continues concurrently, with the last published weights.
  *
  * @example
  * ```ts
@@ -78,12 +77,12 @@ export class ModelEngine {
     return new ModelEngine(state, options);
   }
 
-  /** A model that goes on from a checkpoint: weights, optimizer, versions and random state. */
+  /** A model restored from a checkpoint: weights, optimizer, versions and random state. */
   static fromCheckpoint(checkpoint: ModelCheckpoint, options?: EngineOptions): ModelEngine {
     return new ModelEngine(checkpoint, options);
   }
 
-  /** A fresh model with the weights of a checkpoint: no steps taken, weight version 0, random state from the seed. */
+  /** A new model with the weights of a checkpoint: no steps, weight version 0, random state from the seed. */
   static fromWeights(checkpoint: ModelCheckpoint, seed: number, options?: EngineOptions): ModelEngine {
     const { config, parameters } = checkpoint;
     const random = Random.fromSeed(seed).state;
@@ -96,37 +95,37 @@ export class ModelEngine {
     return this.#trainer.adam.step;
   }
 
-  /** The version of the weights being served. */
+  /** The version of the served weights. */
   get weightVersion(): number {
     return this.#sampler.weightVersion;
   }
 
-  /** Whether gradients wait for a step. */
+  /** Whether gradients are accumulated. */
   get hasPendingGradients(): boolean {
     return this.#trainer.hasPendingGradients;
   }
 
-  /** How many responses are being sampled. */
+  /** Number of responses in progress. */
   get activeSamples(): number {
     return this.#sampler.activeCount;
   }
 
-  /** The weights being trained; a copy, in the order of `parameterLayout`. */
+  /** A copy of the trained weights, in the order of `parameterLayout`. */
   parameters(): Float32Array {
     return Float32Array.from(this.#parameters);
   }
 
-  /** The gradients accumulated so far; a copy, in the order of `parameterLayout`. */
+  /** A copy of the accumulated gradients, in the order of `parameterLayout`. */
   pendingGradients(): Float32Array {
     return this.#trainer.pendingGradients();
   }
 
-  /** Adds a batch's gradients to those accumulated. */
+  /** Accumulates a batch's gradients. */
   forwardBackward(data: readonly TrainingDatum[], loss: LossSpec, onProgress?: OnProgress): Promise<BatchOutcome> {
     return this.#inOrder(() => this.#trainer.forwardBackward(data, loss, onProgress));
   }
 
-  /** The log-probabilities of a batch's trained tokens under the weights being trained. */
+  /** The log-probabilities of a batch's trained tokens under the trained weights. */
   forward(data: readonly TrainingDatum[], onProgress?: OnProgress): Promise<BatchOutcome> {
     return this.#inOrder(() => this.#trainer.forward(data, onProgress));
   }
@@ -136,14 +135,14 @@ export class ModelEngine {
     return this.#inOrder(() => this.#trainer.optimStep(adam));
   }
 
-  /** Forgets the accumulated gradients. */
+  /** Discards the accumulated gradients. */
   discardGradients(): Promise<void> {
     return this.#inOrder(() => this.#trainer.discardGradients());
   }
 
   /**
-   * Serves the weights as they are now under the next version, and gives it: one more than the highest so far, so that
-   * none is given twice when a checkpoint of an earlier one was loaded.
+   * Serves the current weights under the next version and returns it: one more than the highest so far, so that it is
+   * unique also after an earlier checkpoint was loaded.
    */
   publishWeights(): Promise<number> {
     return this.#inOrder(() => {
@@ -153,12 +152,12 @@ export class ModelEngine {
     });
   }
 
-  /** Starts a response with the weights being served. */
+  /** Starts a response with the served weights. */
   sample(request: SampleRequest): Generation {
     return this.#sampler.sample(request);
   }
 
-  /** Settles when no response is being sampled. */
+  /** Settles when no response is in progress. */
   whenIdle(): Promise<void> {
     return this.#sampler.whenIdle;
   }
@@ -168,12 +167,12 @@ export class ModelEngine {
     this.#sampler.abortAll(reason);
   }
 
-  /** Writes the whole state to a file, whole or not at all. Not while gradients wait for a step. */
+  /** Writes the complete state to a file atomically. Rejects while gradients are accumulated. */
   saveCheckpoint(path: string, clientState: Uint8Array): Promise<SavedCheckpoint> {
     return this.#inOrder(async () => {
       if (this.hasPendingGradients) {
         throw new PreconditionError(
-          'A checkpoint cannot hold gradients that wait for a step',
+          'A checkpoint cannot include accumulated gradients',
           'Take the optimizer step, or discard the gradients, before saving.',
         );
       }
@@ -183,12 +182,12 @@ export class ModelEngine {
     });
   }
 
-  /** Goes on from a checkpoint file of a model of the same shape; gives what the client stored in it. */
+  /** Restores a checkpoint file of a model of the same shape; returns its client state. */
   loadCheckpoint(path: string): Promise<Uint8Array> {
     return this.#inOrder(async () => {
       const checkpoint = await readCheckpoint(path);
       if (JSON.stringify(checkpoint.config) !== JSON.stringify(this.config)) {
-        throw new RejectedRequestError(`The checkpoint ${path} is of a model of another shape`);
+        throw new RejectedRequestError(`Checkpoint ${path} has another model shape`);
       }
       this.#parameters = Float32Array.from(checkpoint.parameters);
       this.#trainer = this.#makeTrainer(checkpoint);

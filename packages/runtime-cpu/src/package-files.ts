@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
 
-/** The package's root; this file lies one level below it as a source and when built. */
+/** The package's root, one level above this file in `src` and `dist`. */
 const root = new URL('../', import.meta.url);
 
 const manifest = z.object({ version: z.string() });

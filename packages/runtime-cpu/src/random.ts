@@ -1,4 +1,4 @@
-/** The state of a {@link Random}: four 32-bit words, as they go into a checkpoint. */
+/** The state of a {@link Random}: four 32-bit words, as stored in a checkpoint. */
 export type RandomState = readonly [number, number, number, number];
 
 /** A seeded generator of random numbers (sfc32, Doty-Humphrey 2010): small, fast, the same on every machine. */
@@ -12,7 +12,7 @@ export class Random {
     [this.#a, this.#b, this.#c, this.#counter] = state;
   }
 
-  /** Starts from a seed (any finite number; its 53 bits count). */
+  /** Creates a generator from a seed (any finite number; its 53 bits count). */
   static fromSeed(seed: number): Random {
     const low = seed >>> 0;
     const high = Math.floor(seed / 2 ** 32) >>> 0;
@@ -21,17 +21,17 @@ export class Random {
     return random;
   }
 
-  /** Goes on from a saved state. */
+  /** Creates a generator from a saved state. */
   static fromState(state: RandomState): Random {
     return new Random(state);
   }
 
-  /** The state now; {@link Random.fromState} goes on from it. */
+  /** The current state, for {@link Random.fromState}. */
   get state(): RandomState {
     return [this.#a >>> 0, this.#b >>> 0, this.#c >>> 0, this.#counter >>> 0];
   }
 
-  /** Goes on from a saved state from now on. */
+  /** Restores a saved state. */
   restore(state: RandomState): void {
     [this.#a, this.#b, this.#c, this.#counter] = state;
   }

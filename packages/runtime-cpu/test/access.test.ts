@@ -54,7 +54,7 @@ test.each([{}, { apiKey: 'guess' }])('gRPC rejects a client with %j', async (key
   await expect(connectRuntime({ address: server.address, ...key })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
 });
 
-test('each runtime has a random key of its own, unless one is given', async () => {
+test('each runtime has a separate random key, unless one is set', async () => {
   const other = await startCpuRuntime({ checkpointDir: folder });
   await other.close();
   expect(other.apiKey).toMatch(/^[\w-]{43}$/);
@@ -62,7 +62,7 @@ test('each runtime has a random key of its own, unless one is given', async () =
   await expect(startCpuRuntime({ checkpointDir: folder, apiKey: '' })).rejects.toMatchObject({ code: 'CONFIG' });
 });
 
-test('a key file can be read by its owner alone, also where a wider one was before', async () => {
+test('a key file is readable only by its owner, also after replacing a wider one', async () => {
   const file = path.join(folder, 'keys', 'runtime.key');
   await writeKeyFile(file, randomApiKey());
   expect((await stat(file)).mode & 0o777).toBe(0o600);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** The embedded runtime in a process of its own. */
+/** The embedded runtime in a separate process. */
 export interface CpuRuntimeProcess {
   /** `host:port` of its gRPC server. */
   readonly address: string;
@@ -39,7 +39,7 @@ export async function startProcess(flags: readonly string[]): Promise<CpuRuntime
   };
 }
 
-/** Runs `main.ts` with flags that it cannot start with, and gives what it says. */
+/** Runs `main.ts` with invalid flags and returns its output. */
 export async function failToStart(flags: readonly string[]): Promise<{ code: number | null; stderr: string }> {
   const { child, exited } = spawnMain(flags);
   const stderr = await text(child.stderr);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** Expects gradients that differ by no more than 32-bit arithmetic in another order does, and that say something. */
+/** Expects gradients within 32-bit rounding of each other and nonzero. */
 export function expectCloseGradients(actual: Float32Array, expected: Float32Array): void {
   const scale = Math.max(...expected.map(Math.abs));
   expect(scale).toBeGreaterThan(0.01);

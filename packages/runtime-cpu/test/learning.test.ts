@@ -15,7 +15,7 @@ async function trainedReward(options: Partial<TrainOptions> & { reward: StockRew
   return { before, after: await evaluate(engine, options.reward) };
 }
 
-test('the agent learns to call the tool with the right part and to say what it returned', async () => {
+test('the agent learns to call the tool with the right part and to report its result', async () => {
   const { before, after } = await trainedReward({ reward: isExact, steps: 7 });
   expect(before).toBeGreaterThan(0.05);
   expect(before).toBeLessThan(0.3);

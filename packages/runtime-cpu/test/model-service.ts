@@ -7,24 +7,24 @@ import OpenAI from 'openai';
 import { startCpuRuntime } from '../src/service/start-cpu-runtime.ts';
 import { datum } from './small-model.ts';
 
-/** An answer with the fields that vLLM adds, and ours. */
+/** A response with the fields of vLLM and of this runtime. */
 export interface Answer extends OpenAI.Chat.ChatCompletion {
   readonly choices: (OpenAI.Chat.ChatCompletion.Choice & { readonly token_ids?: number[] })[];
   readonly prompt_token_ids?: number[];
   readonly policy_version: number;
 }
 
-/** A chunk with the fields that vLLM adds, and ours. */
+/** A chunk with the fields of vLLM and of this runtime. */
 export interface AnswerChunk extends OpenAI.Chat.ChatCompletionChunk {
   readonly choices: (OpenAI.Chat.ChatCompletionChunk.Choice & { readonly token_ids?: number[] })[];
   readonly prompt_token_ids?: number[];
   readonly policy_version: number;
 }
 
-/** A request without what the service fills in. */
+/** A request without the fields that the service fills in. */
 export type Question = Partial<OpenAI.Chat.ChatCompletionCreateParams> & { readonly return_token_ids?: boolean };
 
-/** The embedded runtime with models of random weights, and OpenAI's client for it. */
+/** The embedded runtime with randomly initialised models, and an OpenAI client. */
 export interface ModelService {
   readonly openai: OpenAI;
   readonly baseUrl: string;
@@ -32,12 +32,12 @@ export interface ModelService {
   readonly authorization: Readonly<Record<string, string>>;
   newModel(modelId: string): Promise<RuntimeModel>;
   ask(question: Question): Promise<Answer>;
-  /** All chunks of a streamed answer. */
+  /** All chunks of a streamed response. */
   stream(question: Question): Promise<readonly AnswerChunk[]>;
   close(): Promise<void>;
 }
 
-/** What a request asks when a test does not say. */
+/** The default request. */
 export const plainQuestion: OpenAI.Chat.ChatCompletionCreateParamsNonStreaming = {
   model: 'first',
   messages: [{ role: 'user', content: 'Count to three.' }],
@@ -77,13 +77,13 @@ export async function startModelService(): Promise<ModelService> {
   };
 }
 
-/** The ids and log-probabilities of an answer's first choice. */
+/** The ids and log-probabilities of a response's first choice. */
 export function tokensOf({ choices: [choice] }: Answer): { readonly ids: number[]; readonly logprobs: number[] } {
   const logprobs = choice?.logprobs?.content?.map(({ logprob }) => logprob) ?? [];
   return { ids: choice?.token_ids ?? [], logprobs };
 }
 
-/** Trains a model to give one response to one prompt, until it gives no other, and publishes it. */
+/** Trains a model to give one response to a prompt deterministically, and publishes it. */
 export async function teach(
   model: RuntimeModel,
   prompt: readonly number[],

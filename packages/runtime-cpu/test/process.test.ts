@@ -21,20 +21,20 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('answers health probes at the address of its first line', async () => {
+test('responds to health probes at the address of its first line', async () => {
   expect(running.inference).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
   const response = await fetch(new URL('/health', running.inference));
   expect(await response.json()).toEqual({ status: 'ok' });
 });
 
-test('ends in good order when its standard input ends, and on SIGTERM', async () => {
+test('shuts down gracefully when its standard input ends, and on SIGTERM', async () => {
   const [orphan, asked] = await Promise.all([startProcess(flagsOf(directory)), startProcess(flagsOf(directory))]);
   orphan.stdin.end();
   await asked.end('SIGTERM');
   expect(await Promise.all([orphan.exited, asked.exited])).toEqual([0, 0]);
 });
 
-test('says that a port is taken', async () => {
+test('reports a port in use', async () => {
   const grpcPort = running.address.split(':')[1] ?? '';
   const { port } = new URL(running.inference);
   const failures = await Promise.all([
@@ -43,13 +43,13 @@ test('says that a port is taken', async () => {
   ]);
   for (const [index, { code, stderr }] of failures.entries()) {
     expect(code).toBe(1);
-    // What grpc-js logs by itself comes before.
+    // grpc-js logs a message before.
     expect(stderr).toMatch(/^\[PORT_IN_USE\] .*\. Choose another port.*\n$/m);
     expect(stderr).toContain(index === 0 ? grpcPort : port);
   }
 });
 
-test('says in one line what is wrong with a flag', async () => {
+test('reports an invalid flag in one line', async () => {
   await writeFile(path.join(directory, 'empty'), '\n');
   const wrong = [
     ['--prot', '1'],

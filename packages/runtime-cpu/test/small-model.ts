@@ -3,7 +3,7 @@ import type { ModelConfig } from '../src/model/model-config.ts';
 import { tinyModelConfig } from '../src/model/model-config.ts';
 import type { SampleRequest, SampleResult } from '../src/sampling/sample-request.ts';
 
-/** A model small enough for finite differences. Every part is there: two layers, two heads, untied tables. */
+/** A model small enough for finite differences, with every component: two layers, two heads, untied embeddings. */
 export const smallConfig: ModelConfig = {
   ...tinyModelConfig,
   width: 16,
@@ -46,7 +46,7 @@ export function datum(tokens: readonly number[], fields: Partial<TrainingDatum> 
   };
 }
 
-/** What was sampled, as a datum to train on. */
+/** A sampled response as a training datum. */
 export function sampledDatum(result: SampleResult, fields: Partial<TrainingDatum> = {}): TrainingDatum {
   const tokens = [...result.promptTokens, ...result.choices.map(({ token }) => token)];
   return datum(tokens, {

@@ -6,7 +6,7 @@ import { renderPrompt } from '../src/text/chat-template.ts';
 import { parseResponse } from '../src/text/response-parser.ts';
 import { datum, sampleRequest } from './small-model.ts';
 
-/** A question whose answer only the tool knows. */
+/** A question that only the tool can resolve. */
 export interface StockTask {
   readonly part: string;
   readonly count: string;
@@ -15,10 +15,10 @@ export interface StockTask {
 /** One run of the agent. */
 export interface StockRollout {
   readonly task: StockTask;
-  /** The last thing it said; null when it never stopped calling. */
+  /** The last message; null when it never stopped calling. */
   readonly answer: string | null;
   readonly calls: number;
-  /** What was said in all turns, as one sequence. */
+  /** All turns as one sequence. */
   readonly datum: TrainingDatum;
 }
 
@@ -61,15 +61,15 @@ export async function runAgent(engine: ModelEngine, task: StockTask, random: Ran
   return { task, answer: null, calls: 3, datum: datum(tokens, { count: 0 }) };
 }
 
-/** What a run is worth. */
+/** The reward of a run. */
 export type StockReward = (rollout: StockRollout) => number;
 
-/** How to train. */
+/** Training options. */
 export interface TrainOptions {
   readonly reward: StockReward;
   readonly steps: number;
   readonly seed: number;
-  /** Changes the advantages before they are used; for negative controls. */
+  /** Transforms the advantages; for negative controls. */
   readonly distort?: (advantages: readonly number[]) => readonly number[];
 }
 
@@ -95,7 +95,7 @@ export async function train(engine: ModelEngine, options: TrainOptions): Promise
   }
 }
 
-/** Mean reward over tasks that training never drew. */
+/** Mean reward over held-out tasks. */
 export async function evaluate(engine: ModelEngine, reward: StockReward): Promise<number> {
   const random = Random.fromSeed(987_654);
   const tasks = Array.from({ length: 200 }, () => drawTask(random));
@@ -103,7 +103,7 @@ export async function evaluate(engine: ModelEngine, reward: StockReward): Promis
   return rollouts.reduce((sum, rollout) => sum + reward(rollout), 0) / rollouts.length;
 }
 
-/** The sequences of a group with their advantages; none when all runs were worth the same. */
+/** The sequences of a group with their advantages; empty when all rewards are equal. */
 function credited(group: readonly StockRollout[], { reward, distort }: TrainOptions): TrainingDatum[] {
   const rewards = group.map(reward);
   const mean = rewards.reduce((sum, value) => sum + value, 0) / rewards.length;

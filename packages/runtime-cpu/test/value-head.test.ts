@@ -9,7 +9,7 @@ import { datum } from './small-model.ts';
 const prompt = [269, 72, 105, 270];
 const loss = { name: 'ppo', parameters: { value_coefficient: 0.5, value_clip: 0.5 } };
 
-test('a client gives a model a value head, asks it, teaches it and takes it back from a checkpoint', async () => {
+test('a client creates, evaluates, trains and restores a value head', async () => {
   const checkpointDir = await mkdtemp(path.join(tmpdir(), 'value-head-'));
   const server = await startCpuRuntime({ checkpointDir });
   const runtime = await connectRuntime({ address: server.address, apiKey: server.apiKey });

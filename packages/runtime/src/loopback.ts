@@ -1,6 +1,6 @@
 /**
- * Whether a host name or address is this machine, reachable by nobody else. Names that end in `.localhost` do not count,
- * as they do where somebody calls this machine: a client may ask the network for them, and keys go there in plain text.
+ * Whether a host name or address is loopback. Names that end in `.localhost` do not count: a client may resolve them
+ * over the network and send keys in plain text.
  */
 export function isLoopback(hostName: string): boolean {
   const name = hostName.replace(/^\[|\]$/g, '');

@@ -1,7 +1,7 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 import { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
 
-/** The error code that each reason of the contract becomes. */
+/** The error code of each reason of the contract. */
 const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
   [ErrorReason.UNSPECIFIED]: 'INTERNAL',
   [ErrorReason.INVALID]: 'RUNTIME_REJECTED',
@@ -27,17 +27,17 @@ const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
   [ErrorReason.ENGINE_UNAVAILABLE]: 'RUNTIME_UNAVAILABLE',
 };
 
-/** What to do about those failures that the catalogue's remedy for the code does not fit. */
+/** Remedies of failures for which the catalogue's remedy does not fit. */
 const remedyOf: Partial<Record<ErrorReason, string>> = {
-  [ErrorReason.OUT_OF_MEMORY]: 'Send the batch in smaller pieces; their gradients add up before a step.',
-  [ErrorReason.RESULT_EXPIRED]: 'Ask sooner: results are kept for `resultTtlMs`.',
+  [ErrorReason.OUT_OF_MEMORY]: 'Split the batch; gradients of several batches add up before a step.',
+  [ErrorReason.RESULT_EXPIRED]: 'Fetch results within `resultTtlMs`.',
   [ErrorReason.SESSION_EXPIRED]: 'Connect again and load the last checkpoint.',
-  [ErrorReason.STALE_WEIGHTS]: 'Drop these data and sample again with the weights of now.',
+  [ErrorReason.STALE_WEIGHTS]: 'Drop these data and sample again with the current weights.',
   [ErrorReason.DATA_LOSS]: 'Load a checkpoint.',
   [ErrorReason.ENGINE_UNAVAILABLE]: 'Send the same request again after `retryAfterMs`.',
 };
 
-/** Failures that are not the caller's. */
+/** Failures not caused by the caller. */
 const serverReasons: ReadonlySet<ErrorReason> = new Set([
   ErrorReason.UNSPECIFIED,
   ErrorReason.QUEUE_FULL,
@@ -49,66 +49,66 @@ const serverReasons: ReadonlySet<ErrorReason> = new Set([
   ErrorReason.ENGINE_UNAVAILABLE,
 ]);
 
-/** How far memory has sufficed. */
+/** Memory use at the time of a failure. */
 export interface MemoryShortage {
-  /** Tokens in hand when memory ran out. */
+  /** Tokens in the pass that ran out of memory. */
   readonly tokens: number;
-  /** The most tokens that have fitted so far; 0 when none have. */
+  /** Largest number of tokens that succeeded so far; 0 when unknown. */
   readonly maxTokensSeenOk: number;
 }
 
-/** How many policy versions old data are, and may be. */
+/** Age of stale data in policy versions, and its limit. */
 export interface Staleness {
   readonly versionLag: number;
   readonly maxVersionLag: number;
 }
 
-/** What a {@link RuntimeError} is made of. */
+/** Fields of a {@link RuntimeError}. */
 export interface RuntimeErrorOptions {
-  /** Which kind of failure the contract calls it; the error's code follows from it. */
+  /** The contract's failure reason; it determines the error's code. */
   readonly reason: ErrorReason;
-  /** What happened, with the offending value. */
+  /** Description, with the offending value. */
   readonly message: string;
-  /** Path of the wrong field. */
+  /** Path of the invalid field. */
   readonly field?: string | undefined;
-  /** Index of the wrong datum in its batch, from 0. */
+  /** Index of the invalid datum in its batch, from 0. */
   readonly datumIndex?: number | undefined;
   /** The sequence number that the model expects next. */
   readonly nextSequence?: number | undefined;
-  /** How long to wait before trying again, in milliseconds. */
+  /** Retry delay in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** True when accumulated gradients were dropped because of this. */
+  /** True when accumulated gradients were discarded because of it. */
   readonly gradientsDiscarded?: boolean | undefined;
-  /** Where memory ran out. */
+  /** Memory use, with the reason `OUT_OF_MEMORY`. */
   readonly memory?: MemoryShortage | undefined;
-  /** How old the data are. */
+  /** Age of the data, with the reason `STALE_WEIGHTS`. */
   readonly staleness?: Staleness | undefined;
   readonly remedy?: string | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * Thrown when a training runtime refuses or fails something, or cannot be reached. `code` says which
- * kind; `field` and `datumIndex` say where in the input.
+ * Thrown when a training runtime refuses or fails a call, or cannot be reached. `code` is the kind; `field` and
+ * `datumIndex` locate the invalid input.
  */
 export class RuntimeError extends AgentLightningError {
-  /** The contract's name for it. */
+  /** The contract's reason. */
   readonly reason: ErrorReason;
-  /** Path of the wrong field, such as `trained[1].end`. */
+  /** Path of the invalid field, such as `trained[1].end`. */
   readonly field: string | undefined;
-  /** Index of the wrong datum in its batch, from 0. */
+  /** Index of the invalid datum in its batch, from 0. */
   readonly datumIndex: number | undefined;
   /** The sequence number that the model expects next. */
   readonly nextSequence: number | undefined;
-  /** How long to wait before the same request may be tried again, in milliseconds. */
+  /** Delay after which the same request may be retried, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** True when accumulated gradients were dropped because of this. */
+  /** True when accumulated gradients were discarded because of it. */
   readonly gradientsDiscarded: boolean;
-  /** Where memory ran out; with the reason `OUT_OF_MEMORY`. */
+  /** Memory use, with the reason `OUT_OF_MEMORY`. */
   readonly memory: MemoryShortage | undefined;
-  /** How old the data are; with the reason `STALE_WEIGHTS`. */
+  /** Age of the data, with the reason `STALE_WEIGHTS`. */
   readonly staleness: Staleness | undefined;
-  /** Whose fault it is: the same request of `user` fails again. */
+  /** The party that caused it: the same request of `user` fails again. */
   readonly category: 'user' | 'server';
 
   constructor(options: RuntimeErrorOptions) {

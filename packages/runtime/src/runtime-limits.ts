@@ -1,27 +1,27 @@
-/** What a runtime server accepts and for how long it remembers. */
+/** Limits and retention times of a runtime server. */
 export interface RuntimeLimits {
   /** Largest serialised batch, in bytes. @default 268435456 */
   readonly maxBatchBytes: number;
-  /** Most sequences in a batch. @default 65536 */
+  /** Maximum number of sequences in a batch. @default 65536 */
   readonly maxBatchData: number;
-  /** Most bytes of batches that wait or run at a time. The batch that is next in line is always let in. @default 536870912 */
+  /** Maximum bytes of batches in flight. The next batch in sequence is always admitted. @default 536870912 */
   readonly maxInflightBytes: number;
-  /** How far ahead of the expected sequence number an operation may arrive. @default 64 */
+  /** Maximum distance of an operation from the expected sequence number. @default 64 */
   readonly reorderWindow: number;
-  /** How often clients are asked to send a heartbeat, in milliseconds. @default 10000 */
+  /** Interval of client heartbeats, in milliseconds. @default 10000 */
   readonly heartbeatIntervalMs: number;
-  /** After how long without a sign of life a session ends, in milliseconds. @default 300000 */
+  /** Idle time after which a session expires, in milliseconds. @default 300000 */
   readonly sessionTtlMs: number;
   /**
-   * For how long a model stays in memory whose session has lapsed or was closed, in milliseconds. Then it is unloaded;
-   * its checkpoints stay. 0: as long as the server. @default 3600000
+   * How long a model without a session stays in memory, in milliseconds. Then it is unloaded; its checkpoints stay. 0:
+   * unlimited. @default 3600000
    */
   readonly abandonedModelTtlMs: number;
   /** How long the result of a finished operation is kept, in milliseconds. @default 3600000 */
   readonly resultTtlMs: number;
 }
 
-/** What {@link RuntimeLimits} are when nothing is said. */
+/** The default {@link RuntimeLimits}. */
 export const defaultRuntimeLimits: RuntimeLimits = {
   maxBatchBytes: 256 * 1024 * 1024,
   maxBatchData: 65_536,
@@ -33,10 +33,10 @@ export const defaultRuntimeLimits: RuntimeLimits = {
   resultTtlMs: 3_600_000,
 };
 
-/** Largest gRPC message either side accepts, in bytes. */
+/** Largest gRPC message on either side, in bytes. */
 export const maxMessageBytes: number = 16 * 1024 * 1024;
 
-/** Size of the pieces a payload is cut into, in bytes. */
+/** Size of the chunks of a payload, in bytes. */
 export const chunkBytes: number = 1024 * 1024;
 
 /** Largest client state of a checkpoint, in bytes. */

@@ -7,7 +7,7 @@ const loss = { name: 'importance_sampling', parameters: {} };
 const batch = aBatch([1, 2]);
 
 describe('a client', () => {
-  it('leaves nobody waiting when the runtime falls silent without a word', async () => {
+  it('rejects pending calls when the runtime stops responding', async () => {
     const { engine, server, connect, model: makeModel } = await serveGatedRuntime();
     const proxy = await WireProxy.open(server.address);
     onTestFinished(() => proxy.close());
@@ -20,7 +20,7 @@ describe('a client', () => {
     await expect(pending.result).rejects.toThrow(proxy.address);
   });
 
-  it('does not take the result of another runtime that has come in the place of the first', async () => {
+  it('does not accept a result of a replacement runtime', async () => {
     const [first, second] = [await serveGatedRuntime(), await serveGatedRuntime()];
     const proxy = await WireProxy.open(first.server.address);
     onTestFinished(() => proxy.close());
@@ -36,22 +36,22 @@ describe('a client', () => {
     await expect(pending.result).rejects.toThrow(/session/i);
   });
 
-  it('tells of what waits and what runs', async () => {
-    const told: OperationStatus[] = [];
+  it('reports waiting and running operations', async () => {
+    const statuses: OperationStatus[] = [];
     const { engine, connect, model: makeModel } = await serveGatedRuntime();
-    const model = await makeModel(await connect({ onOperation: (status) => told.push(status) }));
+    const model = await makeModel(await connect({ onOperation: (status) => statuses.push(status) }));
     engine.shut();
     const started = engine.nextStart();
     await model.forwardBackward(batch, loss);
     const behind = await model.optimStep({ learningRate: 0.1 });
     await started;
-    const ofStep = (): readonly OperationStatus[] => told.filter(({ sequence }) => sequence === behind.sequence);
+    const ofStep = (): readonly OperationStatus[] => statuses.filter(({ sequence }) => sequence === behind.sequence);
     const waiting = { state: 'waiting', waitsFor: 'earlier-operation', operationsBefore: 1, progress: null };
     await expect.poll(ofStep).toContainEqual(expect.objectContaining(waiting));
     engine.open();
     await behind.result;
     expect(ofStep().at(-1)).toMatchObject({ state: 'succeeded', waitsFor: null, operationsBefore: 0 });
-    const ofBatch = told.filter(({ sequence }) => sequence === behind.sequence - 1);
+    const ofBatch = statuses.filter(({ sequence }) => sequence === behind.sequence - 1);
     expect(ofBatch.at(-1)?.progress).toEqual({ fraction: 1, tokensDone: 20, tokensTotal: 20 });
   });
 
@@ -63,7 +63,7 @@ describe('a client', () => {
     expect(versions).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
   });
 
-  it('rejects what is pending when it is closed, and the runtime goes on', async () => {
+  it('rejects pending calls on close, and the runtime continues', async () => {
     const { engine, connect, model: makeModel } = await serveGatedRuntime();
     const runtime = await connect();
     const model = await makeModel(runtime);
@@ -76,21 +76,21 @@ describe('a client', () => {
     expect(await (await again.optimStep({ learningRate: 0.1 })).result).toMatchObject({ step: 1 });
   });
 
-  it('gives the same model object when it is asked twice', async () => {
+  it('returns the same model object for the same request', async () => {
     const { connect, model: makeModel } = await serveGatedRuntime();
     const runtime = await connect();
     const [first, second] = [await makeModel(runtime), await makeModel(runtime)];
     expect(second).toBe(first);
   });
 
-  it('refuses a runtime with another tokenizer than the one it is told, when both are known', async () => {
+  it('rejects a runtime with another tokenizer than expected, when both are known', async () => {
     const { connect } = await serveGatedRuntime();
     const runtime = await connect();
     const wanted = { baseModel: 'bag', modelId: 'model', seed: 1 };
     const other = runtime.createModel({ ...wanted, tokenizerSha256: 'cd'.repeat(32) });
     await expect(other).rejects.toMatchObject({ code: 'CONFLICT' });
     await expect(other).rejects.toThrow('cdcd');
-    // Of the chat template the runtime says nothing.
+    // The runtime does not report a hash of the chat template.
     const same = { tokenizerSha256: 'AB'.repeat(32), chatTemplateSha256: 'cd'.repeat(32) };
     expect(await (await runtime.createModel({ ...wanted, ...same })).state()).toMatchObject({ step: 0 });
   });
@@ -102,7 +102,7 @@ describe('a client', () => {
     await expect(making).rejects.toMatchObject({ code: 'VALIDATION' });
   });
 
-  it('refuses a datum that cannot be encoded before it takes a number', async () => {
+  it('rejects a datum that cannot be encoded before it uses a number', async () => {
     const { model: makeModel } = await serveGatedRuntime();
     const model = await makeModel();
     const sending = model.forwardBackward(aBatch([1], { minPolicyVersion: -1 }), loss);

@@ -13,7 +13,7 @@ import { serveGatedRuntime } from './serving-a-runtime.ts';
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
 type Answer = MessageShape<typeof ServerReflectionResponseSchema>['messageResponse'];
 
-/** Asks one question after another over one call. */
+/** Sends several requests over one call. */
 async function ask(address: string, questions: readonly Question[], key?: string): Promise<readonly Answer[]> {
   const client = new Client(address, ChannelCredentials.createInsecure());
   const metadata = new Metadata();
@@ -33,7 +33,7 @@ async function ask(address: string, questions: readonly Question[], key?: string
   }
 }
 
-/** Files behind those that they import, as a set of files has them. */
+/** Files after their imports, as in a file set. */
 function importsFirst(files: readonly FileDescriptorProto[]): readonly FileDescriptorProto[] {
   const placed = new Map<string, FileDescriptorProto>();
   for (let before = -1; placed.size > before; ) {
@@ -46,7 +46,7 @@ function importsFirst(files: readonly FileDescriptorProto[]): readonly FileDescr
 }
 
 describe('reflection', () => {
-  it('tells the services, and the files that a client needs to call one', async () => {
+  it('lists the services, and the files that a client needs to call one', async () => {
     const { server } = await serveGatedRuntime();
     const [list, file] = await ask(server.address, [
       { case: 'listServices', value: '' },
@@ -63,7 +63,7 @@ describe('reflection', () => {
     expect(service?.method['optimStep']?.input.typeName).toBe('agentlightning.runtime.v1.OptimStepRequest');
   });
 
-  it('finds files by name, and says what it does not know', async () => {
+  it('finds files by name, and reports unknown ones', async () => {
     const { server } = await serveGatedRuntime();
     const answers = await ask(server.address, [
       { case: 'fileByFilename', value: 'agentlightning/runtime/v1/batch.proto' },
@@ -79,7 +79,7 @@ describe('reflection', () => {
     ]);
   });
 
-  it('wants the key like every other service', async () => {
+  it('requires the key like every other service', async () => {
     const { server } = await serveGatedRuntime({ apiKey: 'secret' });
     const question = [{ case: 'listServices', value: '' }] as const;
     await expect(ask(server.address, question)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });

@@ -8,7 +8,7 @@ import { serveGatedRuntime } from './serving-a-runtime.ts';
 
 const pem = (name: string) => readFile(new URL(`./tls/test-only-${name}.pem`, import.meta.url), 'utf8');
 
-// The server's and the client's certificate are of the authority; the impostor's is of another one.
+// The server's and the client's certificate are signed by the authority; the impostor's by another one.
 const [authority, certificate, privateKey] = await Promise.all([pem('authority'), pem('server'), pem('server-key')]);
 const tls = { certificate, privateKey };
 const mutualTls = { ...tls, clientAuthority: authority };
@@ -21,7 +21,7 @@ describe('plain text', () => {
     ['TLS', {}],
     ['TLS', { apiKey: 'secret' }],
     ['a key or client certificates', { tls }],
-  ])('is not listened for beyond this machine: it takes %s', async (missing, options) => {
+  ])('is rejected beyond loopback: it requires %s', async (missing, options) => {
     const serving = serveRuntime({ engine: new GatedEngine('never-written'), host: '0.0.0.0', ...options });
     await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
     await expect(serving).rejects.toThrow(missing);
@@ -41,7 +41,7 @@ describe('plain text', () => {
     await expect(connecting).rejects.toThrow('without TLS');
   });
 
-  it('gets no answer from a server that encrypts', async () => {
+  it('is rejected by a TLS server', async () => {
     const { server } = await serveGatedRuntime({ tls });
     const connecting = connectRuntime({ address: server.address, ...briefly });
     await expect(connecting).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
@@ -49,7 +49,7 @@ describe('plain text', () => {
 });
 
 describe('TLS', () => {
-  it('is trusted by who trusts the authority, beyond this machine too, and by nobody else', async () => {
+  it('is trusted only with the certificate of the authority, also beyond loopback', async () => {
     const { server, connect } = await serveGatedRuntime({ host: '0.0.0.0', apiKey: 'secret', tls });
     const options = { address: `localhost:${server.port}`, apiKey: 'secret' };
     const runtime = await connect({ ...options, rootCertificates: authority });
@@ -61,7 +61,7 @@ describe('TLS', () => {
     await expect(keyless).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('is for the name in the certificate, or the one that the client is told', async () => {
+  it('verifies the name in the certificate, or `serverName`', async () => {
     const { server, connect } = await serveGatedRuntime({ tls });
     const options = { address: server.address, rootCertificates: authority };
     await expect(connectRuntime({ ...options, ...briefly })).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
@@ -69,7 +69,7 @@ describe('TLS', () => {
     expect((await runtime.capabilities()).device).toBe('cpu');
   });
 
-  it('lets only clients in whose certificate is of the authority, when it is mutual', async () => {
+  it('admits only clients with a certificate of the authority, when it is mutual', async () => {
     const { server, connect } = await serveGatedRuntime({ host: '0.0.0.0', tls: mutualTls });
     const options = { address: `localhost:${server.port}`, rootCertificates: authority };
     const runtime = await connect({ ...options, clientCertificate: client });
@@ -81,14 +81,14 @@ describe('TLS', () => {
     }
   });
 
-  it('asks for the key as well when there is one', async () => {
+  it('requires the key as well when one is set', async () => {
     const { server, connect } = await serveGatedRuntime({ apiKey: 'secret', tls: mutualTls });
     const options = { address: `localhost:${server.port}`, rootCertificates: authority, clientCertificate: client };
     await expect(connectRuntime({ ...options, apiKey: 'guess' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
     await connect({ ...options, apiKey: 'secret' });
   });
 
-  it('says at once when a certificate and its key do not fit together', async () => {
+  it('rejects a certificate and key that do not match', async () => {
     const mixed = { certificate, privateKey: client.privateKey };
     const serving = serveRuntime({ engine: new GatedEngine('never-written'), tls: mixed });
     await expect(serving).rejects.toMatchObject({ code: 'CONFIG' });
@@ -120,7 +120,7 @@ describe('plain text on loopback', () => {
 });
 
 describe('a key', () => {
-  it('is asked for by every service but health', async () => {
+  it('is required by every service except health', async () => {
     const { server } = await serveGatedRuntime({ apiKey: 'secret' });
     const raw = openRawClient(server.address);
     for (const call of [

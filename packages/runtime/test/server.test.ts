@@ -18,7 +18,7 @@ const batch = aBatch([1, 2]);
 const noDirectory = 'never-written';
 
 describe('listening', () => {
-  it('says when the port is taken', async () => {
+  it('reports a port in use', async () => {
     const { server } = await serveGatedRuntime();
     const second = serveRuntime({ engine: new GatedEngine(noDirectory), port: server.port });
     await expect(second).rejects.toMatchObject({ code: 'PORT_IN_USE' });
@@ -46,7 +46,7 @@ describe('listening', () => {
 describe('a full queue', () => {
   const limits = { maxInflightBytes: 500 };
 
-  it('refuses a batch without taking its number, and takes it later', async () => {
+  it('rejects a batch without using its number, and accepts it later', async () => {
     const { engine, rawModel } = await serveGatedRuntime({ limits });
     const model = await rawModel();
     engine.shut();
@@ -60,7 +60,7 @@ describe('a full queue', () => {
     expect(info?.nextSeq).toBe(2);
   });
 
-  it('lets the batch in that everything waits for', async () => {
+  it('admits the batch that all others wait for', async () => {
     const { engine, rawModel } = await serveGatedRuntime({ limits });
     const model = await rawModel();
     engine.shut();
@@ -69,7 +69,7 @@ describe('a full queue', () => {
     expect(operation?.state).toBe(OperationState.STAGED);
   });
 
-  it('is waited for by the client', async () => {
+  it('is retried by the client', async () => {
     const { model: makeModel } = await serveGatedRuntime({ limits });
     const model = await makeModel();
     const sent = await Promise.all(Array.from({ length: 8 }, () => model.forwardBackward(batch, loss)));
@@ -80,7 +80,7 @@ describe('a full queue', () => {
 });
 
 describe('time', () => {
-  it('ends a session of which nothing is heard', async () => {
+  it('expires a session without heartbeats', async () => {
     const clock = new ManualClock();
     const { rawModel } = await serveGatedRuntime({ clock, limits: { sessionTtlMs: 1_000 } });
     const { client, sessionId } = await rawModel();
@@ -93,7 +93,7 @@ describe('time', () => {
     expect(refusal.reason).toBe(ErrorReason.SESSION_EXPIRED);
   });
 
-  it('forgets results after a while, and says so', async () => {
+  it('removes expired results, and reports that', async () => {
     const clock = new ManualClock();
     const { rawModel } = await serveGatedRuntime({ clock, limits: { resultTtlMs: 1_000 } });
     const model = await rawModel();
@@ -112,7 +112,7 @@ describe('time', () => {
 });
 
 describe('an engine that fails', () => {
-  it('fails the batch with its words, and the step behind it', async () => {
+  it('fails the batch with its message, and the step after it', async () => {
     const { engine, model: makeModel } = await serveGatedRuntime();
     const model = await makeModel();
     engine.fault = new TypeError('the matrix is upside down');
@@ -123,7 +123,7 @@ describe('an engine that fails', () => {
     await expect(step.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
   });
 
-  it('lets a corrupted model do nothing but load a checkpoint', async () => {
+  it('restricts a corrupted model to loading a checkpoint', async () => {
     const { engine, model: makeModel } = await serveGatedRuntime();
     const model = await makeModel();
     const saved = await (await model.saveCheckpoint('sound', {})).result;
@@ -141,7 +141,7 @@ describe('an engine that fails', () => {
     expect(await model.state()).toMatchObject({ isCorrupted: false, policyVersion: 1 });
   });
 
-  it('has no more models at a time than it says, until one is unloaded', async () => {
+  it('limits the number of models until one is unloaded', async () => {
     const { connect, model: makeModel } = await serveGatedRuntime({}, { maxModels: 1 });
     const runtime = await connect();
     const first = await makeModel(runtime);
@@ -153,7 +153,7 @@ describe('an engine that fails', () => {
     expect(await (await second()).state()).toMatchObject({ step: 0 });
   });
 
-  it('gives no room to a model that could not be made', async () => {
+  it('does not count a model whose creation failed', async () => {
     const { engine, connect } = await serveGatedRuntime({}, { maxModels: 1 });
     const runtime = await connect();
     engine.creationFault = new TypeError('no such file');
@@ -163,7 +163,7 @@ describe('an engine that fails', () => {
     expect(await (await runtime.createModel({ ...wanted, modelId: 'sound' })).state()).toMatchObject({ step: 0 });
   });
 
-  it('can make a model at the second try', async () => {
+  it('can create a model on a retry', async () => {
     const { engine, connect, model: makeModel } = await serveGatedRuntime();
     const runtime = await connect();
     engine.creationFault = new TypeError('no such file');
@@ -174,7 +174,7 @@ describe('an engine that fails', () => {
 });
 
 describe('stopping', () => {
-  it('finishes what runs, refuses what waits, and closes the engine', async () => {
+  it('finishes the running operation, rejects waiting ones, and closes the engine', async () => {
     const { engine, server, connect, model: makeModel } = await serveGatedRuntime();
     const model = await makeModel(await connect({ reconnectTimeoutMs: 300 }));
     engine.shut();
@@ -191,7 +191,7 @@ describe('stopping', () => {
     await expect(model.publishWeights()).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
   });
 
-  it('tells those who watch its health', async () => {
+  it('notifies health watchers', async () => {
     const { server } = await serveGatedRuntime();
     const client = openRawClient(server.address);
     onTestFinished(() => client.close());
@@ -204,7 +204,7 @@ describe('stopping', () => {
     expect(seen).toEqual([ServingStatus.SERVING, ServingStatus.NOT_SERVING]);
   });
 
-  it('does not cancel what runs', async () => {
+  it('does not cancel the running operation', async () => {
     const { engine, model: makeModel } = await serveGatedRuntime();
     const model = await makeModel();
     engine.shut();
@@ -221,7 +221,7 @@ describe('stopping', () => {
 });
 
 describe('unloading', () => {
-  it('cancels what waits, lets what runs finish, and frees the id', async () => {
+  it('cancels waiting operations, finishes the running one, and frees the id', async () => {
     const { engine, connect, model: makeModel } = await serveGatedRuntime();
     const runtime = await connect();
     const model = await makeModel(runtime);

@@ -16,7 +16,7 @@ import { openRawClient } from '../src/testing/raw-client.ts';
 import { openRawModel, type RawModel } from '../src/testing/raw-model.ts';
 import { GatedEngine } from './bag/gated-engine.ts';
 
-/** A runtime in the test's own process, whose engine does what the test says. */
+/** A runtime in the test process with a scripted engine. */
 export interface ServedRuntime {
   readonly engine: GatedEngine;
   readonly server: RuntimeServer;

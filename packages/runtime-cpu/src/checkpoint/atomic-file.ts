@@ -2,8 +2,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Writes a file whole or not at all: to a temporary name beside it, forced to disk, then renamed. A reader, also
- * after a power cut, sees the old file or the new one.
+ * Writes a file atomically: to a temporary name beside it, flushed to disk, then renamed. A reader sees the old file or
+ * the new one, also after a power failure.
  */
 export async function writeFileAtomically(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;

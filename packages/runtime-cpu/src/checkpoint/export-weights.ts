@@ -6,16 +6,16 @@ import type { ModelConfig } from '../model/model-config.ts';
 import { Random } from '../random.ts';
 import { writeCheckpoint } from './model-checkpoint.ts';
 
-/** Weights without the state of training. */
+/** Weights without training state. */
 export interface ExportedWeights {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
-  /** Optimizer steps in them. */
+  /** Number of optimizer steps in the weights. */
   readonly step: number;
   readonly weightVersion: number;
 }
 
-/** Writes weights as safetensors, with the model's shape beside them, to a folder of their own. */
+/** Writes weights as safetensors, with the model's shape beside them, to a separate folder. */
 export async function exportWeights({
   config,
   parameters,
@@ -25,7 +25,7 @@ export async function exportWeights({
   const folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-export-'));
   const weightFile = path.join(folder, 'model.safetensors');
   const configFile = path.join(folder, 'config.json');
-  // The random state is that of a model nobody has sampled from: whoever takes the weights begins anew.
+  // The random state is the initial one: an export does not continue sampling.
   const random = Random.fromSeed(0).state;
   await writeCheckpoint(weightFile, { config, parameters, weightVersion, random, clientState: new Uint8Array() });
   await writeFile(configFile, `${JSON.stringify(config, null, 2)}\n`);

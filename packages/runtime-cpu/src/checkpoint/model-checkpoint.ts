@@ -9,16 +9,16 @@ import type { AdamState } from '../training/optimizer.ts';
 import { writeFileAtomically } from './atomic-file.ts';
 import { decodeTensorFile, encodeTensorFile, type StoredTensor, type TensorFile } from './safetensors.ts';
 
-/** A model's whole state. */
+/** The complete state of a model. */
 export interface ModelCheckpoint {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
-  /** Absent in a checkpoint of weights only. */
+  /** Absent in checkpoints of weights only. */
   readonly adam?: AdamState;
   readonly weightVersion: number;
-  /** Where the seeds of requests without a seed come from. */
+  /** Source of seeds for requests without a seed. */
   readonly random: RandomState;
-  /** What the client stored beside the model. */
+  /** Client state of the checkpoint. */
   readonly clientState: Uint8Array;
 }
 
@@ -36,7 +36,7 @@ const configSchema: z.ZodType<ModelConfig> = z.strictObject({
   initialDeviation: z.number().nonnegative(),
   vocabularySize: z.int().positive(),
   outputSize: z.int().positive(),
-  // Checkpoints from before there were value heads do not say.
+  // Older checkpoints omit the field.
   hasValueHead: z.boolean().default(false),
 });
 
@@ -51,9 +51,9 @@ const metadataSchema = z.object({
 });
 
 /**
- * Writes a checkpoint as a safetensors file, whole or not at all; gives its size in bytes.
+ * Writes a checkpoint as a safetensors file, atomically; returns its size in bytes.
  *
- * @throws AgentLightningError STORE_FULL when the disk has no room for it
+ * @throws AgentLightningError STORE_FULL when the disk is full
  */
 export async function writeCheckpoint(path: string, checkpoint: ModelCheckpoint): Promise<number> {
   const bytes = encodeTensorFile(toTensorFile(checkpoint));
@@ -72,13 +72,13 @@ function isFull(error: unknown): error is Error {
 function noRoom(path: string, cause: Error): AgentLightningError {
   return new AgentLightningError({
     code: 'STORE_FULL',
-    message: `The checkpoint ${path} cannot be written: ${cause.message}`,
-    remedy: 'Free some space on the disk that holds the checkpoints.',
+    message: `Checkpoint cannot be written: ${path}: ${cause.message}`,
+    remedy: 'Free disk space for the checkpoints.',
     cause,
   });
 }
 
-/** Reads a checkpoint back, bit for bit. */
+/** Reads a checkpoint, bitwise identical. */
 export async function readCheckpoint(path: string): Promise<ModelCheckpoint> {
   const bytes = await readFile(path).catch((cause: NodeJS.ErrnoException) => {
     throw cause.code === 'ENOENT' ? new NotFoundError('Checkpoint', path) : cause;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeTensorFile, encodeTensorFile, type StoredTensor } from './safetensors.ts';
 
-test('tensors and metadata come back bit for bit', () => {
+test('tensors and metadata round-trip bitwise', () => {
   const name = fc.string({ minLength: 1 }).filter((text) => !text.startsWith('__'));
   fc.assert(
     fc.property(fc.dictionary(name, fc.float32Array()), fc.uint8Array(), (floats, bytes) => {
@@ -32,8 +32,8 @@ test('the layout is that of the format: header length, padded JSON header, data'
 test.each([
   ['empty', new Uint8Array(3), /it has 3 bytes/],
   ['with a header longer than itself', Uint8Array.of(255, 0, 0, 0, 0, 0, 0, 0, 1), /longer than the file/],
-  ['with a header that is no JSON', Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0x78), /not JSON/],
-])('a file %s is refused by name', (_, bytes, reason) => {
+  ['with a header that is not JSON', Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0x78), /not JSON/],
+])('a file %s is rejected with the reason', (_, bytes, reason) => {
   expect(() => decodeTensorFile(bytes, 'a.safetensors')).toThrow(reason);
   expect(() => decodeTensorFile(bytes, 'a.safetensors')).toThrow('a.safetensors');
 });

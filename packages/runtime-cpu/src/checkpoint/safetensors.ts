@@ -7,7 +7,7 @@ export type StoredTensor =
 
 /** The content of a safetensors file. */
 export interface TensorFile {
-  /** Free text by name. */
+  /** Arbitrary text by name. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
@@ -43,7 +43,7 @@ export function encodeTensorFile(file: TensorFile): Uint8Array {
   return bytes;
 }
 
-/** Reads the safetensors format; `path` is for the message of the error that a damaged file gets. */
+/** Reads the safetensors format; `path` is used in the error for a damaged file. */
 export function decodeTensorFile(bytes: Uint8Array, path: string): TensorFile {
   const damaged = (reason: string, cause?: unknown): never => {
     throw new CheckpointFormatError(path, reason, cause);
@@ -70,7 +70,7 @@ function parseHeader(
   damaged: Damaged,
 ): { readonly metadata: Record<string, string>; readonly entries: Record<string, HeaderEntry> } {
   try {
-    // What the fields hold is checked where they are used; a wrong type ends in a range or dtype fault there.
+    // Fields are validated where they are used; a wrong type ends in a range or dtype error there.
     const { __metadata__: metadata = {}, ...entries } = JSON.parse(new TextDecoder().decode(bytes)) as Record<
       string,
       HeaderEntry

@@ -6,7 +6,7 @@ export class CheckpointFormatError extends AgentLightningError {
     super({
       code: 'VALIDATION',
       message: `${path} is not a usable checkpoint: ${reason}`,
-      remedy: 'Load another checkpoint; files are written whole or not at all, so this one was changed from outside.',
+      remedy: 'Load another checkpoint; files are written atomically, so this one was modified externally.',
       cause,
       details: { path },
     });

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 
-/** Thrown when an operation comes at a moment the model's state does not allow; nothing was changed. */
+/** Thrown when the model's state does not allow an operation; no state was changed. */
 export class PreconditionError extends AgentLightningError {
   constructor(message: string, remedy: string) {
     super({ code: 'PRECONDITION_FAILED', message, remedy });

@@ -5,7 +5,7 @@ export class UnsupportedContentError extends AgentLightningError {
   constructor(messageIndex: number, kind: string) {
     super({
       code: 'VALIDATION',
-      message: `messages[${messageIndex}] holds content of type "${kind}", and the embedded model reads only text`,
+      message: `messages[${messageIndex}] has content of type "${kind}", but the embedded model supports only text`,
       remedy: 'Send the content as a string, or as parts of type "text".',
       details: { messageIndex, kind },
     });

@@ -1,6 +1,6 @@
 import { outputSize, vocabularySize } from '../text/vocabulary.ts';
 
-/** The shape of a model: a decoder-only transformer in Llama's manner (RMSNorm, rotary positions, SwiGLU). */
+/** The shape of a model: a decoder-only transformer like Llama (RMSNorm, rotary positions, SwiGLU). */
 export interface ModelConfig {
   /** Width of the residual stream. A multiple of `heads`. */
   readonly width: number;
@@ -16,19 +16,19 @@ export interface ModelConfig {
   readonly ropeBase: number;
   /** Added to the mean square in RMSNorm. */
   readonly normEpsilon: number;
-  /** Whether tokens are read with the same table they are written with: fewer parameters, less freedom. */
+  /** Whether input and output embeddings share their weights. */
   readonly isTied: boolean;
-  /** Standard deviation of the initial weights. Large on purpose: small models explore better from it. */
+  /** Standard deviation of the initial weights. Deliberately large: it improves the exploration of small models. */
   readonly initialDeviation: number;
-  /** Tokens the model reads. */
+  /** Number of input token ids. */
   readonly vocabularySize: number;
-  /** Tokens the model writes, the first of the vocabulary. A multiple of 4. */
+  /** Number of output token ids, the first of the vocabulary. A multiple of 4. */
   readonly outputSize: number;
-  /** Whether it says a number of each text beside what comes next: the return that is to be expected. */
+  /** Whether the model has a value head, which predicts the expected return of each text. */
   readonly hasValueHead: boolean;
 }
 
-/** The shape of the models this package ships: about 115,000 parameters. */
+/** The shape of the models in this package: about 115,000 parameters. */
 export const tinyModelConfig: ModelConfig = {
   width: 64,
   layers: 2,

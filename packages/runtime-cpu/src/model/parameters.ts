@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts';
 import type { ModelConfig } from './model-config.ts';
 
-/** One weight tensor's place in the flat parameter vector. Matrices are stored output × input, row by row. */
+/** The position of a weight tensor in the flat parameter vector. Matrices are stored output × input, row by row. */
 export interface TensorPlace {
   readonly name: string;
   readonly shape: readonly number[];
@@ -11,7 +11,7 @@ export interface TensorPlace {
   readonly size: number;
 }
 
-/** Where every tensor lies in a model's flat float32 vector; gradients and Adam's moments use the same places. */
+/** The positions of all tensors in a model's flat float32 vector; gradients and Adam's moments have the same layout. */
 export interface ParameterLayout {
   readonly tensors: readonly TensorPlace[];
   /** Number of parameters. */
@@ -51,7 +51,7 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   }
   shapes.push(['final_norm', [width]]);
   if (!config.isTied) shapes.push(['unembedding', [config.outputSize, width]]);
-  // Last, so that a model's other parameters lie where they lie without it.
+  // Last, so that the other parameters have the same positions without it.
   if (config.hasValueHead) shapes.push(['value_head', [1, width]], ['value_bias', [1]]);
   let offset = 0;
   const tensors = shapes.map(([name, shape]) => {
@@ -63,8 +63,8 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
 }
 
 /**
- * Random weights: normal matrices of the config's deviation, norms of one, a value head of zeros. The same random state, the
- * same weights, with a value head or without.
+ * Random weights: normal matrices with the config's deviation, norms of one, a value head of zeros. The same random
+ * state gives the same weights, with or without a value head.
  */
 export function initialParameters(config: ModelConfig, random: Random): Float32Array {
   const layout = parameterLayout(config);
@@ -78,7 +78,7 @@ export function initialParameters(config: ModelConfig, random: Random): Float32A
   return values;
 }
 
-/** The same weights as those of a model with a value head, which says 0 of everything. */
+/** Adds a value head of zeros to the weights. */
 export function withValueHead(
   config: ModelConfig,
   parameters: Float32Array,
@@ -90,7 +90,7 @@ export function withValueHead(
   return { config: wider, parameters: extended };
 }
 
-/** The tensors of a flat vector by name, as views on it. */
+/** The tensors of a flat vector by name, as views. */
 export function tensorViews(config: ModelConfig, values: Float32Array): Readonly<Record<string, Float32Array>> {
   const { tensors } = parameterLayout(config);
   return Object.fromEntries(tensors.map(({ name, offset, size }) => [name, values.subarray(offset, offset + size)]));

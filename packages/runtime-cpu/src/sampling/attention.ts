@@ -1,6 +1,6 @@
 import type { KeyValueCache } from './key-value-cache.ts';
 
-/** What {@link attend} works on. */
+/** Operands of {@link attend}. */
 export interface AttentionInput {
   readonly layer: number;
   readonly heads: number;
@@ -45,7 +45,7 @@ interface HeadPlace {
   readonly headWidth: number;
 }
 
-/** Fills the scores with exp(q·k/√d - max) and gives their sum. */
+/** Fills the scores with exp(q·k/√d - max) and returns their sum. */
 function scoreKeys(keys: Float32Array, input: AttentionInput, place: HeadPlace): number {
   const { queries, scores, width, firstPosition } = input;
   const { row, from, head, headWidth } = place;

@@ -8,13 +8,12 @@ import { multiply } from './linear.ts';
 
 type BlockWeights = Readonly<Record<(typeof blockTensors)[number], Float32Array>>;
 
-/** Most tokens that go through the model in one piece. */
+/** Maximum tokens of one prefill chunk. */
 const chunkRows = 32;
 
 /**
- * The model's forward pass in plain typed arrays, for sampling: token by token with cached keys and values. It
- * computes what the differentiable `transformer.ts` computes, in an order of summation that depends on nothing
- * but the sequence itself.
+ * The model's forward pass in plain typed arrays, for sampling: token by token with a key-value cache. It computes the
+ * same as the differentiable `transformer.ts`, in an order of summation that depends only on the sequence.
  */
 export class Decoder {
   readonly config: ModelConfig;
@@ -25,7 +24,7 @@ export class Decoder {
   readonly #rotary: RotaryTable;
   readonly #scratch: Scratch;
 
-  /** Takes a copy of the parameters, so training on does not change what is served. */
+  /** Copies the parameters, so that training does not change the served weights. */
   constructor(config: ModelConfig, parameters: Float32Array) {
     const views = tensorViews(config, Float32Array.from(parameters));
     const view = (name: string): Float32Array => views[name] as Float32Array;
@@ -39,8 +38,7 @@ export class Decoder {
   }
 
   /**
-   * Appends tokens to a sequence and gives the logits after the last one. The array is overwritten by the next
-   * call.
+   * Appends tokens to a sequence and returns the logits after the last one. The next call overwrites the array.
    */
   append(tokens: readonly number[], cache: KeyValueCache): Float32Array {
     cache.reserve(cache.length + tokens.length);

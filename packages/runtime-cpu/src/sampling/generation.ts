@@ -9,8 +9,8 @@ import type { ServedWeights } from './served-weights.ts';
 import { chooseToken, type TokenChoice } from './token-choice.ts';
 
 /**
- * One response being sampled. Iterate over it for the tokens as they come, or await {@link result}. It keeps
- * the weights it started with, so a response comes from exactly one version.
+ * A response in progress. Iterate over it for the sampled tokens, or await {@link result}. It keeps the
+ * weights it started with, so a response has exactly one version.
  */
 export class Generation implements AsyncIterable<TokenChoice> {
   /** Settles when the response is complete. */
@@ -35,7 +35,7 @@ export class Generation implements AsyncIterable<TokenChoice> {
     this.#sequence = [...request.promptTokens];
     this.weightVersion = served.version;
     this.result = this.#completion.promise;
-    // Whoever only iterates sees the failure there; it must not count as unhandled here.
+    // Iterating callers receive the failure there; here it must not be unhandled.
     this.result.catch(() => {});
   }
 
@@ -43,7 +43,7 @@ export class Generation implements AsyncIterable<TokenChoice> {
     return this.#state === 'running';
   }
 
-  /** Samples the next token; the first call reads the prompt. Gives the number of tokens that were computed. */
+  /** Samples the next token; the first call prefills the prompt. Returns the number of computed tokens. */
   step(): number {
     if (this.#request.signal?.aborted) {
       this.abort('The request was cancelled by the caller');
@@ -124,7 +124,7 @@ export class Generation implements AsyncIterable<TokenChoice> {
 
   #finish(finishReason: 'stop' | 'length', stopString?: string): void {
     this.#state = 'finished';
-    // The last token was sampled but not computed; what lies before it can serve the next turn.
+    // The last token was sampled but not computed; the tokens before it can be reused in the next turn.
     this.#served.prefixes.insert(this.#sequence.slice(0, -1), this.#openCache());
     this.#completion.resolve({
       promptTokens: this.#request.promptTokens,

@@ -1,13 +1,13 @@
 import type { ModelConfig } from '../model/model-config.ts';
 
 /**
- * Keys and values of a sequence's tokens, for every layer. It only grows: positions once written stay, so
- * another sequence with the same beginning may copy them at any time.
+ * Keys and values of a sequence's tokens, for every layer. Append-only, so another sequence with the same prefix can
+ * copy them at any time.
  */
 export class KeyValueCache {
-  /** One array a layer, positions × width. */
+  /** One array per layer, positions × width. */
   keys: readonly Float32Array[];
-  /** One array a layer, positions × width. */
+  /** One array per layer, positions × width. */
   values: readonly Float32Array[];
   /** Positions written. */
   length: number = 0;
@@ -21,7 +21,7 @@ export class KeyValueCache {
     this.values = Array.from({ length: config.layers }, () => new Float32Array(capacity * config.width));
   }
 
-  /** Makes room for `positions` positions in all. */
+  /** Ensures capacity for `positions` positions in total. */
   reserve(positions: number): void {
     if (positions <= this.#capacity) return;
     this.#capacity = Math.max(positions, this.#capacity * 2);
@@ -29,7 +29,7 @@ export class KeyValueCache {
     this.values = this.values.map((array) => grown(array, this.#capacity * this.#width));
   }
 
-  /** Takes the first `positions` positions of another sequence. Only for an empty cache. */
+  /** Copies the first `positions` positions of another sequence. Only for an empty cache. */
   copyPrefix(source: KeyValueCache, positions: number): void {
     this.reserve(positions);
     const elements = positions * this.#width;

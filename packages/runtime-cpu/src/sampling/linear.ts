@@ -13,8 +13,8 @@ export interface Product {
 }
 
 /**
- * Matrix product `input · weightsᵀ`. Every element is summed in the same order however many rows there are, so a
- * token's result does not depend, to the last bit, on what was computed beside it.
+ * Matrix product `input · weightsᵀ`. Every element is summed in the same order for any number of rows, so a token's
+ * result is bitwise independent of the batch.
  */
 export function multiply({ input, weights, output, rows, inner, columns }: Product): void {
   for (let row = 0; row < rows; row++) {

@@ -11,7 +11,7 @@ function sharedLength(a: readonly number[], b: readonly number[]): number {
   return end < 0 ? a.length : end;
 }
 
-test('it finds the longest shared beginning of all sequences it was given', () => {
+test('finds the longest common prefix with all added sequences', () => {
   fc.assert(
     fc.property(fc.array(sequence), sequence, (known, wanted) => {
       const cache = new PrefixCache(1_000_000);
@@ -26,7 +26,7 @@ test('it finds the longest shared beginning of all sequences it was given', () =
   );
 });
 
-test('what a sequence grows by after its prompt counts as well', () => {
+test('tokens appended after the prompt count as well', () => {
   const cache = new PrefixCache(10);
   const prompts = Array.from({ length: 20 }, (_, index) => [index]);
   for (const prompt of prompts) {
@@ -38,7 +38,7 @@ test('what a sequence grows by after its prompt counts as well', () => {
   expect(known).toEqual([[16], [17], [18], [19]]);
 });
 
-test('what has not been used for two generations is forgotten, what is in use stays', () => {
+test('sequences unused for two generations are evicted, used ones stay', () => {
   const cache = new PrefixCache(4);
   const insert = (...tokens: number[]): void => cache.insert(tokens, new KeyValueCache(smallConfig, 1));
   insert(1, 1, 1);

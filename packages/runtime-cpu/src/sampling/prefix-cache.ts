@@ -1,53 +1,53 @@
 import type { KeyValueCache } from './key-value-cache.ts';
 
-/** The longest known beginning of a sequence. */
+/** The longest cached prefix of a sequence. */
 export interface PrefixMatch {
-  /** Holds the keys and values of the matched tokens, and perhaps more. */
+  /** Has the keys and values of the matched tokens, and possibly more. */
   readonly source: KeyValueCache;
-  /** How many tokens match, at least 1. */
+  /** Number of matching tokens, at least 1. */
   readonly length: number;
 }
 
 interface Node {
   /** The tokens between the parent and this node. */
   edge: readonly number[];
-  /** A sequence that begins with all tokens from the root to this node. */
+  /** A sequence that starts with all tokens from the root to this node. */
   source: KeyValueCache;
   children: Map<number, Node>;
 }
 
 interface Generation {
   readonly children: Map<number, Node>;
-  /** The sequences held, with how many tokens of each are counted. */
+  /** The cached sequences, with the number of counted tokens of each. */
   readonly sources: Map<KeyValueCache, number>;
   tokens: number;
 }
 
 /**
- * Finds the sequence that shares the longest beginning with a prompt: a radix tree over token ids. One cache
- * serves one version of the weights. It keeps two generations: when the younger is full, the older is dropped,
- * so what is in use stays and memory is bounded.
+ * Finds the sequence with the longest prefix in common with a prompt: a radix tree over token ids. A cache serves one
+ * version of the weights. It has two generations: when the younger is full, the older is evicted, so entries in use
+ * stay and memory is bounded.
  */
 export class PrefixCache {
   readonly #maxTokens: number;
   #young: Generation = emptyGeneration();
   #old: Generation = emptyGeneration();
 
-  /** @param maxTokens Tokens of one generation; two are held at most. */
+  /** @param maxTokens Maximum tokens of one generation; there are at most two. */
   constructor(maxTokens: number) {
     this.#maxTokens = maxTokens;
   }
 
-  /** The longest beginning of `tokens` that is known, if any token is. */
+  /** The longest cached prefix of `tokens`, if any. */
   find(tokens: readonly number[]): PrefixMatch | undefined {
     const young = longestMatch(this.#young.children, tokens);
     const old = longestMatch(this.#old.children, tokens);
     return (old?.length ?? 0) > (young?.length ?? 0) ? old : young;
   }
 
-  /** Remembers that `source` holds the keys and values of `tokens`. */
+  /** Records that `source` has the keys and values of `tokens`. */
   insert(tokens: readonly number[], source: KeyValueCache): void {
-    // A sequence comes twice, with its prompt and with its response: only what it grew by is new.
+    // A sequence is added twice, with its prompt and with its response: only the growth counts.
     if (this.#young.tokens + this.#growth(tokens, source) > this.#maxTokens) {
       this.#old = this.#young;
       this.#young = emptyGeneration();
@@ -57,7 +57,7 @@ export class PrefixCache {
     insertInto(this.#young.children, tokens, source);
   }
 
-  /** Tokens of a sequence that the younger generation has not counted yet. */
+  /** Tokens of a sequence not yet counted in the younger generation. */
   #growth(tokens: readonly number[], source: KeyValueCache): number {
     return Math.max(0, tokens.length - (this.#young.sources.get(source) ?? 0));
   }

@@ -4,13 +4,13 @@ import type { SamplingRule, TokenChoice } from './token-choice.ts';
 export interface SampleRequest extends SamplingRule {
   /** The prompt's token ids, at least one. */
   readonly promptTokens: readonly number[];
-  /** Most tokens to sample. */
+  /** Maximum number of sampled tokens. */
   readonly maxTokens: number;
-  /** Texts that end the response when they appear in it. */
+  /** Texts that end the response. */
   readonly stop: readonly string[];
-  /** With the same prompt, rule and weights, the same seed gives the same response. Drawn when absent. */
+  /** With the same prompt, rule and weights, the same seed gives the same response. Random when absent. */
   readonly seed?: number;
-  /** Ends the response early, with an error of code `CANCELLED`. */
+  /** Cancels the response with an error of code `CANCELLED`. */
   readonly signal?: AbortSignal;
 }
 
@@ -22,8 +22,8 @@ export interface SampleResult {
   readonly finishReason: 'stop' | 'length';
   /** The version of the weights that sampled it. */
   readonly weightVersion: number;
-  /** Prompt tokens that did not have to be computed again. */
+  /** Number of prompt tokens reused from the cache. */
   readonly cachedTokens: number;
-  /** The stop text that ended it, if one did. It is still in the tokens. */
+  /** The stop text that ended it, if any. The tokens include it. */
   readonly stopString?: string;
 }

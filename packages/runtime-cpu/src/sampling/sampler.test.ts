@@ -15,7 +15,7 @@ function makeSampler(): Sampler {
   return new Sampler({ config: smallConfig, parameters, version: 3, random: Random.fromSeed(9) });
 }
 
-/** Prompts that share beginnings of many lengths. */
+/** Prompts with common prefixes of different lengths. */
 const requests = Array.from({ length: 24 }, (_, index) =>
   sampleRequest({
     promptTokens: Array.from({ length: 4 + (index % 7) * 6 }, (_, at) => (at * 5 + (at > index ? index : 0)) % 256),
@@ -25,7 +25,7 @@ const requests = Array.from({ length: 24 }, (_, index) =>
   }),
 );
 
-test('a response does not depend on its company, nor on what was computed before', async () => {
+test('a response does not depend on the batch nor on earlier requests', async () => {
   const together = makeSampler();
   const results = await Promise.all(requests.map((request) => together.sample(request).result));
   const alone = await Promise.all(requests.map((request) => makeSampler().sample(request).result));
@@ -34,7 +34,7 @@ test('a response does not depend on its company, nor on what was computed before
   expect(alone.every(({ cachedTokens }) => cachedTokens === 0)).toBe(true);
 });
 
-test('token by token with cached prefixes gives, to the last bit, what reading everything anew gives', async () => {
+test('decoding with cached prefixes is bitwise identical to a full prefill', async () => {
   const sampler = makeSampler();
   const decoder = new Decoder(smallConfig, parameters);
   for (const request of requests.slice(0, 8)) {
@@ -49,7 +49,7 @@ test('token by token with cached prefixes gives, to the last bit, what reading e
   }
 });
 
-test('the second turn computes only what is new', async () => {
+test('the second turn computes only new tokens', async () => {
   const sampler = makeSampler();
   const first = await sampler.sample(sampleRequest({ maxTokens: 5 })).result;
   const history = [...first.promptTokens, ...first.choices.map(({ token }) => token)];
@@ -64,7 +64,7 @@ test('the same seed gives the same response, another seed another', async () => 
   expect(await sample(2)).not.toEqual(await sample(1));
 });
 
-test('tokens come one by one, while the response goes on', async () => {
+test('tokens are streamed while the response is in progress', async () => {
   const sampler = makeSampler();
   const generation = sampler.sample(sampleRequest({ maxTokens: 40, seed: 4 }));
   const seen: number[] = [];
@@ -112,7 +112,7 @@ test('a response ends at the token limit, at the end of the context, and at the 
   expect(ended.choices.map(({ token }) => token)).toEqual([specialToken.end]);
 });
 
-/** Weights under which only the end token's logit is not zero, and is positive after the usual prompt. */
+/** Weights under which only the end token's logit is nonzero, and positive after the default prompt. */
 async function endingParameters(): Promise<Float32Array> {
   const values = Float32Array.from(parameters);
   const table = values.subarray(values.length - smallConfig.outputSize * smallConfig.width);
@@ -128,7 +128,7 @@ async function endingParameters(): Promise<Float32Array> {
   return values;
 }
 
-test('a stop text ends the response as soon as it is there', async () => {
+test('a stop text ends the response immediately', async () => {
   const sampler = makeSampler();
   const request = sampleRequest({ maxTokens: 30, seed: 4 });
   const { choices } = await sampler.sample(request).result;
@@ -138,7 +138,7 @@ test('a stop text ends the response as soon as it is there', async () => {
   expect(stopped.choices.length).toBeLessThanOrEqual(8);
 });
 
-test('an abandoned request ends with CANCELLED, and the others go on', async () => {
+test('an aborted request ends with CANCELLED, and the others continue', async () => {
   const sampler = makeSampler();
   const controller = new AbortController();
   const abandoned = sampler.sample(sampleRequest({ maxTokens: 60, seed: 4, signal: controller.signal }));
@@ -157,6 +157,6 @@ test.each([
   ['no tokens to sample', { maxTokens: 0 }, /max_tokens is 0/],
   ['a negative temperature', { temperature: -1 }, /temperature is -1/],
   ['a top_p of 0', { topP: 0 }, /top_p is 0/],
-])('a request with %s is refused', (_, fields, message) => {
+])('a request with %s is rejected', (_, fields, message) => {
   expect(() => makeSampler().sample(sampleRequest(fields))).toThrow(message);
 });

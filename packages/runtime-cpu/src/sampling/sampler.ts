@@ -9,25 +9,25 @@ import { PrefixCache } from './prefix-cache.ts';
 import type { SampleRequest } from './sample-request.ts';
 import type { ServedWeights } from './served-weights.ts';
 
-/** Most tokens computed before the event loop gets a turn: about 8 ms. */
+/** Maximum tokens computed between turns of the event loop: about 8 ms. */
 const tokensBetweenYields = 160;
 
-/** Tokens of prompts and responses kept for reuse, twice over: about 32 MB each at the tiny size. */
+/** Maximum tokens of one cache generation: about 32 MB for two at the tiny size. */
 const prefixCacheTokens = 32_768;
 
-/** How a sampler is made. */
+/** Options of a sampler. */
 export interface SamplerOptions {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
   /** The weight version of `parameters`. */
   readonly version: number;
-  /** Gives the seeds of requests that bring none. */
+  /** Supplies seeds for requests without one. */
   readonly random: Random;
 }
 
 /**
- * Serves a model: any number of responses at the same time, each advancing by a token in turn. A request joins
- * at the next turn. What a response says depends on its prompt, seed and weights only, never on its company.
+ * Serves a model: any number of concurrent responses, each advancing by a token in turn. A request joins at the next
+ * turn. A response depends on its prompt, seed and weights only, not on the batch.
  */
 export class Sampler {
   readonly #config: ModelConfig;
@@ -42,22 +42,22 @@ export class Sampler {
     this.#served = serve(options.config, options.parameters, options.version);
   }
 
-  /** The weight version that new requests get. */
+  /** The weight version of new requests. */
   get weightVersion(): number {
     return this.#served.version;
   }
 
-  /** How many responses are being sampled. */
+  /** Number of responses in progress. */
   get activeCount(): number {
     return this.#active.length;
   }
 
-  /** Settles when no response is being sampled. */
+  /** Settles when no response is in progress. */
   get whenIdle(): Promise<void> {
     return this.#idle;
   }
 
-  /** Serves other weights from the next request on; responses in progress end with those they started with. */
+  /** Serves new weights from the next request on; responses in progress keep theirs. */
   publish(parameters: Float32Array, version: number): void {
     this.#served = serve(this.#config, parameters, version);
   }
@@ -79,7 +79,7 @@ export class Sampler {
 
   async #run(): Promise<void> {
     while (this.#active.length > 0) {
-      // A turn of the event loop after every round, so that tokens go out and requests come in one by one.
+      // A turn of the event loop after every round, so that tokens are sent and requests received one by one.
       await setImmediate();
       let computed = 0;
       for (const generation of [...this.#active]) {
@@ -98,9 +98,9 @@ export class Sampler {
     if (promptTokens.length === 0) throw new RejectedRequestError('The prompt has no tokens');
     if (promptTokens.length >= maxContext) throw new ContextLengthError(promptTokens.length, maxContext);
     const unknown = promptTokens.find((token) => !Number.isInteger(token) || token < 0 || token >= vocabularySize);
-    if (unknown !== undefined) throw new RejectedRequestError(`The prompt holds the unknown token ${unknown}`);
+    if (unknown !== undefined) throw new RejectedRequestError(`The prompt contains the unknown token ${unknown}`);
     if (!Number.isInteger(maxTokens) || maxTokens < 1) {
-      throw new RejectedRequestError(`max_tokens is ${maxTokens}; it must be a whole number of at least 1`);
+      throw new RejectedRequestError(`max_tokens is ${maxTokens}; it must be an integer of at least 1`);
     }
     if (!(temperature >= 0 && temperature <= 100)) {
       throw new RejectedRequestError(`temperature is ${temperature}; it must lie between 0 and 100`);

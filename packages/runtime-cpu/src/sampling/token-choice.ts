@@ -1,25 +1,25 @@
-/** How a token is drawn from logits. */
+/** Sampling parameters. */
 export interface SamplingRule {
   /** Logits are divided by it; 0 takes the likeliest token, and log-probabilities are then those at 1. */
   readonly temperature: number;
-  /** Draw only from the likeliest tokens that together reach this probability; 1 draws from all. */
+  /** Sample only from the likeliest tokens that together reach this probability; 1 samples from all. */
   readonly topP: number;
-  /** How many of the likeliest tokens to report beside the chosen one. */
+  /** Number of likeliest tokens to report in addition to the sampled one. */
   readonly topLogprobs: number;
 }
 
-/** A token and its natural-log probability under the distribution it was drawn from. */
+/** A token and its natural-log probability under the sampling distribution. */
 export interface TokenLogprob {
   readonly token: number;
   readonly logprob: number;
 }
 
-/** A drawn token with the likeliest alternatives, the likeliest first. */
+/** A sampled token with the likeliest alternatives, the likeliest first. */
 export interface TokenChoice extends TokenLogprob {
   readonly top: readonly TokenLogprob[];
 }
 
-/** Draws a token with a uniform number in [0, 1). */
+/** Samples a token with a uniform number in [0, 1). */
 export function chooseToken(logits: Float32Array, rule: SamplingRule, uniform: number): TokenChoice {
   const logprobs = logSoftmax(logits, rule.temperature === 0 ? 1 : rule.temperature);
   if (rule.topP < 1 && rule.temperature > 0) keepNucleus(logprobs, rule.topP);
@@ -42,7 +42,7 @@ function logSoftmax(logits: Float32Array, temperature: number): Float64Array {
   return logprobs;
 }
 
-/** Sets what lies outside the nucleus (Holtzman et al. 2020) to -Infinity and normalises the rest. */
+/** Sets logits outside the nucleus (Holtzman et al. 2020) to -Infinity and renormalises the rest. */
 function keepNucleus(logprobs: Float64Array, topP: number): void {
   const order = Array.from(logprobs.keys()).sort((a, b) => (logprobs[b] as number) - (logprobs[a] as number));
   let mass = 0;

@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 afterAll(() => service.close());
 
-/** Sends a body as it is; what comes back in OpenAI's form. */
+/** Sends a raw body; returns the response in OpenAI's format. */
 async function refusal(body: string | ReadableStream): Promise<Record<string, unknown>> {
   const init = {
     method: 'POST',
@@ -29,7 +29,10 @@ const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA
 test.each([
   ['no messages', { request: { messages: undefined }, param: 'messages', words: 'messages' }],
   ['empty messages', { request: { messages: [] }, param: 'messages', words: 'at least one message' }],
-  ['a message of nobody', { request: { messages: [{ content: 'hi' }] }, param: 'messages[0].role', words: 'role' }],
+  [
+    'a message without a role',
+    { request: { messages: [{ content: 'hi' }] }, param: 'messages[0].role', words: 'role' },
+  ],
   ['an unknown role', { request: { messages: [{ role: 'bot', content: 'hi' }] }, param: null, words: '"bot"' }],
   ['an image', { request: user([{ type: 'text', text: 'What is it?' }, image]), param: null, words: '"image_url"' }],
   ['a temperature below 0', { request: { temperature: -1 }, param: 'temperature', words: 'temperature' }],
@@ -39,7 +42,7 @@ test.each([
   ['five stop texts', { request: { stop: ['a', 'b', 'c', 'd', 'e'] }, param: 'stop', words: 'stop' }],
   ['too many tools', { request: { tools: Array(11).fill(namedTool) }, param: null, words: '11 tools' }],
   ['129 choices', { request: { n: 129 }, param: 'n', words: 'n:' }],
-])('refuses %s and says why', async (_what, { request, param, words }) => {
+])('rejects %s with the reason', async (_what, { request, param, words }) => {
   for (const stream of [false, true]) {
     const answer = await refusal(JSON.stringify({ ...plainQuestion, stream, ...request }));
     expect(answer).toMatchObject({ status: 400, type: 'invalid_request_error', param });
@@ -47,17 +50,17 @@ test.each([
   }
 });
 
-test.each(['{"model": "first", ', '', 'null', '[]', '"hi"'])('refuses the body %j', async (body) => {
+test.each(['{"model": "first", ', '', 'null', '[]', '"hi"'])('rejects the body %j', async (body) => {
   expect(await refusal(body)).toMatchObject({ status: 400, type: 'invalid_request_error', code: 'VALIDATION' });
 });
 
-test('refuses a prompt that fills the context, with the code that OpenAI has for it', async () => {
+test('rejects a prompt that fills the context, with the code of OpenAI', async () => {
   const asking = service.ask({ messages: [{ role: 'user', content: 'x'.repeat(600) }] });
   await expect(asking).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' });
   await expect(asking).rejects.toThrow('602 tokens');
 });
 
-test('does not know a model or a path that is not there', async () => {
+test('rejects an unknown model or path', async () => {
   await expect(service.ask({ model: 'none' })).rejects.toMatchObject({
     status: 404,
     code: 'NOT_FOUND',
@@ -68,7 +71,7 @@ test('does not know a model or a path that is not there', async () => {
   await expect(embedding).rejects.toMatchObject({ status: 404, type: 'invalid_request_error' });
 });
 
-test('refuses a body that is too large, with and without a length', async () => {
+test('rejects a body that is too large, with and without a length', async () => {
   const large = JSON.stringify({ ...plainQuestion, ...user('x'.repeat(9 * 1024 * 1024)) });
   for (const body of [large, new Blob([large]).stream()]) {
     expect(await refusal(body)).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
@@ -76,7 +79,7 @@ test('refuses a body that is too large, with and without a length', async () => 
   expect((await service.ask({})).choices).toHaveLength(1);
 });
 
-test('turns requests away while the model is paused, and says when to come again', async () => {
+test('rejects requests while the model is paused, with Retry-After', async () => {
   const model = await service.newModel('resting');
   await model.pause('drain');
   const response = await fetch(`${service.baseUrl}/chat/completions`, {
@@ -90,7 +93,7 @@ test('turns requests away while the model is paused, and says when to come again
   expect((await service.ask({})).choices).toHaveLength(1);
 });
 
-test('waits for those in flight when it drains, and ends them when it aborts', async () => {
+test('waits for requests in flight on drain, and ends them on abort', async () => {
   const model = await service.newModel('busy');
   const question = { model: 'busy', max_tokens: 400 };
   const finished = service.ask({ ...question, n: 4 });

@@ -7,7 +7,7 @@ import { vocabularySize } from '../text/vocabulary.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ChatSampling } from './chat-sampling.ts';
 
-/** The log-probability of a token in OpenAI's form. */
+/** The log-probability of a token in OpenAI's format. */
 export interface LogprobEntry {
   readonly token: string;
   readonly logprob: number;
@@ -16,7 +16,7 @@ export interface LogprobEntry {
   readonly top_logprobs: readonly Omit<LogprobEntry, 'top_logprobs'>[];
 }
 
-/** Who answers, and when. */
+/** The responding model, and the time. */
 export interface AnswerIdentity {
   readonly id: string;
   /** Unix seconds. */
@@ -24,7 +24,7 @@ export interface AnswerIdentity {
   readonly model: string;
 }
 
-/** What a response says, read as an assistant message; a stop text and what follows it are cut off. */
+/** Parses a response as an assistant message; the stop text and everything after it are cut off. */
 export function readResponse(result: SampleResult, tools: readonly ChatTool[], callIdPrefix: string): ParsedResponse {
   const tokens = result.choices.map(({ token }) => token);
   const parsed = parseResponse(tokens, { tools, finishReason: result.finishReason, callIdPrefix });
@@ -62,7 +62,7 @@ export function chatCompletion(
   };
 }
 
-/** Makes the ids of tool calls unique among the answers of a conversation. */
+/** Makes the ids of tool calls unique in a conversation. */
 export function callIdPrefix(answerId: string, choice: number): string {
   return `call_${answerId.slice('chatcmpl-'.length)}_${choice}`;
 }
@@ -79,13 +79,13 @@ export function usageOf(results: readonly SampleResult[]): Record<string, unknow
   };
 }
 
-/** A token's log-probability as OpenAI reports it. */
+/** A token's log-probability in OpenAI's format. */
 export function logprobEntry(choice: TokenChoice): LogprobEntry {
   return { ...namedLogprob(choice), top_logprobs: choice.top.map(namedLogprob) };
 }
 
 function namedLogprob({ token, logprob }: TokenLogprob): Omit<LogprobEntry, 'top_logprobs'> {
-  // JSON has no minus infinity; OpenAI writes -9999 for what is practically impossible.
+  // JSON has no minus infinity; OpenAI writes -9999 for a probability near zero.
   return { token: tokenTexts[token] ?? '', logprob: Math.max(logprob, -9999), bytes: tokenBytes[token] ?? [] };
 }
 

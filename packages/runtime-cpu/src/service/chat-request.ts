@@ -23,21 +23,21 @@ const tool = z.object({
   }),
 });
 
-/** The largest number of choices of one request. */
+/** The maximum number of choices of one request. */
 const maxChoices = 128;
 
-/** A chat completion request as far as the embedded model reads it; it ignores other fields. */
+/** A chat completion request; fields that the embedded model does not support are ignored. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ChatTool[] | null | undefined;
-  /** Only `auto` and `none` are possible. */
+  /** Only `auto` and `none` are supported. */
   readonly tool_choice?: unknown;
   readonly max_tokens?: number | null | undefined;
   readonly max_completion_tokens?: number | null | undefined;
   readonly temperature?: number | null | undefined;
   readonly top_p?: number | null | undefined;
-  /** How many choices. */
+  /** Number of choices. */
   readonly n?: number | null | undefined;
   readonly seed?: number | null | undefined;
   readonly stop?: string | readonly string[] | null | undefined;
@@ -45,7 +45,7 @@ export interface ChatRequest {
   readonly stream_options?: { readonly include_usage?: boolean | null | undefined } | null | undefined;
   readonly logprobs?: boolean | null | undefined;
   readonly top_logprobs?: number | null | undefined;
-  /** Asks for token ids, as vLLM names it. */
+  /** Requests token ids, as in vLLM. */
   readonly return_token_ids?: boolean | null | undefined;
 }
 

@@ -6,7 +6,7 @@ import { renderPrompt } from '../text/chat-template.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { CpuModel } from './cpu-model.ts';
 
-/** The responses to one request, being sampled. */
+/** The responses to one request, in progress. */
 export interface ChatSampling {
   readonly promptTokens: readonly number[];
   readonly tools: readonly ChatTool[];
@@ -14,14 +14,14 @@ export interface ChatSampling {
   readonly stops: readonly string[];
   /** One for each choice, at least one. */
   readonly generations: readonly Generation[];
-  /** The version of the weights that sample all of them. */
+  /** The version of the weights of all of them. */
   readonly weightVersion: number;
 }
 
-/** How long a response may be when the request does not say, in tokens. */
+/** Default maximum length of a response, in tokens. */
 const defaultMaxTokens = 64;
 
-/** Starts sampling the responses to a request; they end when the signal aborts. */
+/** Starts sampling the responses to a request; they are cancelled when the signal aborts. */
 export function startChatSampling(model: CpuModel, request: ChatRequest, signal: AbortSignal): ChatSampling {
   const { engine } = model;
   const tools = offeredTools(request);
@@ -41,7 +41,7 @@ export function startChatSampling(model: CpuModel, request: ChatRequest, signal:
   return { promptTokens, tools, stops, generations, weightVersion: engine.weightVersion };
 }
 
-/** `tool_choice: "none"` takes the tools away; forcing a tool is beyond a model that is only sampled. */
+/** `tool_choice: "none"` removes the tools; sampling cannot guarantee a forced tool. */
 function offeredTools({ tools, tool_choice: choice }: ChatRequest): readonly ChatTool[] {
   if (choice === 'none') return [];
   if (choice !== undefined && choice !== null && choice !== 'auto') {
@@ -56,7 +56,7 @@ function offeredTools({ tools, tool_choice: choice }: ChatRequest): readonly Cha
   }));
 }
 
-/** Choices of one request differ in their seeds, also when the request brings one. */
+/** Choices of one request have different seeds, also when the request sets one. */
 function choiceSeeds({ seed, n }: ChatRequest): readonly (number | null)[] {
   return Array.from({ length: n ?? 1 }, (_, index) =>
     seed === null || seed === undefined ? null : (Math.imul(index, 0x9e3779b1) + seed) >>> 0,

@@ -10,10 +10,9 @@ import { StreamedText } from './streamed-text.ts';
 type Chunk = Record<string, unknown>;
 
 /**
- * The chunks of a streamed chat completion, in OpenAI's order: a role, text as it comes (or tool calls
- * when they are whole), the finish reason, and the usage when it was asked for. Token ids are where
- * vLLM has them: the prompt's in the first chunk, the response's in the chunk of each token. The choices of one
- * request come side by side.
+ * The chunks of a streamed chat completion, in OpenAI's order: a role, text while it is sampled (or complete tool calls),
+ * the finish reason, and the usage when requested. Token ids are placed as by vLLM: the prompt's in the first chunk,
+ * the response's in the chunk of each token. The choices of one request are interleaved.
  */
 export async function* chatChunks(
   identity: AnswerIdentity,
@@ -34,7 +33,7 @@ export async function* chatChunks(
     const start = wrap({ index, delta: { role: 'assistant', content: '' }, finish_reason: null });
     yield index === 0 ? { ...start, ...promptIds } : start;
   }
-  // The sampler gives each response a token in turn, so reading them in turn makes none wait for another.
+  // The sampler advances responses in turn, so reading them in turn does not block any.
   for (let running = choices; running.length > 0; running = running.filter(({ result }) => result === null)) {
     for (const choice of running) {
       for (const part of await choice.next(request, identity)) yield wrap(part);
@@ -43,10 +42,10 @@ export async function* chatChunks(
   if (withUsage) yield { ...head, choices: [], usage: usageOf(choices.flatMap(({ result }) => result ?? [])) };
 }
 
-/** One choice of a streamed answer. */
+/** One choice of a streamed response. */
 class ChoiceStream {
   readonly index: number;
-  /** The whole response; null until the last part was given. */
+  /** The whole response; null until it is complete. */
   result: SampleResult | null = null;
   readonly #generation: Generation;
   readonly #tokens: AsyncIterator<TokenChoice>;
@@ -61,7 +60,7 @@ class ChoiceStream {
     this.#tools = place.tools;
   }
 
-  /** The parts that the next token brings; after the last token, what is left to say. */
+  /** The chunks of the next token; after the last token, the remainder. */
   async next(request: ChatRequest, { id }: AnswerIdentity): Promise<readonly Chunk[]> {
     const { index } = this;
     const { done, value } = await this.#tokens.next();

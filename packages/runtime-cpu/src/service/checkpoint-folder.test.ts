@@ -7,7 +7,7 @@ import { isCheckpointFolder } from '../checkpoint/checkpoint-marker.ts';
 import { ModelEngine } from '../model-engine.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 
-test('a name is refused when no file could have it, and the longest one allowed can be saved', async () => {
+test('an invalid file name is rejected, and the longest valid one can be saved', async () => {
   const root = await mkdtemp(path.join(tmpdir(), 'checkpoints-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const folder = new CheckpointFolder(root, 'model');

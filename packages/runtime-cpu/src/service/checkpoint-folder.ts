@@ -7,17 +7,17 @@ import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 
 const extension = '.safetensors';
-/** Shorter than the contract allows: a file's name has at most 255 characters, and while it is written some more. */
+/** Shorter than the contract allows: file names have at most 255 characters, including a temporary suffix. */
 const safeName = /^[A-Za-z0-9_-]{1,200}$/;
 
-/** What a checkpoint holds beside the weights. */
+/** The content of a checkpoint in addition to the weights. */
 export interface CheckpointFacts {
   readonly step: number;
   readonly weightVersion: number;
   readonly clientState: Uint8Array;
 }
 
-/** The checkpoints of one model: a folder of its own, a file for each. */
+/** The checkpoints of one model: a folder with a file for each. */
 export class CheckpointFolder {
   readonly #modelId: string;
   readonly #folder: string;
@@ -27,11 +27,11 @@ export class CheckpointFolder {
     this.#folder = path.join(root, modelId);
   }
 
-  /** The file of a checkpoint that is about to be saved; creates and marks the folder. */
+  /** The file of a new checkpoint; creates and marks the folder. */
   async fileOf(name: string): Promise<string> {
     if (!safeName.test(name)) {
       throw new RejectedRequestError(
-        `"${name}" cannot be the name of a checkpoint; use 1 to 200 letters, digits, - and _`,
+        `"${name}" is not a valid checkpoint name; use 1 to 200 letters, digits, - and _`,
         {
           field: 'name',
         },
@@ -42,12 +42,12 @@ export class CheckpointFolder {
     return this.#path(name);
   }
 
-  /** The file behind a URI that this model gave out. */
+  /** The file of a URI issued by this model. */
   fileOfUri(uri: string): string {
     return this.#path(this.#nameOf(uri));
   }
 
-  /** What is saved under a URI. */
+  /** The content stored under a URI. */
   async read(uri: string): Promise<EngineCheckpoint> {
     const name = this.#nameOf(uri);
     try {
@@ -57,7 +57,7 @@ export class CheckpointFolder {
     }
   }
 
-  /** A saved checkpoint as the contract tells of it. */
+  /** A checkpoint as reported by the contract. */
   async describe(name: string, { step, weightVersion, clientState }: CheckpointFacts): Promise<EngineCheckpoint> {
     const { size, mtimeMs } = await stat(this.#path(name));
     return {
@@ -71,14 +71,14 @@ export class CheckpointFolder {
     };
   }
 
-  /** All that is saved, newest first. */
+  /** All checkpoints, newest first. */
   async list(): Promise<readonly EngineCheckpoint[]> {
     const files = await readdir(this.#folder).catch((error: unknown) => {
       if (isMissing(error)) return [];
       throw error;
     });
     const checkpoints: EngineCheckpoint[] = [];
-    // One after another: each is read whole.
+    // Sequentially: each is read completely.
     for (const file of files.filter((each) => each.endsWith(extension))) {
       checkpoints.push(await this.#readName(path.basename(file, extension)));
     }

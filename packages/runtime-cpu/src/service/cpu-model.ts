@@ -24,22 +24,22 @@ import { parameterLayout } from '../model/parameters.ts';
 import type { ModelEngine } from '../model-engine.ts';
 import type { CheckpointFolder } from './checkpoint-folder.ts';
 
-/** What a model of the service is made of. */
+/** Dependencies of a model. */
 export interface CpuModelOptions {
   readonly modelId: string;
   readonly baseModel: string;
   readonly seed: number;
-  /** Makes the model as it began, for reference. */
+  /** Creates the initial model, for reference. */
   readonly loadReference: () => Promise<ModelEngine>;
   readonly engine: ModelEngine;
   readonly checkpoints: CheckpointFolder;
-  /** The base URL it is served at, up to and with `/v1`. */
+  /** The base URL of its endpoint, including `/v1`. */
   readonly baseUrl: string;
-  /** Called when the model is unloaded, so that nobody finds it any more. */
+  /** Called when the model is unloaded, to remove it from the directory. */
   readonly onUnload: () => void;
 }
 
-/** One model behind the gRPC contract, and what the model API needs of it. */
+/** One model behind the gRPC contract and the model API. */
 export class CpuModel implements EngineModel {
   readonly modelId: string;
   readonly baseModel: string;
@@ -64,7 +64,7 @@ export class CpuModel implements EngineModel {
     this.#loadReference = options.loadReference;
   }
 
-  /** Whether requests are turned away for now. */
+  /** Whether requests are rejected because of a pause. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
@@ -138,7 +138,7 @@ export class CpuModel implements EngineModel {
 
   async pause(mode: PauseMode): Promise<InferenceState> {
     this.#isPaused = true;
-    if (mode === 'abort') this.engine.abortSamples('The model was paused and does not answer');
+    if (mode === 'abort') this.engine.abortSamples('The model was paused');
     await this.engine.whenIdle();
     return this.#inferenceState();
   }
@@ -154,7 +154,7 @@ export class CpuModel implements EngineModel {
     await this.engine.whenIdle();
   }
 
-  /** Made when it is first asked for; most runs need none. */
+  /** Created on first use; most runs do not need it. */
   #referenceEngine(): Promise<ModelEngine> {
     this.#reference ??= this.#loadReference();
     return this.#reference;

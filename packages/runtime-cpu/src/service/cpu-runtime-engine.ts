@@ -13,22 +13,22 @@ import { CpuModel } from './cpu-model.ts';
 import { giveWayToSampling } from './give-way.ts';
 import type { ModelDirectory } from './model-directory.ts';
 
-/** What the engine works with. */
+/** Dependencies of the engine. */
 export interface CpuRuntimeEngineOptions {
-  /** Where checkpoints lie, a folder for each model. */
+  /** Parent folder of checkpoints, with a folder for each model. */
   readonly checkpointDir: string;
   /** The models by id; shared with the model API. */
   readonly models: ModelDirectory;
-  /** What clients may choose from. */
+  /** The base models offered to clients. */
   readonly baseModels: readonly BaseModel[];
-  /** The base URL of the model API, up to and with `/v1`. */
+  /** The base URL of the model API, including `/v1`. */
   readonly baseUrl: string;
   readonly clock: Clock;
-  /** Called when the server over the engine has stopped. */
+  /** Called after the server over the engine has stopped. */
   readonly onClose: () => Promise<void>;
 }
 
-/** The embedded runtime's arithmetic as the gRPC server wants it. */
+/** The engine of the embedded runtime for the gRPC server. */
 export class CpuRuntimeEngine implements RuntimeEngine {
   readonly #options: CpuRuntimeEngineOptions;
   readonly #programs: ProgramCache = new ProgramCache();
@@ -85,7 +85,7 @@ export class CpuRuntimeEngine implements RuntimeEngine {
     return model;
   }
 
-  /** Requests that come until the server has stopped are told to come again. */
+  /** Requests during shutdown get 503 with Retry-After. */
   async close(): Promise<void> {
     await Promise.all([...this.#options.models.values()].map((model) => model.pause('abort')));
     await this.#options.onClose();

@@ -2,12 +2,12 @@ import { errorBody } from './openai-error.ts';
 
 const encoder = new TextEncoder();
 
-/** The headers of an answer that is an {@link eventStream}. */
+/** The headers of an {@link eventStream} response. */
 export const eventStreamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as const;
 
 /**
- * Chunks as server-sent events in OpenAI's form, with `[DONE]` at the end. An error in the middle becomes an event
- * with `error`, which OpenAI's clients throw. When the reader leaves, the chunks are asked for no more.
+ * Chunks as server-sent events in OpenAI's format, ending with `[DONE]`. An error becomes an event with `error`, which
+ * OpenAI's clients throw. A disconnect ends the iteration.
  */
 export function eventStream(chunks: AsyncIterable<object>): ReadableStream<Uint8Array> {
   return ReadableStream.from(events(chunks));

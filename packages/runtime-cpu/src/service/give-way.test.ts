@@ -8,7 +8,7 @@ import { CpuModel } from './cpu-model.ts';
 import { giveWayToSampling } from './give-way.ts';
 import type { ModelDirectory } from './model-directory.ts';
 
-/** Two models, of which the second is asked for a response. */
+/** Two models, of which the second receives a request. */
 function sampling(maxTokens: number): { readonly models: ModelDirectory; readonly engine: ModelEngine } {
   const models = new Map(
     ['quiet', 'asked'].map((modelId) => [modelId, aModel(modelId, ModelEngine.random(smallConfig, 1))] as const),
@@ -32,16 +32,16 @@ function aModel(modelId: string, engine: ModelEngine): CpuModel {
   });
 }
 
-test('training waits until every model has answered', async () => {
+test('training waits until all responses have ended', async () => {
   const { models, engine } = sampling(20);
   await giveWayToSampling({ models, clock: systemClock });
   expect(engine.activeSamples).toBe(0);
 });
 
-test('training does not wait for ever', async () => {
+test('training does not wait indefinitely', async () => {
   const { models, engine } = sampling(100);
   let now = 0;
-  // Every look at the clock is 20 ms later.
+  // Every read of the clock is 20 ms later.
   const clock: Clock = { ...systemClock, now: () => (now += 20) };
   await giveWayToSampling({ models, clock });
   expect(engine.activeSamples).toBe(1);

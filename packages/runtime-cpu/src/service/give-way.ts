@@ -2,15 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@agentlightning/core';
 import type { ModelDirectory } from './model-directory.ts';
 
-/** The turns of the event loop that a request takes to get from its socket to the sampler. */
+/** Turns of the event loop that a request needs to reach the sampler from its socket. */
 const turnsToArrive = 4;
 
-/** How long training waits for sampling at a time: about as long as a piece of training takes. */
+/** Maximum wait of training for sampling: about the duration of a training slice. */
 const longestWaitMs = 80;
 
 /**
- * Lets the model API work between two pieces of training in the same process. A turn of the event loop would give a
- * response no more than one token, so training waits until nobody is being answered, but not for long.
+ * Yields to the model API between slices of training in the same process. A turn of the event loop advances a response
+ * by at most one token, so training waits for all responses in progress, for a limited time.
  */
 export async function giveWayToSampling(options: {
   readonly models: ModelDirectory;

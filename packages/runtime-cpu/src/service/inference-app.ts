@@ -16,10 +16,10 @@ import { rejectForeign, requireKey } from './request-guard.ts';
 /** The largest request body, in bytes. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** The header that tells which policy version answered. */
+/** The response header with the policy version. */
 const policyVersionHeader = 'x-agl-policy-version';
 
-/** What the model API needs. */
+/** Dependencies of the model API. */
 export interface InferenceAppOptions {
   readonly models: ModelDirectory;
   /** Required by every route but `/health`. */
@@ -52,13 +52,13 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     return context.json(chatCompletion(identity, { request, results, sampling }));
   });
   app.onError((error) => errorResponse(error));
-  app.notFound(({ req }) => errorResponse(notFound(`There is no ${req.method} ${req.path}`)));
+  app.notFound(({ req }) => errorResponse(notFound(`Unknown route ${req.method} ${req.path}`)));
   return app;
 }
 
 const limitStreamedBody = bodyLimit({ maxSize: maxBodyBytes, onError: () => tooLarge() });
 
-/** A body of known length is judged by its header: to look at the body itself takes longer than to answer. */
+/** A body of known length is validated by its header: reading the body takes longer than responding. */
 const limitBody: MiddlewareHandler = async (context, next) => {
   const length = context.req.header('content-length');
   if (length === undefined) return await limitStreamedBody(context, next);
@@ -67,8 +67,8 @@ const limitBody: MiddlewareHandler = async (context, next) => {
 };
 
 function tooLarge(): Response {
-  const message = `A request may have ${maxBodyBytes} bytes at most`;
-  const remedy = 'Send a shorter conversation.';
+  const message = `The request exceeds ${maxBodyBytes} bytes`;
+  const remedy = 'Shorten the conversation.';
   return errorResponse(new AgentLightningError({ code: 'PAYLOAD_TOO_LARGE', message, remedy }));
 }
 
@@ -84,12 +84,12 @@ function readRequest(text: string): ChatRequest {
 
 function servingModel(models: ModelDirectory, name: string): CpuModel {
   const model = models.get(name);
-  if (model === undefined) throw notFound(`There is no model "${name}"`, 'model');
+  if (model === undefined) throw notFound(`Unknown model "${name}"`, 'model');
   if (model.isPaused) {
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
-      message: `The model "${name}" is paused`,
-      remedy: 'Send the request again after the time that Retry-After says.',
+      message: `Model "${name}" is paused`,
+      remedy: 'Send the request again after the delay in Retry-After.',
     });
   }
   return model;
@@ -104,6 +104,6 @@ function newIdentity(model: string, clock: Clock): AnswerIdentity {
 }
 
 function notFound(message: string, field?: string): AgentLightningError {
-  const remedy = 'GET /v1/models lists the models; POST /v1/chat/completions asks one.';
+  const remedy = 'GET /v1/models lists the models; POST /v1/chat/completions calls one.';
   return new AgentLightningError({ code: 'NOT_FOUND', message, remedy, details: { field } });
 }

@@ -8,8 +8,8 @@ export function randomApiKey(): string {
 }
 
 /**
- * Writes an API key to a file that only its owner can read (mode 0600). An existing file is replaced, so that it cannot keep
- * wider permissions.
+ * Writes an API key to a file readable only by its owner (mode 0600). An existing file is replaced, to not keep wider
+ * permissions.
  *
  * @example
  * ```ts

@@ -31,8 +31,8 @@ beforeAll(async () => {
 
 afterAll(() => service.close());
 
-describe('a whole answer', () => {
-  test('has the tokens where vLLM has them, with their log-probabilities', async () => {
+describe('a complete response', () => {
+  test('has tokens in the fields of vLLM, with log-probabilities', async () => {
     const answer = await service.ask({ ...withTokens, top_logprobs: 2 });
     const [choice] = answer.choices;
     expect(answer).toMatchObject({ object: 'chat.completion', model: 'first', policy_version: 0 });
@@ -52,7 +52,7 @@ describe('a whole answer', () => {
     expect(answer.usage).toMatchObject({ prompt_tokens: 17, completion_tokens: 8, total_tokens: 25 });
   });
 
-  test('reads parts of messages that say null for what they do not have, as OpenAI Agents sends them', async () => {
+  test('accepts null for absent message fields, as sent by OpenAI Agents', async () => {
     const parts: OpenAI.Chat.ChatCompletionContentPartText[] = JSON.parse(
       '[{"type":"text","text":"no","refusal":null}]',
     );
@@ -66,7 +66,7 @@ describe('a whole answer', () => {
     expect(prompt).toEqual([user, 65, assistant, ...encodeText('no'), end, user, 66, assistant]);
   });
 
-  test('says nothing of tokens unless asked', async () => {
+  test('omits tokens unless requested', async () => {
     const answer = await service.ask({});
     expect(answer).not.toHaveProperty('prompt_token_ids');
     expect(answer.choices[0]).not.toHaveProperty('token_ids');
@@ -90,7 +90,7 @@ describe('a whole answer', () => {
     ]);
   });
 
-  test('takes the likeliest token at temperature 0, whatever the seed', async () => {
+  test('selects the likeliest token at temperature 0, for any seed', async () => {
     const [one, other] = await Promise.all(
       [1, 2].map((seed) => service.ask({ ...withTokens, temperature: 0, top_logprobs: 1, seed })),
     );
@@ -100,7 +100,7 @@ describe('a whole answer', () => {
     }
   });
 
-  test('says the same with the same seed, alone or in any company, and something else with another', async () => {
+  test('is deterministic by seed, alone or in a batch, and differs for another seed', async () => {
     const alone = await service.ask({ ...withTokens, seed: 7, max_tokens: 20 });
     const company = Array.from({ length: 20 }, (_, index) =>
       service.ask({ messages: [{ role: 'user', content: `Say ${'x'.repeat(index)}` }], seed: index, max_tokens: 30 }),
@@ -113,7 +113,7 @@ describe('a whole answer', () => {
     expect(other.choices).not.toEqual(alone.choices);
   });
 
-  test('gives n choices that differ, the first as if it were the only one', async () => {
+  test('returns n different choices, the first as for n = 1', async () => {
     const [one, three] = await Promise.all([service.ask(withTokens), service.ask({ ...withTokens, n: 3 })]);
     expect(three?.choices[0]).toEqual(one?.choices[0]);
     expect(three?.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -123,8 +123,8 @@ describe('a whole answer', () => {
   });
 });
 
-describe('a streamed answer', () => {
-  test('adds up to the whole one', async () => {
+describe('a streamed response', () => {
+  test('equals the complete one', async () => {
     for (const question of [
       withTokens,
       { ...withTokens, n: 3, max_tokens: 40 },
@@ -144,7 +144,7 @@ describe('a streamed answer', () => {
     }
   });
 
-  test('brings the usage when asked, in a chunk of its own before [DONE]', async () => {
+  test('has the usage when requested, in a separate chunk before [DONE]', async () => {
     const chunks = await service.stream({ stream_options: { include_usage: true } });
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 17, completion_tokens: 8 } });
     for (const chunk of chunks.slice(0, -1)) expect(chunk.usage).toBeNull();
@@ -159,13 +159,13 @@ describe('a streamed answer', () => {
     expect((await raw.text()).split('\n\n').slice(-2)).toEqual(['data: [DONE]', '']);
   });
 
-  test('lets the choices come side by side', async () => {
+  test('interleaves the choices', async () => {
     const chunks = await service.stream({ n: 2, max_tokens: 30 });
     const order = chunks.map(({ choices }) => choices[0]?.index);
     expect(order.indexOf(1, 2)).toBeLessThan(order.lastIndexOf(0) - 20);
   });
 
-  test.each([true, false])('stops being sampled when the reader leaves (streamed: %s)', async (stream) => {
+  test.each([true, false])('stops sampling on disconnect (streamed: %s)', async (stream) => {
     const model = await service.newModel(`left-alone-${stream}`);
     const long = { ...plainQuestion, model: model.modelId, max_tokens: 490 };
     const fewMs = await elapsedMs(async () => void (await service.ask({ ...long, n: 8 })));
@@ -180,15 +180,15 @@ describe('a streamed answer', () => {
     if (stream) await left;
     else await service.ask({ model: model.modelId, max_tokens: 1 });
     reader.abort();
-    // Pausing waits for whoever is still being answered: 16 times as many tokens, if nobody noticed.
+    // A pause waits for responses in progress: 16 times as many tokens if the disconnect were missed.
     const manyMs = await elapsedMs(async () => expect(await model.pause('drain')).toMatchObject({ inFlight: 0 }));
     expect(manyMs).toBeLessThan(fewMs * 4);
     await lost;
   });
 });
 
-describe('a model that was taught over gRPC', () => {
-  test('calls a tool, and the next turn goes on with the very tokens of this one', async () => {
+describe('a model trained over gRPC', () => {
+  test('calls a tool, and the next turn continues with the same tokens', async () => {
     const model = await service.newModel('caller');
     const first = { ...withTokens, model: 'caller', tools: [adder], temperature: 0, max_tokens: 20 };
     const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [{ role: 'user', content: '12+7?' }];
@@ -235,7 +235,7 @@ describe('a model that was taught over gRPC', () => {
     }
   });
 
-  test('gives trainer and sampler the same log-probabilities', async () => {
+  test('has the same log-probabilities in trainer and sampler', async () => {
     const model = await service.newModel('twin');
     const { prompt_token_ids: lesson = [] } = await service.ask({ ...withTokens, model: 'twin' });
     await teach(model, lesson, encodeText('some other weights'));
@@ -249,7 +249,7 @@ describe('a model that was taught over gRPC', () => {
     for (const gap of await Promise.all(gaps)) expect(gap).toBeLessThan(1e-4);
   });
 
-  test('answers under its policy version from the moment it is published, or loaded', async () => {
+  test('serves its policy version once published or loaded', async () => {
     const model = await service.newModel('versioned');
     const versions = async (): Promise<readonly unknown[]> => {
       const { data, response } = await service.openai.chat.completions
@@ -267,7 +267,7 @@ describe('a model that was taught over gRPC', () => {
     expect(await versions()).toEqual([1, '1']);
   });
 
-  test('does not change the models beside it', async () => {
+  test('does not affect other models', async () => {
     const [taught, other] = [await service.newModel('taught'), await service.newModel('other')];
     const [before, same] = await Promise.all(
       ['other', 'taught'].map((model) => service.ask({ ...withTokens, model, temperature: 0 })),
@@ -292,7 +292,7 @@ async function elapsedMs(work: () => Promise<void>): Promise<number> {
   return performance.now() - start;
 }
 
-/** What the chunks of a stream say, put together by choice as OpenAI's clients do. */
+/** The content of a stream's chunks, combined by choice as in OpenAI's clients. */
 function joined(chunks: readonly AnswerChunk[]): readonly object[] {
   const indexes = new Set(chunks.flatMap(({ choices }) => choices.map(({ index }) => index)));
   return [...indexes].toSorted().map((index) => {

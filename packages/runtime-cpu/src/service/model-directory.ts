@@ -1,4 +1,4 @@
 import type { CpuModel } from './cpu-model.ts';
 
-/** The models in memory, by id: what training works on and the model API serves. */
+/** The loaded models by id, shared by training and the model API. */
 export type ModelDirectory = Map<string, CpuModel>;

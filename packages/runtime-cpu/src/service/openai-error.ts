@@ -1,7 +1,7 @@
 import { AgentLightningError, ValidationError } from '@agentlightning/core';
 import { ContextLengthError } from '../errors/context-length-error.ts';
 
-/** The statuses that the model API answers errors with. */
+/** The HTTP status of each error code in the model API. */
 type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 500 | 503;
 
 const statusOfCode: Readonly<Record<string, ErrorStatus>> = {
@@ -16,21 +16,21 @@ const statusOfCode: Readonly<Record<string, ErrorStatus>> = {
 };
 
 const headersOfStatus: Partial<Record<ErrorStatus, Readonly<Record<string, string>>>> = {
-  // The rest of the body is still to come on this connection.
+  // The rest of the body is still in flight on this connection.
   413: { connection: 'close' },
-  // The model is not to be had for now; to wait a second is enough.
+  // The model is temporarily unavailable: a retry after one second suffices.
   503: { 'retry-after': '1' },
 };
 
-/** An error as an answer of OpenAI's API. */
+/** An error as a response of OpenAI's API. */
 export function errorResponse(error: unknown): Response {
   const status = statusOf(error);
   return Response.json(errorBody(error), { status, headers: headersOfStatus[status] ?? {} });
 }
 
 /**
- * An error in OpenAI's form: `code` is our error's code, but for a prompt that is too long, where programs know
- * OpenAI's. The message of an unforeseen error stays in the process.
+ * An error in OpenAI's format: `code` is our error's code, except for a prompt that is too long, which has OpenAI's.
+ * The message of an unexpected error stays in the process.
  */
 export function errorBody(error: unknown): { readonly error: Readonly<Record<string, string | null>> } {
   if (!AgentLightningError.isInstance(error)) {
@@ -45,7 +45,7 @@ function statusOf(error: unknown): ErrorStatus {
   return AgentLightningError.isInstance(error) ? (statusOfCode[error.code] ?? 500) : 500;
 }
 
-/** The field of the request that is wrong. */
+/** The invalid field of the request. */
 function fieldOf(error: AgentLightningError): string | null {
   if (error instanceof ContextLengthError) return 'messages';
   const field = error instanceof ValidationError ? error.issues[0]?.path : error.details['field'];

@@ -9,7 +9,7 @@ const keyFile = path.join(folder, 'runtime.key');
 writeFileSync(keyFile, 'secret\n');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('times are told in whole milliseconds, and 0 only where it means for ever', () => {
+test('times are integers in milliseconds, and 0 only where it means unlimited', () => {
   expect(
     readProcessFlags(['--key-file', keyFile, '--session-ttl-ms', '500', '--abandoned-model-ttl-ms', '0']),
   ).toMatchObject({

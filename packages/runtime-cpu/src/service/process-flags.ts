@@ -22,17 +22,18 @@ const knownFlags = `Known flags: ${Object.keys(flagOptions)
 /**
  * The flags of the runtime's process:
  *
- * - `--dir`: where checkpoints lie, `.agl/checkpoints` when absent
- * - `--port`: the gRPC port, any free one when absent
- * - `--inference-port`: the port of the model API, any free one when absent
- * - `--base-model`: offers this base model; may come several times, all are offered when absent
- * - `--key-file`: a file with the API key that callers must send, which a command line would show to every user; required
- * - `--result-ttl-ms`: how long results of operations are kept, in milliseconds; an hour when absent
- * - `--session-ttl-ms`: after how long of silence a client's session lapses, in milliseconds; 5 minutes when absent
- * - `--abandoned-model-ttl-ms`: how long models are kept whose session has ended, in milliseconds; 0 for ever, an hour when
- *   absent
+ * - `--dir`: parent folder of checkpoints, `.agl/checkpoints` by default
+ * - `--port`: the gRPC port, a free one by default
+ * - `--inference-port`: the port of the model API, a free one by default
+ * - `--base-model`: offers this base model; repeatable, all by default
+ * - `--key-file`: a file with the API key that clients must send, since a command line is visible to every user;
+ * required
+ * - `--result-ttl-ms`: retention of operation results, in milliseconds; an hour by default
+ * - `--session-ttl-ms`: idle time after which a client's session expires, in milliseconds; 5 minutes by default
+ * - `--abandoned-model-ttl-ms`: retention of models without a session, in milliseconds; 0 for unlimited, an hour by
+ * default
  *
- * @throws AgentLightningError CONFIG when a flag is unknown or its value cannot be used
+ * @throws AgentLightningError CONFIG when a flag is unknown or its value is invalid
  */
 export function readProcessFlags(args: readonly string[]): CpuRuntimeOptions {
   const flags = parseFlags(args);
@@ -48,7 +49,7 @@ export function readProcessFlags(args: readonly string[]): CpuRuntimeOptions {
   };
 }
 
-/** Which flag sets which time, in milliseconds. */
+/** The flag of each time limit, in milliseconds. */
 const timeFlags = {
   'result-ttl-ms': 'resultTtlMs',
   'session-ttl-ms': 'sessionTtlMs',
@@ -86,13 +87,13 @@ function parseFlags(args: readonly string[]): ProcessFlags {
 function portNumber(flag: string, text: string): number {
   const port = Number(text);
   if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw wrongFlag(`${flag} is "${text}"`, 'Give a port between 0 and 65535; 0 takes any free one.');
+  throw wrongFlag(`${flag} is "${text}"`, 'Pass a port between 0 and 65535; 0 selects a free port.');
 }
 
 function milliseconds(flag: string, text: string, least: number): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= 0xffff_ffff) return value;
-  throw wrongFlag(`${flag} is "${text}"`, `Give a whole number of milliseconds from ${least} on.`);
+  throw wrongFlag(`${flag} is "${text}"`, `Pass an integer of at least ${least} milliseconds.`);
 }
 
 function baseModelOf(name: string): (typeof baseModels)[number] {
@@ -105,15 +106,15 @@ function baseModelOf(name: string): (typeof baseModels)[number] {
 }
 
 function readKey(path: string | undefined): string {
-  if (path === undefined) throw wrongFlag('--key-file is missing', 'Name a file with a random API key (mode 0600).');
+  if (path === undefined) throw wrongFlag('--key-file is missing', 'Pass a file with a random API key (mode 0600).');
   let key: string;
   try {
     key = readFileSync(path, 'utf8').trim();
   } catch (cause) {
-    throw wrongFlag(`--key-file ${path} cannot be read`, 'Give a file that holds the key and nothing else.', cause);
+    throw wrongFlag(`--key-file ${path} cannot be read`, 'Pass a file with only the key.', cause);
   }
   if (key !== '') return key;
-  throw wrongFlag(`--key-file ${path} is empty`, 'Give a file that holds the key and nothing else.');
+  throw wrongFlag(`--key-file ${path} is empty`, 'Pass a file with only the key.');
 }
 
 function wrongFlag(message: string, remedy: string, cause?: unknown): AgentLightningError {

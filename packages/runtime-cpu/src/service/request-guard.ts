@@ -3,14 +3,14 @@ import { AgentLightningError } from '@agentlightning/core';
 import { foreignRequest } from '@agentlightning/core/protocol';
 import type { MiddlewareHandler } from 'hono';
 
-/** Rejects requests of web pages of other origins, and requests for other hosts than this machine. */
+/** Rejects requests from web pages of other origins, and requests for hosts other than loopback. */
 export const rejectForeign: MiddlewareHandler = async ({ req }, next) => {
   const { host } = new URL(req.url);
   const reason = foreignRequest({ host, origin: req.header('origin') ?? null });
   if (reason === null) return await next();
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',
-    message: `The embedded runtime accepts requests of its own machine only, and ${reason}`,
+    message: `The embedded runtime accepts requests of this machine only, and ${reason}`,
     remedy: 'Call it at localhost, and through the gateway from web pages.',
   });
 };

@@ -11,46 +11,46 @@ import { inferenceApp } from './inference-app.ts';
 import { randomApiKey } from './key-file.ts';
 import type { ModelDirectory } from './model-directory.ts';
 
-/** How to start the embedded runtime. It listens on this machine only. */
+/** Options of the embedded runtime. It listens on loopback only. */
 export interface CpuRuntimeOptions {
-  /** Where checkpoints lie, a folder for each model; made when it is not there. */
+  /** Parent folder of checkpoints, with a folder for each model; created if missing. */
   readonly checkpointDir: string;
-  /** The gRPC port; 0 takes any free one. @default 0 */
+  /** The gRPC port; 0 selects a free port. @default 0 */
   readonly port?: number;
-  /** The port of the model API; 0 takes any free one. @default 0 */
+  /** The port of the model API; 0 selects a free port. @default 0 */
   readonly inferencePort?: number;
-  /** API key that gRPC clients and callers of the model API must send. @default a random one; see `CpuRuntime.apiKey` */
+  /** API key of gRPC clients and of the model API. @default a random one; see `CpuRuntime.apiKey` */
   readonly apiKey?: string;
-  /** How long results of operations are kept, in milliseconds. @default 3600000 */
+  /** Retention of operation results, in milliseconds. @default 3600000 */
   readonly resultTtlMs?: number;
-  /** After how long of silence a client's session lapses, in milliseconds. @default 300000 */
+  /** Idle time after which a client's session expires, in milliseconds. @default 300000 */
   readonly sessionTtlMs?: number;
-  /** How long models are kept whose session has lapsed or was closed, in milliseconds; 0 for ever. @default 3600000 */
+  /** Retention of models without a session, in milliseconds; 0 for unlimited. @default 3600000 */
   readonly abandonedModelTtlMs?: number;
-  /** The base models that clients may choose from. @default all of this package */
+  /** The base models offered to clients. @default all of this package */
   readonly baseModels?: readonly BaseModel[];
   /** @default systemClock */
   readonly clock?: Clock;
 }
 
-/** The embedded runtime at work. */
+/** A running embedded runtime. */
 export interface CpuRuntime {
-  /** `host:port` of the gRPC server; give it to `connectRuntime`. */
+  /** `host:port` of the gRPC server, for `connectRuntime`. */
   readonly address: string;
-  /** The base URL of the model API, up to and with `/v1`. */
+  /** The base URL of the model API, including `/v1`. */
   readonly inferenceUrl: string;
   /** The API key of both servers. */
   readonly apiKey: string;
-  /** Takes nothing more in, lets the operation that runs finish, and stops. */
+  /** Rejects new calls, lets the running operation finish, and stops. */
   close(): Promise<void>;
 }
 
 const host = '127.0.0.1';
 
-/** How long the model API keeps a connection that nobody uses: agents may take their time between two calls. */
+/** Keep-alive timeout of idle connections of the model API: agents pause between calls. */
 const keepAliveMs = 65_000;
 
-/** How long answers may take to get to their readers when the server stops. */
+/** Grace period of responses in flight when the server stops. */
 const shutdownGraceMs = 1_000;
 
 /**
@@ -102,17 +102,17 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
   }
 }
 
-/** An unset environment variable must not become a key that every request has. */
+/** An unset environment variable must not become a valid key. */
 function assertNotEmpty(apiKey: string): void {
   if (apiKey !== '') return;
   throw new AgentLightningError({
     code: 'CONFIG',
     message: 'The API key of the runtime must not be empty',
-    remedy: 'Set a key (for `agl runtime`: the variable AGL_RUNTIME_KEY), or leave it out for a random one.',
+    remedy: 'Set a key (for `agl runtime`: the variable AGL_RUNTIME_KEY), or omit it for a random one.',
   });
 }
 
-/** The limits that are given; what is not there keeps its default. */
+/** The limits that are set; others keep their defaults. */
 function limitsOf(options: CpuRuntimeOptions): Partial<RuntimeLimits> {
   const { resultTtlMs, sessionTtlMs, abandonedModelTtlMs } = options;
   return {

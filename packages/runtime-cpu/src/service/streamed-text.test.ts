@@ -4,17 +4,17 @@ import { decodeTokens, encodeText } from '../text/tokenizer.ts';
 import { specialToken, specialTokenNames } from '../text/vocabulary.ts';
 import { StreamedText } from './streamed-text.ts';
 
-/** What is shown as each token comes. */
+/** The text streamed after each token. */
 function shownFor(tokens: readonly number[], stops: readonly string[] = []): readonly string[] {
   const text = new StreamedText(stops);
   return tokens.map((token) => text.take(token));
 }
 
-test('shows plain text letter by letter, and a character when its last byte has come', () => {
+test('streams plain text immediately, and a character after its last byte', () => {
   expect(shownFor(encodeText('aß€'))).toEqual(['a', '', 'ß', '', '', '€']);
 });
 
-test('holds back what may become a stop text', () => {
+test('holds back a potential stop text', () => {
   expect(shownFor(encodeText('one two'), ['ow', 'two'])).toEqual(['', 'o'.concat('n'), 'e', ' ', '', '', '']);
 });
 
@@ -22,7 +22,7 @@ test('holds back everything from a special token on', () => {
   expect(shownFor([0x61, specialToken.firstTool, 0x62])).toEqual(['a', '', '']);
 });
 
-test('shows in pieces what the whole response says, and never a part of a stop text', () => {
+test('streams the whole text in chunks, without any part of a stop text', () => {
   const piece = fc.oneof(
     fc.string({ unit: 'binary' }).map(encodeText),
     fc.constantFrom(...specialTokenNames).map(encodeText),

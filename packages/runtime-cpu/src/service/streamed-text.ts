@@ -3,9 +3,9 @@ import { decodeTokens, encodeText } from '../text/tokenizer.ts';
 import { specialToken, specialTokenNames } from '../text/vocabulary.ts';
 
 /**
- * Decides which part of a response may be shown before its end. Held back are bytes that may still become a
- * character, text that may become a stop text or the name of a special token (which is spelt otherwise when the model
- * wrote it letter by letter), and everything from the first special token on: it may be a tool call.
+ * Selects the part of a response that can be streamed before its end. Held back are incomplete characters, potential
+ * stop texts or names of special tokens (which are escaped when the model spelled them as bytes), and everything from
+ * the first special token on: it may be a tool call.
  */
 export class StreamedText {
   readonly #watchwords: readonly string[];
@@ -13,12 +13,12 @@ export class StreamedText {
   #shownLength = 0;
   #isHeldBack = false;
 
-  /** @param stops Texts that end the response; none of them is ever shown. */
+  /** @param stops Texts that end the response; never streamed. */
   constructor(stops: readonly string[]) {
     this.#watchwords = [...specialTokenNames, ...stops];
   }
 
-  /** Takes the next token and gives the text to show now; empty when there is none. */
+  /** Adds the next token; returns the text to stream, possibly empty. */
   take(token: number): string {
     if (token >= specialToken.end) this.#isHeldBack = true;
     if (this.#isHeldBack) return '';
@@ -32,13 +32,13 @@ export class StreamedText {
     return shown;
   }
 
-  /** What is left to show of the whole text. */
+  /** The remainder of the whole text. */
   rest(text: string): string {
     return text.slice(this.#shownLength);
   }
 }
 
-/** The length of the text's tail that is a watchword or begins one. */
+/** The length of the text's longest suffix that is a prefix of a stop text. */
 function watchedLength(text: string, watchwords: readonly string[]): number {
   return Math.max(...watchwords.map((word) => overlap(text, word)));
 }

@@ -1,15 +1,15 @@
 /**
- * Bytes that are not UTF-8 become lone surrogates U+DC00 + byte (as Python's `surrogateescape` does), which
- * survive JSON as `\udcXX`. So text holds any byte sequence without loss.
+ * Bytes that are not UTF-8 become lone surrogates U+DC00 + byte (like Python's `surrogateescape`), which survive JSON
+ * as `\udcXX`. Text can therefore represent any byte sequence without loss.
  */
 const escapeBase = 0xdc00;
 
-/** The text form of one raw byte that must not be read as part of UTF-8 or of a token's name. */
+/** The text form of a raw byte that is not part of UTF-8 or of a token's name. */
 export function escapeByte(byte: number): string {
   return String.fromCharCode(escapeBase + byte);
 }
 
-/** Text to bytes: UTF-8, with U+DC00..U+DCFF standing alone turned back into the byte they escape. */
+/** Text to bytes: UTF-8, with lone U+DC00..U+DCFF converted to the byte they escape. */
 export function bytesOfText(text: string): number[] {
   const bytes: number[] = [];
   for (const character of text) {
@@ -38,7 +38,7 @@ export function textOfBytes(bytes: readonly number[]): string {
   return text;
 }
 
-/** How many bytes from `index` may still become one character once more bytes come: 0 when the tail is complete. */
+/** Number of bytes from `index` on that form an incomplete character; 0 when the tail is complete. */
 export function incompleteTailLength(bytes: readonly number[]): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -62,7 +62,7 @@ function expectedLength(lead: number): number {
   return lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
 }
 
-/** The length of the valid UTF-8 sequence at `index`, or 0 when there is none. */
+/** The length of the valid UTF-8 sequence at `index`, or 0 without one. */
 function sequenceLength(bytes: readonly number[], index: number): number {
   const length = expectedLength(bytes[index] ?? 0);
   if (length === 0 || index + length > bytes.length) return 0;

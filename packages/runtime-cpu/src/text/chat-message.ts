@@ -1,11 +1,11 @@
-/** A part of a message's content; only those of type `text` (and `refusal`) can be read by the embedded model. */
+/** A part of a message's content; the embedded model supports only the types `text` and `refusal`. */
 export interface ChatContentPart {
   readonly type: string;
   readonly text?: string | null | undefined;
   readonly refusal?: string | null | undefined;
 }
 
-/** A call of a function tool, in OpenAI's form. */
+/** A call of a function tool, in OpenAI's format. */
 export interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';
@@ -16,16 +16,16 @@ export interface ChatToolCall {
   };
 }
 
-/** A message of an OpenAI chat completion request, as far as the embedded model reads it. */
+/** A message of an OpenAI chat completion request. */
 export interface ChatMessage {
-  /** `system`, `developer` (the same thing), `user`, `assistant` or `tool`. */
+  /** `system`, `developer` (equivalent), `user`, `assistant` or `tool`. */
   readonly role: string;
   readonly content?: string | readonly ChatContentPart[] | null | undefined;
   /** Only in assistant messages. */
   readonly tool_calls?: readonly ChatToolCall[] | null | undefined;
 }
 
-/** A function tool of an OpenAI request. Its description is not shown to the embedded model. */
+/** A function tool of an OpenAI request. The embedded model does not see its description. */
 export interface ChatTool {
   readonly type: 'function';
   readonly function: {
@@ -35,12 +35,12 @@ export interface ChatTool {
   };
 }
 
-/** What a model call ended with, in OpenAI's words. */
+/** The finish reason of a model call, as defined by OpenAI. */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls';
 
-/** The assistant's message made from sampled tokens. */
+/** The assistant's message parsed from sampled tokens. */
 export interface ParsedResponse {
-  /** The text, or null when there is none beside tool calls. */
+  /** The text; null for a message of only tool calls. */
   readonly content: string | null;
   /** Empty when the response calls no tool. */
   readonly toolCalls: readonly ChatToolCall[];

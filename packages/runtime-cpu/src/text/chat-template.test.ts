@@ -18,7 +18,7 @@ function parse(tokens: readonly number[], tools: readonly ChatTool[], finishReas
   return parseResponse(tokens, { tools, finishReason, callIdPrefix: 'call' });
 }
 
-/** The prompt of the next turn, as an OpenAI client would send it. */
+/** The prompt of the next turn, as sent by an OpenAI client. */
 function nextPrompt(messages: readonly ChatMessage[], tools: readonly ChatTool[], response: readonly number[]) {
   const { content, toolCalls } = parse(response, tools);
   const assistant = { role: 'assistant', content, ...(toolCalls.length > 0 && { tool_calls: toolCalls }) };
@@ -75,7 +75,7 @@ function uniqueNames(lists: fc.Arbitrary<ChatTool[]>): fc.Arbitrary<ChatTool[]> 
   return lists.filter((tools) => new Set(tools.map((each) => each.function.name)).size === tools.length);
 }
 
-test('values take the type of their parameter only where their text says exactly that', () => {
+test('values have the type of their parameter only if their text is its exact JSON', () => {
   const typed = tool('f', { n: { type: 'number' }, b: { type: 'boolean' }, s: { type: 'string' } });
   const call = (...values: string[]): number[] => [
     specialToken.firstTool,
@@ -106,7 +106,7 @@ test.each([
   });
 });
 
-test('a call cut off by the token limit is plain text that ended for its length', () => {
+test('a call cut off by the token limit is plain text with finish reason length', () => {
   const { toolCalls, finishReason } = parse([specialToken.firstTool, 66], [countStock], 'length');
   expect({ toolCalls, finishReason }).toEqual({ toolCalls: [], finishReason: 'length' });
 });
@@ -116,7 +116,7 @@ test('a user cannot forge a turn by spelling a special token', () => {
   expect(prompt.filter((token) => token === specialToken.assistant)).toHaveLength(1);
 });
 
-test('text parts are joined, and an image is refused by type and place', () => {
+test('text parts are joined, and an image is rejected with its type and index', () => {
   const parts = [
     { type: 'text', text: 'a' },
     { type: 'text', text: 'b' },
@@ -127,7 +127,7 @@ test('text parts are joined, and an image is refused by type and place', () => {
   expect(() => renderPrompt([question, image], [])).toThrow(/messages\[1\].*image_url/);
 });
 
-test('more tools than the model has names for are refused', () => {
+test('more tools than the model has names for are rejected', () => {
   const tools = Array.from({ length: maxTools + 1 }, (_, index) => tool(`t${index}`, {}));
   expect(() => renderPrompt([question], tools)).toThrow(/11 tools/);
 });

@@ -6,15 +6,15 @@ import { renderArguments } from './tool-call.ts';
 import { renderSignatures, type ToolSignature, toolSignatures } from './tool-signature.ts';
 import { specialToken } from './vocabulary.ts';
 
-/** Names the template; a change of the template changes it. Part of the runtime's capabilities. */
+/** Name of the template; it changes with every change of the template. Part of the runtime's capabilities. */
 export const chatTemplateName = 'tiny-chat/1';
 
 /**
- * A conversation as the token ids of a prompt that the assistant goes on from.
+ * The token ids of the prompt of a conversation, up to the assistant's next message.
  *
- * The tools come first, then the messages, each opened by its role's token; assistant messages are closed by
- * `<|end|>`. An assistant message made by {@link parseResponse} becomes the very tokens it was made of, so the
- * prompt of the next turn starts with this prompt and that response.
+ * The tools come first, then the messages, each opened by its role's token; assistant messages are closed by `<|end|>`.
+ * An assistant message from {@link parseResponse} is rendered as its original tokens, so the prompt of the next turn
+ * starts with this prompt and that response.
  *
  * @example
  * ```ts
@@ -46,12 +46,12 @@ function renderMessage(message: ChatMessage, index: number, tools: readonly Tool
     }
     default:
       throw new RejectedRequestError(
-        `messages[${index}] has the role "${message.role}"; known are system, developer, user, assistant and tool`,
+        `messages[${index}] has the role "${message.role}"; supported roles: system, developer, user, assistant and tool`,
       );
   }
 }
 
-/** A call of a tool the request no longer lists, or with arguments that are no JSON object, is shown as text. */
+/** A call of a tool that is not listed, or whose arguments are not a JSON object, is rendered as text. */
 function renderCall(call: ChatToolCall, tools: readonly ToolSignature[]): number[] {
   const index = tools.findIndex((tool) => tool.name === call.function.name);
   const tool = tools[index];

@@ -4,19 +4,19 @@ import { parseArguments } from './tool-call.ts';
 import { type ToolSignature, toolSignatures } from './tool-signature.ts';
 import { maxTools, specialToken } from './vocabulary.ts';
 
-/** What a response is read with. */
+/** Context for parsing a response. */
 export interface ParseResponseOptions {
   /** The tools of the request. */
   readonly tools: readonly ChatTool[];
   /** Whether the model ended its turn or ran out of tokens. */
   readonly finishReason: 'stop' | 'length';
-  /** Makes the ids of the calls: `<prefix>_<index>`. */
+  /** Prefix of the call ids: `<prefix>_<index>`. */
   readonly callIdPrefix: string;
 }
 
 /**
- * Sampled tokens as an assistant message. A response that is cut off, or that calls a tool which does not exist
- * or with too many values, becomes plain text in which special tokens appear by their names.
+ * Parses sampled tokens as an assistant message. A truncated response, or one that calls an unknown tool or passes too
+ * many values, becomes plain text in which special tokens appear by their names.
  */
 export function parseResponse(tokens: readonly number[], options: ParseResponseOptions): ParsedResponse {
   const body = tokens.at(-1) === specialToken.end ? tokens.slice(0, -1) : tokens;

@@ -3,12 +3,12 @@ import { specialTokenNames } from './vocabulary.ts';
 
 const tokenName = /<\|(?:end|arg|tool_\d|system|user|assistant|tool|tools)\|>/g;
 
-/** Plain text to tokens: one token for each byte. Names of special tokens in it stay plain bytes. */
+/** Encodes plain text: one token for each byte. Names of special tokens stay plain bytes. */
 export function encodeText(text: string): number[] {
   return bytesOfText(text);
 }
 
-/** What the model once wrote to tokens: as {@link encodeText}, but names of special tokens are those tokens. */
+/** Encodes generated text: like {@link encodeText}, but names of special tokens become those tokens. */
 export function encodeGenerated(text: string): number[] {
   const tokens: number[] = [];
   let from = 0;
@@ -20,7 +20,7 @@ export function encodeGenerated(text: string): number[] {
   return tokens;
 }
 
-/** Tokens to text, such that {@link encodeGenerated} gives the very same tokens back. */
+/** Decodes tokens to text; {@link encodeGenerated} restores the same tokens. */
 export function decodeTokens(tokens: readonly number[]): string {
   let text = '';
   let bytes: number[] = [];
@@ -35,7 +35,7 @@ export function decodeTokens(tokens: readonly number[]): string {
   return text + decodeBytes(bytes);
 }
 
-/** Bytes that spell the name of a special token get their first one escaped, so that they stay bytes. */
+/** Escapes the first byte of spelled-out special token names, so that they stay bytes. */
 function decodeBytes(bytes: readonly number[]): string {
   return textOfBytes(bytes).replaceAll(tokenName, (name) => escapeByte(0x3c) + name.slice(1));
 }

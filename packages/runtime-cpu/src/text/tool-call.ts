@@ -3,8 +3,8 @@ import type { ToolParameter, ToolSignature } from './tool-signature.ts';
 import { specialToken } from './vocabulary.ts';
 
 /**
- * The JSON arguments of a call whose value tokens are `body`, or undefined when the body has more values than
- * the tool has parameters.
+ * The JSON arguments of a call with the value tokens `body`, or undefined when the body has more values than the tool
+ * has parameters.
  */
 export function parseArguments(body: readonly number[], tool: ToolSignature): string | undefined {
   if (body.length === 0) return '{}';
@@ -43,7 +43,7 @@ function splitValues(body: readonly number[]): number[][] {
   return values;
 }
 
-/** A value becomes something other than a string only where its text form is exactly what JSON would give back. */
+/** A value becomes a type other than string only if its text is the exact JSON of the value. */
 function typedValue(text: string, parameter: ToolParameter | undefined): unknown {
   switch (parameter?.type) {
     case 'number':

@@ -2,14 +2,14 @@ import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ChatTool } from './chat-message.ts';
 import { maxTools } from './vocabulary.ts';
 
-/** One parameter of a tool, as the template needs it. */
+/** A parameter of a tool for the template. */
 export interface ToolParameter {
   readonly name: string;
   /** The JSON schema's `type` when it is a single name; else `string`. */
   readonly type: string;
 }
 
-/** A tool, as the template needs it: its name and its parameters in order. */
+/** A tool for the template: its name and its parameters in order. */
 export interface ToolSignature {
   readonly name: string;
   readonly parameters: readonly ToolParameter[];
@@ -19,7 +19,7 @@ export interface ToolSignature {
 export function toolSignatures(tools: readonly ChatTool[]): readonly ToolSignature[] {
   if (tools.length > maxTools) {
     throw new RejectedRequestError(
-      `The request has ${tools.length} tools; the embedded model can name at most ${maxTools}`,
+      `The request has ${tools.length} tools; the embedded model supports at most ${maxTools}`,
     );
   }
   return tools.map((tool) => ({
@@ -31,7 +31,7 @@ export function toolSignatures(tools: readonly ChatTool[]): readonly ToolSignatu
   }));
 }
 
-/** Tools the way the model reads them: `count(item) add(left,right)`. */
+/** Renders tools for the model: `count(item) add(left,right)`. */
 export function renderSignatures(tools: readonly ToolSignature[]): string {
   return tools.map((tool) => `${tool.name}(${tool.parameters.map((parameter) => parameter.name).join(',')})`).join(' ');
 }

@@ -1,4 +1,4 @@
-/** How many tools of one request the model can name. */
+/** Maximum number of tools in a request. */
 export const maxTools = 10;
 
 /** The ids of the special tokens. Ids 0 to 255 are bytes. */
@@ -7,7 +7,7 @@ export const specialToken = {
   end: 256,
   /** Separates two argument values of a tool call. */
   argument: 257,
-  /** The first of {@link maxTools} tokens, each of which calls the tool at that place of the request's list. */
+  /** The first of {@link maxTools} tokens, each of which calls the tool at that index of the request's list. */
   firstTool: 258,
   /** Opens a system message. */
   system: 268,
@@ -21,12 +21,12 @@ export const specialToken = {
   tools: 272,
 } as const;
 
-/** Number of tokens the model reads: 256 bytes and the special tokens. */
+/** Number of input token ids: 256 bytes and the special tokens. */
 export const vocabularySize = 273;
 
 /**
- * Number of tokens the model can generate: ids 0 to 267. The tokens that open messages lie above,
- * so a response can never forge a turn of somebody else.
+ * Number of token ids that the model can generate: 0 to 267. The tokens that open messages are above, so a response
+ * cannot forge a turn.
  */
 export const outputSize = 268;
 

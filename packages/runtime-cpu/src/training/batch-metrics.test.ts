@@ -19,7 +19,7 @@ function summaryOf(
   return metrics.summary();
 }
 
-test('means over tokens, worked out by hand', () => {
+test('means over tokens, computed by hand', () => {
   const ln2 = Math.LN2;
   const expected = {
     'policy/logprob': -4 / 3,
@@ -47,17 +47,17 @@ test.each([
   ['ppo', { clip_low: 0.2, clip_high: 0.28 }, 2 / 3],
   ['ppo', { clip_low: 0.8, clip_high: 0.28 }, 1 / 3],
   ['ppo', { clip_low: 0.8, clip_high: 1.5 }, 0],
-  // Whatever the advantage.
+  // For any advantage.
   ['cispo', { clip_low: 0.2, clip_high: 0.28 }, 2 / 3],
   // The row’s ratio is 2 to the power of -1/3: the bad token is clipped.
   ['gspo', { clip_low: 0.01, clip_high: 0.01 }, 1 / 3],
   ['gspo', { clip_low: 0.3, clip_high: 0.01 }, 0],
   ['dro', {}, 0],
-] as const)('how often a clip is in force: %s with %j', (name, parameters, fraction) => {
+] as const)('the clip fraction: %s with %j', (name, parameters, fraction) => {
   expect(summaryOf(name, parameters)['policy/clip_fraction']).toBeCloseTo(fraction, 12);
 });
 
-test('of the row’s ratio, each row by itself', () => {
+test('the clip fraction by row for the row’s ratio', () => {
   const summary = summaryOf(
     'gspo',
     { clip_low: 0.01, clip_high: 0.01 },
@@ -66,20 +66,20 @@ test('of the row’s ratio, each row by itself', () => {
   expect(summary['policy/clip_fraction']).toBeCloseTo(2 / 3, 12);
 });
 
-test('a token far from the reference counts as far as it does in the loss', () => {
+test('the KL of an outlier token is clamped as in the loss', () => {
   const far = tokens.map((token) => ({ ...token, referenceLogprob: token.logprob + 100 }));
   const summary = summaryOf('importance_sampling', {}, [far]);
   expect(summary['policy/kl_reference']).toBeCloseTo(Math.exp(20) - 21, 3);
 });
 
-test('nothing is said of no tokens, and of what there is none of', () => {
+test('metrics without tokens or columns are omitted', () => {
   expect(summaryOf('ppo', {}, [[]])).toEqual({});
   const bare = tokens.map(({ referenceLogprob: _, ...token }) => token);
   expect(Object.keys(summaryOf('ppo', {}, [bare]))).not.toContain('policy/kl_reference');
   expect(Object.keys(summaryOf('ppo'))).not.toContain('value/error');
 });
 
-test('the value head: its squared error, and how often its clip is in force', () => {
+test('the value head: its squared error, and its clip fraction', () => {
   const valued = [
     { ...tokens[0], value: 0, valueTarget: 1, samplingValue: -0.5 },
     { ...tokens[0], value: 0, valueTarget: -1, samplingValue: 0.5 },

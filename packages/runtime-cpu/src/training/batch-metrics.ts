@@ -1,7 +1,7 @@
 import type { ResolvedLoss } from './loss-spec.ts';
 import { maxLogRatio } from './losses.ts';
 
-/** One trained token after the forward pass. Log-probabilities are natural, at the sampling temperature. */
+/** A trained token after the forward pass. Log-probabilities are natural, at the sampling temperature. */
 export interface ScoredToken {
   readonly logprob: number;
   readonly entropy: number;
@@ -9,13 +9,13 @@ export interface ScoredToken {
   /** Absent when the datum has no reference. */
   readonly referenceLogprob?: number | undefined;
   readonly advantage: number;
-  /** What the value head says before it. Absent for a model without one, as the next two. */
+  /** Output of the value head before it. Absent for a model without one, as the next two. */
   readonly value?: number | undefined;
   readonly valueTarget?: number | undefined;
   readonly samplingValue?: number | undefined;
 }
 
-/** Sums over trained tokens from which the metrics of a batch are made. */
+/** Sums over trained tokens for the metrics of a batch. */
 export class BatchMetrics {
   readonly #loss: ResolvedLoss;
   #tokens = 0;
@@ -71,12 +71,12 @@ export class BatchMetrics {
     if (Math.abs(held - valueTarget) > Math.abs(value - valueTarget)) critic.clipped += 1;
   }
 
-  /** How many tokens were counted. */
+  /** The number of counted tokens. */
   get trainedTokens(): number {
     return this.#tokens;
   }
 
-  /** Means over trained tokens, by the names of the runtime contract; nothing when there was no token. */
+  /** Means over trained tokens, named as in the runtime contract; empty without tokens. */
   summary(): Readonly<Record<string, number>> {
     const count = this.#tokens;
     if (count === 0) return {};
@@ -102,7 +102,7 @@ export class BatchMetrics {
     };
   }
 
-  /** Whether the clip takes part: for `cispo` wherever it bounds the ratio, else only where it changes the loss. */
+  /** Whether the clip is active: for `cispo` wherever it bounds the ratio, else only where it changes the loss. */
   #isClipped(ratio: number, advantage: number): boolean {
     const { clip_low: low, clip_high: high } = this.#loss.parameters;
     if (low === undefined || high === undefined) return false;
@@ -113,7 +113,7 @@ export class BatchMetrics {
   }
 }
 
-/** A log-ratio as the losses take it: one token that is all but excluded would be the mean by itself. */
+/** The log-ratio, clamped as in the losses: one outlier would dominate the mean. */
 function bounded(logRatio: number): number {
   return Math.min(maxLogRatio, Math.max(-maxLogRatio, logRatio));
 }

@@ -7,7 +7,7 @@ import type { ResolvedLoss } from './loss-spec.ts';
 import type { PaddedColumns } from './padded-columns.ts';
 import type { ParameterArrays, TransformerShape } from './transformer.ts';
 
-/** A model's parameters as jax-js arrays. The tied or looked-up embedding is among them. */
+/** A model's parameters as jax-js arrays, including the embeddings. */
 export function parameterArrays(config: ModelConfig, values: Float32Array): ParameterArrays {
   const tensors = parameterLayout(config).tensors.filter(({ name }) => config.isTied || name !== 'embedding');
   return Object.fromEntries(
@@ -32,7 +32,7 @@ export function embeddedTokens(
   return np.array(embedded).reshape([shape.rows, shape.length, width]);
 }
 
-/** What a program reads beside parameters and embeddings. */
+/** Inputs of a program other than parameters and embeddings. */
 export function programInput(
   columns: PaddedColumns,
   loss: ResolvedLoss,

@@ -19,7 +19,7 @@ export interface ScoredMicroBatch {
   readonly values?: Float32Array;
 }
 
-/** What a pass works with. The parameters must not change while it lasts. */
+/** Inputs of a pass. The parameters must not change during it. */
 export interface GradientPassOptions {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
@@ -27,7 +27,7 @@ export interface GradientPassOptions {
   readonly loss: ResolvedLoss;
 }
 
-/** One batch's way through the model, micro-batch by micro-batch, with the sum of its gradients. */
+/** A pass of one batch through the model, micro-batch by micro-batch, with the sum of its gradients. */
 export class GradientPass {
   /** In the parameters' order. */
   readonly gradients: Float32Array;
@@ -43,7 +43,7 @@ export class GradientPass {
     this.#embedding = tensorViews(options.config, options.parameters).embedding as Float32Array;
   }
 
-  /** Adds a micro-batch's gradients. */
+  /** Accumulates a micro-batch's gradients. */
   async forwardBackward(microBatch: MicroBatch): Promise<ScoredMicroBatch> {
     const { config, programs } = this.#options;
     const context = { config, shape: microBatch.shape };
@@ -73,7 +73,7 @@ export class GradientPass {
     return { loss: 0, ...(await scoredFloats(output)) };
   }
 
-  /** Frees what the pass holds in jax-js. */
+  /** Frees the jax-js arrays of the pass. */
   dispose(): void {
     tree.dispose(this.#arrays);
     this.#arrays = undefined;
@@ -89,7 +89,7 @@ export class GradientPass {
 
   #addTokenGradients(tokens: Int32Array, gradients: Float32Array): void {
     const { width } = this.#options.config;
-    // The embedding comes first in the layout.
+    // The embedding is first in the layout.
     for (const [index, token] of tokens.entries()) {
       const row = this.gradients.subarray(token * width, (token + 1) * width);
       accumulate(row, gradients.subarray(index * width, (index + 1) * width));
@@ -113,7 +113,7 @@ async function scoredFloats({ logprobs, entropies, values }: ScoredTokens): Prom
   };
 }
 
-/** An array's values; gives the array up. All arrays here are float32. */
+/** Reads and releases an array. All arrays here are float32. */
 async function floats(array: np.Array): Promise<Float32Array> {
   return (await array.data()) as Float32Array;
 }

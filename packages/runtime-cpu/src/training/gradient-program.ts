@@ -8,7 +8,7 @@ import {
   transformerOutput,
 } from './transformer.ts';
 
-/** The arrays that say what to score and how to weigh it, all rows × outputs but the temperatures (rows). */
+/** The arrays that select and weight tokens, all rows × outputs except the temperatures (rows). */
 export type ScoringInput = Omit<LossInput, 'logprobs' | 'entropies' | 'values'> & {
   /** int32 */
   targets: np.Array;
@@ -16,18 +16,18 @@ export type ScoringInput = Omit<LossInput, 'logprobs' | 'entropies' | 'values'> 
   scalars: LossScalars;
 };
 
-/** Everything a program reads beside parameters and embeddings. */
+/** Inputs of a program other than parameters and embeddings. */
 export type ProgramInput = { model: Omit<TransformerInput, 'embedded'>; scoring: ScoringInput };
 
-/** What is found of each wanted token, rows × outputs. */
+/** Scores of each selected token, rows × outputs. */
 export type ScoredTokens = {
   logprobs: np.Array;
   entropies: np.Array;
-  /** Only of a model with a value head. */
+  /** Only with a value head. */
   values?: np.Array;
 };
 
-/** What a program gives back: what was scored, and the gradients. */
+/** Outputs of a program: the scores and the gradients. */
 export interface ProgramOutput extends ScoredTokens {
   readonly loss: np.Array;
   readonly parameterGradients: ParameterArrays;
@@ -41,13 +41,13 @@ export type GradientProgram = (parameters: ParameterArrays, embedded: np.Array, 
 /** Scores without gradients. Takes ownership of its arguments. */
 export type ScoreProgram = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput) => ScoredTokens;
 
-/** What a program is compiled for. */
+/** Key of a compiled program. */
 export interface ProgramContext {
   readonly config: ModelConfig;
   readonly shape: TransformerShape;
 }
 
-/** Compiles the forward and backward pass for one shape and loss; the first call does the compiling. */
+/** Creates the forward and backward pass for one shape and loss; compiled by the first call. */
 export function compileGradient(context: ProgramContext, loss: LossName): GradientProgram {
   const objective = (parameters: ParameterArrays, embedded: np.Array, input: ProgramInput): Scored => {
     const { targets, temperatures, scalars, ...rest } = input.scoring;
@@ -58,7 +58,7 @@ export function compileGradient(context: ProgramContext, loss: LossName): Gradie
   };
   const compiled = jit(valueAndGrad(objective, { argnums: [0, 1], hasAux: true }));
   return (parameters, embedded, input) => {
-    // The types of valueAndGrad do not say that with hasAux the first element is the pair [value, aux].
+    // The types of valueAndGrad omit that with hasAux the first element is the pair [value, aux].
     const [[sum, scored], [parameterGradients, embeddingGradients]] = compiled(
       parameters,
       embedded,

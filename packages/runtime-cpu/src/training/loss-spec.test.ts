@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lossDefinitions, resolveLoss } from './loss-spec.ts';
 
-test('defaults are filled in under what was given', () => {
+test('defaults are filled in', () => {
   expect(resolveLoss({ name: 'ppo', parameters: { clip_high: 0.28 } }).parameters).toEqual({
     clip_low: 0.2,
     clip_high: 0.28,
@@ -14,12 +14,12 @@ test('defaults are filled in under what was given', () => {
   });
 });
 
-test('an unknown loss is refused with the list of known ones', () => {
+test('an unknown loss is rejected with the list of known ones', () => {
   const names = lossDefinitions.map(({ name }) => name).join(', ');
   expect(() => resolveLoss({ name: 'reward_shaping', parameters: {} })).toThrow(names);
 });
 
-test('an unknown parameter is refused with the list of accepted ones', () => {
+test('an unknown parameter is rejected with the list of accepted ones', () => {
   const spec = { name: 'cispo', parameters: { epsilon: 0.2 } };
   expect(() => resolveLoss(spec)).toThrow(/"epsilon".*clip_low, clip_high/);
 });
@@ -28,6 +28,6 @@ test.each([
   ['clip_low', -0.1],
   ['entropy_coefficient', Number.NaN],
   ['kl_estimator', 4],
-])('%s of %d is refused', (key, value) => {
+])('%s of %d is rejected', (key, value) => {
   expect(() => resolveLoss({ name: 'ppo', parameters: { [key]: value } })).toThrow(key);
 });

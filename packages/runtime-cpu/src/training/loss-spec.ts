@@ -2,21 +2,21 @@ import type { LossSpec } from '@agentlightning/core/training-runtime';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { LossName } from './losses.ts';
 
-/** Parameters that every loss has. */
+/** Parameters of every loss. */
 const commonDefaults = {
-  /** Times the entropy in nats, subtracted from each token's loss. */
+  /** Coefficient of the entropy in nats, subtracted from each token's loss. */
   entropy_coefficient: 0,
-  /** Times the KL estimate to the reference log-probabilities, added to each token's loss. */
+  /** Coefficient of the KL estimate to the reference log-probabilities, added to each token's loss. */
   kl_coefficient: 0,
   /** 1, 2 or 3: Schulman's k1, k2 or k3. */
   kl_estimator: 3,
-  /** Times the error of the value head, added to each token's loss. */
+  /** Coefficient of the value head's error, added to each token's loss. */
   value_coefficient: 0,
-  /** How far from what it said before the value counts as it is; 0 for any distance. */
+  /** Clip range of the value around the sampling value; 0 disables the clip. */
   value_clip: 0,
 } as const;
 
-/** A loss this runtime knows, as it is announced in the capabilities. */
+/** A supported loss as reported in the capabilities. */
 export interface LossDefinition {
   readonly name: LossName;
   /** Version of the formula. */
@@ -25,7 +25,7 @@ export interface LossDefinition {
   readonly defaults: Readonly<Record<string, number>>;
 }
 
-/** The losses this runtime knows. */
+/** The supported losses. */
 export const lossDefinitions: readonly LossDefinition[] = [
   { name: 'cross_entropy', version: 1, defaults: commonDefaults },
   { name: 'importance_sampling', version: 1, defaults: commonDefaults },
@@ -41,12 +41,12 @@ export interface ResolvedLoss {
   readonly parameters: Readonly<Record<string, number>>;
 }
 
-/** Checks a loss and fills in defaults; refuses what this runtime does not know, and says what it does. */
+/** Validates a loss and fills in defaults; unknown names are rejected with the known ones. */
 export function resolveLoss(spec: LossSpec): ResolvedLoss {
   const definition = lossDefinitions.find(({ name }) => name === spec.name);
   if (definition === undefined) {
     const known = lossDefinitions.map(({ name }) => name).join(', ');
-    throw new RejectedRequestError(`There is no loss "${spec.name}"; known are ${known}`);
+    throw new RejectedRequestError(`Unknown loss "${spec.name}"; known losses: ${known}`);
   }
   for (const [key, value] of Object.entries(spec.parameters)) {
     if (!Object.hasOwn(definition.defaults, key)) {

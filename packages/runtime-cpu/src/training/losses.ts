@@ -5,9 +5,9 @@ export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo'
 
 /** What a loss is computed from: rows × trained tokens, one row a datum; padding has `isTrained` false. */
 export type LossInput = {
-  /** Log-probability under the weights being trained, at the sampling temperature. The gradient flows here. */
+  /** Log-probability under the trained weights, at the sampling temperature. Differentiable. */
   logprobs: np.Array;
-  /** Entropy in nats of the distribution the token was scored under. The gradient flows here too. */
+  /** Entropy in nats of the token's distribution. Differentiable. */
   entropies: np.Array;
   /** Log-probability when the token was sampled. */
   samplingLogprobs: np.Array;
@@ -16,17 +16,17 @@ export type LossInput = {
   advantages: np.Array;
   /** Weight of the token in the sum. */
   weights: np.Array;
-  /** What the value head says of the text before the token; the gradient flows here too. Only of a model with one, as the next two. */
+  /** Output of the value head before the token. Differentiable. Only with a value head, as the next two. */
   values?: np.Array;
-  /** What it should say. */
+  /** Target of the value head. */
   valueTargets?: np.Array;
-  /** What it said when the batch was planned. */
+  /** Output of the value head when the batch was planned. */
   samplingValues?: np.Array;
-  /** False where there is no trained token: the gradient there is exactly zero, whatever the values are. */
+  /** False for padding: the gradient there is exactly zero, regardless of the values. */
   isTrained: np.Array;
 };
 
-/** A loss's parameters as scalars, so that other values need no new compilation. */
+/** A loss's parameters as scalars, so that changed values need no recompilation. */
 export type LossScalars = Record<string, np.Array>;
 
 /** The loss of each token, minimised, before weighting. Takes ownership of what it uses. */
@@ -40,7 +40,7 @@ type PolicyTerms = {
   isTrained: np.Array;
 };
 
-/** Log-ratios are held in ±20 before exponentiation (as verl does), so that one stray token cannot overflow. */
+/** Log-ratios are clamped to ±20 before exponentiation (as verl does), so that one outlier cannot overflow. */
 export const maxLogRatio = 20;
 
 /** The token losses by name. `r` is exp(logprob − sampling logprob), `A` the advantage, `lp` the log-probability. */
@@ -56,8 +56,8 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
     return ratioOf(logRatio).mul(advantages).neg();
   },
   /**
-   * max(−r·A, −clip(r, 1−low, 1+high)·A), for A < 0 at most −dual·A when dual > 0: Schulman et al., arXiv 1707.06347; a clip
-   * of its own above, arXiv 2503.14476; the dual clip, arXiv 1912.09729.
+   * max(−r·A, −clip(r, 1−low, 1+high)·A), for A < 0 at most −dual·A when dual > 0: Schulman et al., arXiv 1707.06347; a
+   * separate upper clip, arXiv 2503.14476; the dual clip, arXiv 1912.09729.
    */
   ppo: ({ logRatio, advantages, ...unused }, scalars) => {
     tree.dispose(unused);
@@ -83,7 +83,7 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
   gspo: ({ logprobs, logRatio, advantages, isTrained }, scalars) => {
     const count = np.maximum(isTrained.astype(np.float32).sum(-1, { keepdims: true }), 1);
     const ofRow = logRatio.sum(-1, { keepdims: true }).div(count);
-    // The value is the row's; the gradient of each token goes by its own log-probability alone.
+    // The value is the row's; the gradient of each token is that of the token's log-probability.
     const ofToken = lax.stopGradient(ofRow).add(logprobs.ref).sub(lax.stopGradient(logprobs));
     return worseOfClipped(ratioOf(ofToken), advantages, scalars);
   },
@@ -102,7 +102,7 @@ const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {
  */
 export function lossSum(name: LossName, input: LossInput, scalars: LossScalars): np.Array {
   const isTrained = input.isTrained;
-  // Selecting, not multiplying: 0 × NaN is NaN, and so would the gradient be.
+  // `where` instead of a product: 0 × NaN is NaN, in the loss and in the gradient.
   const trained = (values: np.Array): np.Array => np.where(isTrained.ref, values, 0);
   const logprobs = trained(input.logprobs);
   const terms = {

@@ -1,20 +1,20 @@
 import type { TrainingExample } from './training-example.ts';
 import type { TransformerShape } from './transformer.ts';
 
-/** Examples that go through the model together, padded to one of a few shapes. */
+/** Examples of one pass through the model, padded to one of a few shapes. */
 export interface MicroBatch {
   readonly shape: TransformerShape;
   /** At most `shape.rows`. */
   readonly examples: readonly TrainingExample[];
 }
 
-/** Padded lengths: few, because every shape is compiled once (about 0.3 s). Above the last, multiples of 128. */
+/** Padded lengths: few, since every shape is compiled once (about 0.3 s). Above the last, multiples of 128. */
 const lengths = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 384, 512] as const;
 
 /** Padded numbers of trained tokens in a row. Above the last, doubled. */
 const outputCounts = [16, 64, 256] as const;
 
-/** Tokens of a full micro-batch: about 80 ms of work, after which the event loop gets a turn. */
+/** Tokens of a full micro-batch: about 80 ms of work between turns of the event loop. */
 const tokensPerMicroBatch = 2048;
 
 /** Groups examples of similar length. The sum of their gradients does not depend on the grouping. */

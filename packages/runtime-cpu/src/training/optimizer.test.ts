@@ -47,6 +47,6 @@ test.each([
   ['learningRate', { learningRate: Number.NaN }],
   ['beta2', { learningRate: 1, beta2: 1 }],
   ['gradientClipNorm', { learningRate: 1, gradientClipNorm: -1 }],
-])('a %s that makes no step is refused by name', (name, adam) => {
+])('an invalid %s is rejected by name', (name, adam) => {
   expect(() => resolveAdam(adam)).toThrow(name);
 });

@@ -11,7 +11,7 @@ export interface AdamState {
   readonly step: number;
 }
 
-/** What a step did. */
+/** The result of a step. */
 export interface AdamOutcome {
   /** Global L2 norm of the gradients before clipping. */
   readonly gradientNorm: number;
@@ -19,10 +19,10 @@ export interface AdamOutcome {
   readonly updateNorm: number;
 }
 
-/** Parameters with every default filled in. */
+/** Parameters with all defaults filled in. */
 export type ResolvedAdam = Required<AdamParameters>;
 
-/** Fills in defaults and refuses values that make no step. */
+/** Fills in defaults and rejects invalid values. */
 export function resolveAdam(adam: AdamParameters): ResolvedAdam {
   const resolved = {
     beta1: 0.9,
@@ -46,7 +46,7 @@ export function initialAdamState(size: number): AdamState {
   return { firstMoments: new Float32Array(size), secondMoments: new Float32Array(size), step: 0 };
 }
 
-/** The global L2 norm; not finite as soon as one gradient is not. */
+/** The global L2 norm; not finite when any gradient is not. */
 export function globalNorm(gradients: Float32Array): number {
   let squares = 0;
   for (const gradient of gradients) squares += gradient * gradient;

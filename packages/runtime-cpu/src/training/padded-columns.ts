@@ -21,7 +21,7 @@ export interface PaddedColumns {
   readonly samplingValues: Float32Array<ArrayBuffer>;
 }
 
-/** Lays a micro-batch out in rectangles. Values of tokens that are not trained are left out, NaN or not. */
+/** Pads a micro-batch to rectangles. Values of tokens that are not trained are omitted, NaN or not. */
 export function padColumns({ shape, examples }: MicroBatch): PaddedColumns {
   const column = (): Float32Array<ArrayBuffer> => new Float32Array(shape.rows * shape.outputs);
   const columns = {

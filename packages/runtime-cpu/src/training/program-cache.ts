@@ -9,7 +9,7 @@ import {
 import type { LossName } from './losses.ts';
 import type { TransformerShape } from './transformer.ts';
 
-/** Compiled programs by what they were compiled for. Models of the same shape share them. */
+/** Compiled programs by key. Models of the same shape share them. */
 export class ProgramCache {
   readonly #gradients = new Map<string, GradientProgram>();
   readonly #scores = new Map<string, ScoreProgram>();

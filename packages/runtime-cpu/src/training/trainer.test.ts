@@ -64,7 +64,7 @@ test('gradients do not depend on how a batch is split, ordered or padded', async
   expectCloseGradients(await gradientsOf(batch.toReversed()), together);
 });
 
-test('the log-probabilities of a datum do not depend on its company', async () => {
+test('the log-probabilities of a datum do not depend on the batch', async () => {
   const random = Random.fromSeed(4);
   const short = randomDatum(random, 8);
   const { trainer } = makeTrainer();
@@ -74,7 +74,7 @@ test('the log-probabilities of a datum do not depend on its company', async () =
   expect(alone).toHaveLength(3);
 });
 
-test('a token of weight 0 changes nothing, whatever is written beside it', async () => {
+test('a token of weight 0 has no effect, regardless of its other values', async () => {
   const random = Random.fromSeed(6);
   const clean = randomDatum(random, 9, { weights: Float32Array.of(1, 0, 1) });
   const spoil = (values: Float32Array): Float32Array => values.with(1, Number.NaN);
@@ -87,7 +87,7 @@ test('a token of weight 0 changes nothing, whatever is written beside it', async
   expect(await gradientsOf([spoiled])).toEqual(await gradientsOf([clean]));
 });
 
-test('what follows the last trained token is not read', async () => {
+test('tokens after the last trained one are not read', async () => {
   const random = Random.fromSeed(7);
   const whole = randomDatum(random, 20);
   const cut = { ...whole, trained: [{ start: 4, end: 7 }] };
@@ -95,7 +95,7 @@ test('what follows the last trained token is not read', async () => {
   expect(await gradientsOf([other])).toEqual(await gradientsOf([cut]));
 });
 
-test('a gradient that is not finite skips the step and leaves weights and moments alone', async () => {
+test('a gradient that is not finite skips the step and keeps weights and moments', async () => {
   const { parameters, trainer } = makeTrainer();
   const before = Float32Array.from(parameters);
   const huge = randomDatum(Random.fromSeed(8), 9, { advantages: new Float32Array(3).fill(3e38) });
@@ -105,7 +105,7 @@ test('a gradient that is not finite skips the step and leaves weights and moment
   expect(trainer.hasPendingGradients).toBe(false);
 });
 
-test('a step without gradients is refused', () => {
+test('a step without gradients is rejected', () => {
   const { trainer } = makeTrainer();
   expect(() => trainer.optimStep({ learningRate: 0.1 })).toThrow(/no gradients/);
 });
@@ -118,7 +118,7 @@ test.each([
   ['a column of another length', { advantages: new Float32Array(2) }, /advantages has 2 values for 3/],
   ['a log-probability that is not a number', { samplingLogprobs: Float32Array.of(-1, Number.NaN, -1) }, /\[1\] is NaN/],
   ['a temperature of 0', { temperature: 0 }, /temperature is 0/],
-])('a batch with %s is refused and leaves the gradients alone', async (_, fields, message) => {
+])('a batch with %s is rejected and keeps the gradients', async (_, fields, message) => {
   const { trainer } = makeTrainer();
   const good = randomDatum(Random.fromSeed(9), 5);
   const batch = [good, { ...good, ...fields }];
@@ -126,7 +126,7 @@ test.each([
   expect(trainer.hasPendingGradients).toBe(false);
 });
 
-test('metrics say how far the policy has moved from where it was sampled', async () => {
+test('metrics measure the distance to the sampling policy', async () => {
   const { trainer } = makeTrainer();
   const fresh = randomDatum(Random.fromSeed(10), 9, { weights: new Float32Array(3).fill(1) });
   const [logprobs = new Float32Array()] = (await trainer.forward([fresh])).logprobs;
@@ -142,7 +142,7 @@ test('metrics say how far the policy has moved from where it was sampled', async
   expect(metrics['policy/entropy']).toBeGreaterThan(0);
 });
 
-test('a KL term is refused where there is no reference to compare with', async () => {
+test('a KL term is rejected without reference log-probabilities', async () => {
   const { trainer } = makeTrainer();
   const batch = [randomDatum(Random.fromSeed(3), 6), datum([1, 2, 3, 4], { count: 2 })];
   await expect(trainer.forwardBackward(batch, loss)).rejects.toThrow(/Datum 1 .*referenceLogprobs is missing/);

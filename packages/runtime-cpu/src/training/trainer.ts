@@ -12,7 +12,7 @@ import { type AdamState, adamStep, globalNorm, resolveAdam } from './optimizer.t
 import type { ProgramCache } from './program-cache.ts';
 import { assertColumns, type TrainingExample, toTrainingExample } from './training-example.ts';
 
-/** What a forward-backward pass found. */
+/** The result of a forward-backward pass. */
 export interface BatchOutcome {
   /** The weighted loss sum. */
   readonly loss: number;
@@ -21,23 +21,23 @@ export interface BatchOutcome {
   readonly metrics: Readonly<Record<string, number>>;
   /** The log-probability of each trained token, an array for each datum. */
   readonly logprobs: readonly Float32Array[];
-  /** What the value head says at each trained token, an array for each datum; null for a model without one. */
+  /** Output of the value head at each trained token, an array for each datum; null for a model without one. */
   readonly values: readonly Float32Array[] | null;
 }
 
-/** What an optimizer step did. */
+/** The result of an optimizer step. */
 export interface StepOutcome {
-  /** Steps taken so far. */
+  /** Steps so far. */
   readonly step: number;
   /** Global norm of the gradients before clipping. */
   readonly gradientNorm: number;
   /** Global norm of the change of the parameters; 0 for a skipped step. */
   readonly updateNorm: number;
-  /** True when a gradient was not finite: weights and moments are as before, the gradients are gone. */
+  /** True when a gradient was not finite: weights and moments are unchanged, the gradients are discarded. */
   readonly isSkipped: boolean;
 }
 
-/** What a trainer works on: it changes the parameters and the state in place. */
+/** State of a trainer: it updates the parameters and the optimizer state in place. */
 export interface TrainerOptions {
   readonly config: ModelConfig;
   readonly parameters: Float32Array;
@@ -47,14 +47,14 @@ export interface TrainerOptions {
   readonly giveWay?: (() => Promise<void>) | undefined;
 }
 
-/** Told after every micro-batch how many tokens of the batch are done. */
+/** Called after every micro-batch with the number of completed tokens. */
 export type OnProgress = (tokensDone: number) => void;
 
 const ignoreProgress: OnProgress = () => {};
 
 type Compute = (microBatch: MicroBatch) => Promise<ScoredMicroBatch>;
 
-/** What is done with every micro-batch of a batch. */
+/** Callback for every micro-batch of a batch. */
 interface Work {
   readonly pass: GradientPass;
   readonly compute: Compute;
@@ -62,8 +62,8 @@ interface Work {
 }
 
 /**
- * Accumulates gradients of batches and takes optimizer steps. Calls must not overlap; between micro-batches
- * other work of the process gets its turn.
+ * Accumulates gradients of batches and takes optimizer steps. Calls must not overlap; other work of the process runs
+ * between micro-batches.
  */
 export class Trainer {
   readonly #config: ModelConfig;
@@ -83,22 +83,22 @@ export class Trainer {
     this.#gradients = new Float32Array(options.parameters.length);
   }
 
-  /** Adam's moments and step count. The arrays are the trainer's own. */
+  /** Adam's moments and step count. The arrays belong to the trainer. */
   get adam(): AdamState {
     return this.#adam;
   }
 
-  /** Whether gradients wait for a step. */
+  /** Whether gradients are accumulated. */
   get hasPendingGradients(): boolean {
     return this.#hasPendingGradients;
   }
 
-  /** The accumulated gradients, in the parameters' order; a copy. */
+  /** A copy of the accumulated gradients, in the parameters' order. */
   pendingGradients(): Float32Array {
     return Float32Array.from(this.#gradients);
   }
 
-  /** Adds a batch's gradients to those accumulated. A batch that is refused leaves them alone. */
+  /** Accumulates a batch's gradients. A rejected batch does not change them. */
   async forwardBackward(
     data: readonly TrainingDatum[],
     spec: LossSpec,
@@ -114,13 +114,13 @@ export class Trainer {
     return outcome;
   }
 
-  /** The log-probabilities and metrics of a batch, with no gradients; the loss is 0. */
+  /** The log-probabilities and metrics of a batch, without gradients; the loss is 0. */
   async forward(data: readonly TrainingDatum[], onProgress: OnProgress = ignoreProgress): Promise<BatchOutcome> {
     const pass = this.#pass(resolveLoss({ name: 'importance_sampling', parameters: {} }));
     return this.#run(data, { pass, compute: (microBatch) => pass.score(microBatch), onProgress });
   }
 
-  /** Uses the accumulated gradients and clears them. */
+  /** Applies and clears the accumulated gradients. */
   optimStep(parameters: AdamParameters): StepOutcome {
     const adam = resolveAdam(parameters);
     if (!this.#hasPendingGradients) {
@@ -140,7 +140,7 @@ export class Trainer {
     return { step: this.#adam.step, ...outcome, isSkipped: false };
   }
 
-  /** Forgets the accumulated gradients. */
+  /** Discards the accumulated gradients. */
   discardGradients(): void {
     this.#gradients.fill(0);
     this.#hasPendingGradients = false;
@@ -149,7 +149,7 @@ export class Trainer {
   #assertComputable(data: readonly TrainingDatum[], loss: ResolvedLoss): void {
     assertColumns(data, loss);
     if (loss.parameters['value_coefficient'] === 0 || this.#config.hasValueHead) return;
-    throw new RejectedRequestError('value_coefficient is not 0, and the model has no value head');
+    throw new RejectedRequestError('value_coefficient is not 0, but the model has no value head');
   }
 
   #pass(loss: ResolvedLoss): GradientPass {
@@ -169,7 +169,7 @@ export class Trainer {
     const values = this.#config.hasValueHead ? column() : null;
     const metrics = new BatchMetrics(pass.loss);
     let loss = 0;
-    // Sequences without a trained token are done as soon as they are seen.
+    // Sequences without a trained token need no computation.
     let tokensDone = tokensOf(examples.filter(({ trainedPositions }) => trainedPositions.length === 0));
     try {
       for (const microBatch of planMicroBatches(examples)) {

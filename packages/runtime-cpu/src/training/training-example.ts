@@ -3,18 +3,18 @@ import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import type { ResolvedLoss } from './loss-spec.ts';
 
-/** A checked datum, cut after its last trained token and with a position for each trained token. */
+/** A validated datum, truncated after its last trained token, with the positions of its trained tokens. */
 export interface TrainingExample {
-  /** Its place in the batch. */
+  /** Its index in the batch. */
   readonly index: number;
   readonly datum: TrainingDatum;
-  /** Tokens the model must read: all before the last trained one. */
+  /** Number of input tokens: all before the last trained one. */
   readonly inputLength: number;
   /** Positions in `tokenIds` of the trained tokens, ascending, none of them 0. */
   readonly trainedPositions: readonly number[];
 }
 
-/** Checks a datum and finds its trained positions; a fault names the datum's place in the batch. */
+/** Validates a datum and finds its trained positions; errors include the datum's index. */
 export function toTrainingExample(datum: TrainingDatum, index: number, config: ModelConfig): TrainingExample {
   const reject = (what: string): never => {
     throw new RejectedRequestError(`Datum ${index} of the batch: ${what}`, { datumIndex: index });
@@ -27,7 +27,7 @@ export function toTrainingExample(datum: TrainingDatum, index: number, config: M
     for (let position = start; position < end; position++) positions.push(position);
   }
   if (datum.tokenIds.length > config.maxContext) {
-    reject(`it has ${datum.tokenIds.length} tokens; the model's context holds ${config.maxContext}`);
+    reject(`it has ${datum.tokenIds.length} tokens; the model's context is ${config.maxContext}`);
   }
   const foreign = datum.tokenIds.find((token) => token < 0 || token >= config.vocabularySize);
   if (foreign !== undefined) reject(`the token ${foreign} is not in the vocabulary of ${config.vocabularySize}`);
@@ -40,14 +40,14 @@ export function toTrainingExample(datum: TrainingDatum, index: number, config: M
   return { index, datum, inputLength: positions.at(-1) ?? 0, trainedPositions: positions };
 }
 
-/** The columns that a datum need not have, by the parameter that needs them. */
+/** Optional columns by the parameter that needs them. */
 const neededColumns = [
   ['kl_coefficient', 'referenceLogprobs'],
   ['value_coefficient', 'valueTargets'],
   ['value_clip', 'samplingValues'],
 ] as const;
 
-/** Refuses data that lack what the loss compares with: nothing would be taken for a reference that is certain, or a return of 0. */
+/** Rejects data without the columns of the loss: a missing reference or return has no meaningful default. */
 export function assertColumns(data: readonly TrainingDatum[], { parameters }: ResolvedLoss): void {
   for (const [parameter, column] of neededColumns) {
     if (parameters[parameter] === 0 || (parameter === 'value_clip' && parameters['value_coefficient'] === 0)) continue;

@@ -1,20 +1,20 @@
 import { nn, numpy as np } from '@jax-js/jax';
 import type { ModelConfig } from '../model/model-config.ts';
 
-/** A model's tensors as jax-js arrays, by the names of `parameters.ts`. */
+/** A model's tensors as jax-js arrays, named as in `parameters.ts`. */
 export type ParameterArrays = Record<string, np.Array>;
 
-/** Which rows of a padded batch to compute, and where in them the output is wanted. */
+/** The shape of a padded batch and of its outputs. */
 export interface TransformerShape {
-  /** Sequences. */
+  /** Number of sequences. */
   readonly rows: number;
-  /** Tokens of a sequence, padding included. */
+  /** Number of tokens per sequence, padding included. */
   readonly length: number;
-  /** Positions of a sequence whose output is wanted. */
+  /** Number of output positions per sequence. */
   readonly outputs: number;
 }
 
-/** The arrays the forward pass reads beside the parameters. It takes ownership of them, as jax-js does. */
+/** Inputs of the forward pass other than the parameters. It takes ownership of them, as jax-js does. */
 export type TransformerInput = {
   /** Token embeddings, rows × length × width. They are looked up outside: jax-js 0.1.25 cannot jit a scatter. */
   embedded: np.Array;
@@ -26,17 +26,17 @@ export type TransformerInput = {
   sines: np.Array;
 };
 
-/** What the model says at the wanted positions. */
+/** Outputs at the selected positions. */
 export type TransformerOutput = {
   /** rows × outputs × output size */
   logits: np.Array;
-  /** rows × outputs; only of a model with a value head. */
+  /** rows × outputs; only with a value head. */
   values?: np.Array;
 };
 
 /**
- * What the model says at the wanted positions. Padding lies at the end of a row, so causal
- * attention keeps it from whatever is wanted. Takes ownership of both arguments.
+ * The model's outputs at the selected positions. Padding is at the end of a row, so causal attention excludes it. Takes
+ * ownership of both arguments.
  */
 export function transformerOutput(
   parameters: ParameterArrays,
@@ -59,7 +59,7 @@ export function transformerOutput(
   }
   input.cosines.dispose();
   input.sines.dispose();
-  // Normalised before the choice of positions: the other way round jax-js recomputes the norm inside the product.
+  // Normalised before selecting positions: in the other order jax-js recomputes the norm inside the product.
   const normed = rmsNorm(residual, take(parameters, 'final_norm'), config).reshape([rows, length, config.width]);
   const wanted = np.matmul(nn.oneHot(input.positions, length), normed).reshape([rows * outputs, config.width]);
   const values = config.hasValueHead
@@ -137,7 +137,7 @@ function unembedding(parameters: ParameterArrays, config: ModelConfig): np.Array
   return take(parameters, 'embedding').slice([0, config.outputSize], []);
 }
 
-/** Hands over the one reference to a tensor: every tensor is used exactly once. */
+/** Moves the only reference to a tensor: every tensor is used exactly once. */
 function take(parameters: ParameterArrays, name: string): np.Array {
   return parameters[name] as np.Array;
 }

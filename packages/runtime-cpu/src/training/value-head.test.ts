@@ -19,7 +19,7 @@ function trainerOf(config: ModelConfig, parameters = initialParameters(config, R
 const sequence = (fields: Partial<TrainingDatum> = {}): TrainingDatum =>
   datum([269, 72, 105, 270, 65, 66, 67], { count: 3, advantages: new Float32Array(3), ...fields });
 
-test('a model says the same with a value head as without, and 0 of every text', async () => {
+test('a value head does not change the policy and is 0 initially', async () => {
   const plain = initialParameters(smallConfig, Random.fromSeed(5));
   const { config, parameters } = withValueHead(smallConfig, plain);
   expect(parameters).toEqual(initialParameters(headed, Random.fromSeed(5)));
@@ -29,7 +29,7 @@ test('a model says the same with a value head as without, and 0 of every text', 
   expect([without.values, beside.values]).toEqual([null, [new Float32Array(3)]]);
 });
 
-test('it learns to say the return of each text, and its error falls', async () => {
+test('it learns the return of each text, and its error decreases', async () => {
   const trainer = trainerOf(headed);
   const batch = [
     sequence({ valueTargets: Float32Array.of(1, 0.5, -0.5) }),
@@ -80,7 +80,7 @@ test('gradients of the value agree with finite differences in every tensor', asy
   for (const { name, offset, size } of parameterLayout(headed).tensors) {
     const within = gradients.subarray(offset, offset + size);
     const steepest = within.reduce((best, value, at) => (Math.abs(value) > Math.abs(within[best] ?? 0) ? at : best), 0);
-    // Nothing of the value goes through the words that could be said.
+    // The value has no gradient through the output embeddings.
     if (name === 'unembedding') expect(within.every((value) => value === 0)).toBe(true);
     else {
       const slope = ((await lossAt(offset + steepest, 2e-3)) - (await lossAt(offset + steepest, -2e-3))) / 4e-3;
@@ -89,7 +89,7 @@ test('gradients of the value agree with finite differences in every tensor', asy
   }
 });
 
-test('how often the clip of the value was in force is told', async () => {
+test('the clip fraction of the value is reported', async () => {
   const batch = [
     sequence({
       valueTargets: Float32Array.of(1, 1, 1),
@@ -103,7 +103,7 @@ test('how often the clip of the value was in force is told', async () => {
   expect(sum).toBeCloseTo((1.3 ** 2 + 1 + 1) / 2, 5);
 });
 
-describe('is refused', () => {
+describe('is rejected', () => {
   const targets = { valueTargets: new Float32Array(3) };
   test.each([
     ['a value term without a value head', smallConfig, targets, {}, /the model has no value head/],

@@ -2,8 +2,8 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { CreateModelOptions, RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 
 /**
- * Compares what the client takes the tokenizer and the chat template for with what the runtime has. Another tokenizer
- * is never noticed later: everything runs, and nothing is learned.
+ * Compares the tokenizer or chat template that the client expects with the runtime's. A mismatch would not be noticed
+ * later: training would run without learning.
  *
  * @throws AgentLightningError CONFLICT when both are known and differ
  */
@@ -16,8 +16,8 @@ export function assertSameText(options: CreateModelOptions, capabilities: Runtim
     if (expected === undefined || found === undefined || expected.toLowerCase() === found.toLowerCase()) continue;
     throw new AgentLightningError({
       code: 'CONFLICT',
-      message: `The ${what} of ${options.baseModel} has SHA-256 ${found} in the runtime, and should have ${expected}`,
-      remedy: `Use the same ${what} on both sides: token ids of one mean nothing to the other.`,
+      message: `The ${what} of ${options.baseModel} has SHA-256 ${found} in the runtime; expected ${expected}`,
+      remedy: `Use the same ${what} on both sides: their token ids are incompatible.`,
       details: { baseModel: options.baseModel, expected, found },
     });
   }

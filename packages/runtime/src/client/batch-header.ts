@@ -4,16 +4,16 @@ import { BatchKind, type OperationKeySchema } from '../gen/agentlightning/runtim
 import type { EncodedBatch } from '../wire/batch.ts';
 import type { BatchUpload } from './upload-batch.ts';
 
-/** A batch to be submitted, under whatever number comes next. */
+/** A batch to submit under the next sequence number. */
 export interface BatchContent {
   readonly batch: EncodedBatch;
   /** Null for a forward pass only. */
   readonly loss: LossSpec | null;
-  /** Whether a forward pass uses the weights that the model began with. */
+  /** Whether a forward pass uses the model's initial weights. */
   readonly useReference: boolean;
 }
 
-/** What is said of a batch before it is sent, in plain values: another thread may send it. */
+/** The batch header as plain values: another thread may send it. */
 export function batchHeader(
   key: MessageInitShape<typeof OperationKeySchema>,
   { batch, loss, useReference }: BatchContent,

@@ -13,9 +13,9 @@ const lost = Object.assign(new Error('14 UNAVAILABLE'), {
 });
 
 const answered = (reason: ErrorReason, retryAfterMs?: number): unknown =>
-  toServiceError(new RuntimeError({ reason, message: 'as it is', retryAfterMs }));
+  toServiceError(new RuntimeError({ reason, message: 'refused', retryAfterMs }));
 
-/** A call that fails in these ways, one after the other, then gives what the rest says. */
+/** A call that fails with these errors in order, then returns the result of `rest`. */
 function failing(...ways: readonly unknown[]): { call: () => Promise<string>; tries: () => number } {
   let tries = 0;
   const call = async (): Promise<string> => {
@@ -32,7 +32,7 @@ function policyOn(clock: ManualClock, signal: AbortSignal = new AbortController(
 }
 
 describe('a call policy', () => {
-  it('tries again over a lost connection, until it is back', async () => {
+  it('retries on a lost connection until it is restored', async () => {
     const clock = new ManualClock();
     const { call, tries } = failing(lost, lost, lost);
     const running = policyOn(clock).run(call);
@@ -41,7 +41,7 @@ describe('a call policy', () => {
     expect(tries()).toBe(4);
   });
 
-  it('gives up after the time to reconnect, and names the address', async () => {
+  it('gives up after the reconnect timeout and reports the address', async () => {
     const clock = new ManualClock();
     const running = policyOn(clock).run(() => Promise.reject(lost));
     const outcome = expect(running).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
@@ -52,8 +52,8 @@ describe('a call policy', () => {
 
   it.each([
     ['a full queue', ErrorReason.QUEUE_FULL],
-    ['an engine that is away', ErrorReason.ENGINE_UNAVAILABLE],
-  ])('waits for %s as long as it is told, beyond any time to reconnect', async (_what, reason) => {
+    ['an unavailable engine', ErrorReason.ENGINE_UNAVAILABLE],
+  ])('waits for %s as long as requested, beyond the reconnect timeout', async (_what, reason) => {
     const clock = new ManualClock();
     const full = answered(reason, 900);
     const { call, tries } = failing(full, full, full);
@@ -65,7 +65,7 @@ describe('a call policy', () => {
   });
 
   it.each([ErrorReason.INVALID, ErrorReason.PRECONDITION, ErrorReason.SEQUENCE_REUSED, ErrorReason.INTERNAL])(
-    'does not repeat what was refused for reason %d',
+    'does not retry a call refused for reason %d',
     async (reason) => {
       const { call, tries } = failing(answered(reason));
       await expect(policyOn(new ManualClock()).run(call)).rejects.toMatchObject({ reason });
@@ -73,7 +73,7 @@ describe('a call policy', () => {
     },
   );
 
-  it('takes what is gone at the second try for removed, at the first for never there', async () => {
+  it('treats NOT_FOUND as success on a retry, as an error on the first attempt', async () => {
     const clock = new ManualClock();
     const gone = answered(ErrorReason.NOT_FOUND);
     const removing = policyOn(clock).runRemoval(failing(lost, gone).call);

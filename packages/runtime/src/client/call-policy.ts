@@ -2,26 +2,26 @@ import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
 
-/** How long a client goes on trying. */
+/** Retry settings of a client. */
 export interface CallPolicyOptions {
-  /** Where the runtime should be; for messages. */
+  /** The address of the runtime, for messages. */
   readonly address: string;
   readonly clock: Clock;
-  /** For how long a lost connection is tried again, in milliseconds. */
+  /** How long a lost connection is retried, in milliseconds. */
   readonly reconnectTimeoutMs: number;
-  /** Ends every waiting. */
+  /** Ends all waits. */
   readonly signal: AbortSignal;
 }
 
 const firstPauseMs = 50;
 const longestPauseMs = 1_000;
 
-/** Refusals that are over after a while, for as long as the runtime asks to wait. */
+/** Transient refusals, retried for as long as the runtime requests. */
 const passingReasons: ReadonlySet<ErrorReason> = new Set([ErrorReason.QUEUE_FULL, ErrorReason.ENGINE_UNAVAILABLE]);
 
 /**
- * Repeats calls: over a lost connection for a bounded time, on a full queue for as long as the runtime
- * asks. Every call of the contract may be repeated.
+ * Retries calls: on a lost connection for a bounded time, on a full queue for as long as the runtime requests. Every
+ * call of the contract is idempotent.
  */
 export class CallPolicy {
   readonly #options: CallPolicyOptions;
@@ -30,7 +30,7 @@ export class CallPolicy {
     this.#options = options;
   }
 
-  /** @throws RuntimeError what the runtime answered
+  /** @throws RuntimeError the runtime's error
    * @throws AgentLightningError RUNTIME_UNAVAILABLE when it cannot be reached */
   async run<TResult>(call: () => Promise<TResult>): Promise<TResult> {
     const { clock, signal } = this.#options;
@@ -40,7 +40,7 @@ export class CallPolicy {
         return await call();
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        // Thrown on this side: somebody else has found out already.
+        // Raised on this side: another component has already detected the loss.
         if (AgentLightningError.isInstance(error)) throw error;
         const failure = classifyCallError(error);
         if (failure.kind === 'transport' || failure.error.reason === ErrorReason.INCOMPLETE) {
@@ -55,8 +55,8 @@ export class CallPolicy {
   }
 
   /**
-   * Like {@link CallPolicy.run} for a call that removes something: that it is not there any more when the answer to an
-   * earlier try was lost, is success.
+   * Like {@link CallPolicy.run} for a call that removes something: NOT_FOUND on a retry, after a lost response, is
+   * success.
    */
   async runRemoval(call: () => Promise<unknown>): Promise<void> {
     let tries = 0;
@@ -71,13 +71,13 @@ export class CallPolicy {
     }
   }
 
-  /** Starts to keep track of a connection that may be lost. */
+  /** Starts to track a connection that may be lost. */
   outage(): Outage {
     return new Outage(this.#options);
   }
 }
 
-/** A connection that is lost: waits longer each time, and gives up in the end. */
+/** A lost connection: backs off exponentially, and gives up after a timeout. */
 export class Outage {
   readonly #options: CallPolicyOptions;
   #startedAtMs: number | null = null;
@@ -87,15 +87,15 @@ export class Outage {
     this.#options = options;
   }
 
-  /** The connection is back. */
+  /** The connection is restored. */
   end(): void {
     this.#startedAtMs = null;
     this.#pauseMs = firstPauseMs;
   }
 
   /**
-   * Waits before the next try.
-   * @throws AgentLightningError RUNTIME_UNAVAILABLE when it has been gone for too long
+   * Waits before the next attempt.
+   * @throws AgentLightningError RUNTIME_UNAVAILABLE after the reconnect timeout
    */
   async pause(cause: Error): Promise<void> {
     const { clock, reconnectTimeoutMs, address, signal } = this.#options;

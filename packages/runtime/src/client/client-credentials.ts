@@ -8,7 +8,7 @@ export interface ClientCertificate {
   readonly privateKey: string;
 }
 
-/** Where a client connects to, and how it proves who is who. */
+/** Address of a client and its credentials. */
 export interface ClientSecurity {
   readonly address: string;
   readonly tls?: boolean;
@@ -17,18 +17,18 @@ export interface ClientSecurity {
 }
 
 /**
- * How a connection is encrypted; null for not at all.
- * @throws AgentLightningError CONFIG when something would go unencrypted over a network
+ * The TLS settings of a connection; null for plain text.
+ * @throws AgentLightningError CONFIG when plain text would be sent over a network
  */
 export function channelTls({ address, tls, rootCertificates, clientCertificate }: ClientSecurity): ChannelTls | null {
   const isLocal = address.startsWith('unix:') || isLoopback(address.replace(/:\d+$/, ''));
-  // Who gives certificates means to use them.
+  // Certificates imply TLS.
   const wantsTls = tls ?? (!isLocal || rootCertificates !== undefined || clientCertificate !== undefined);
   if (wantsTls) return { rootCertificates, ...clientCertificate };
   if (isLocal) return null;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `Refusing to connect to ${address} without TLS: everybody on the way could read and change what is trained`,
-    remedy: 'Leave `tls` out or set it to true; or reach the runtime through a tunnel that ends on this machine.',
+    message: `Refusing to connect to ${address} without TLS: the network could read and change training data`,
+    remedy: 'Omit `tls` or set it to true; or reach the runtime through a tunnel that ends on this machine.',
   });
 }

@@ -16,19 +16,19 @@ import { type ChannelSettings, openChannel } from './open-channel.ts';
 import type { OperationStatus } from './operation-status.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
-/** How to reach a training runtime. */
+/** Options of a connection to a training runtime. */
 export interface ConnectRuntimeOptions {
   /** `host:port`, such as `127.0.0.1:50051`. */
   readonly address: string;
   /** The runtime's key. @default none */
   readonly apiKey?: string;
-  /** Whether to encrypt. @default false for this machine, true for any other, where false is refused */
+  /** Whether to encrypt. @default false for loopback, true for any other host, where false is rejected */
   readonly tls?: boolean;
-  /** Certificates to trust instead of the system's, in PEM: those of your own authority. */
+  /** Trusted certificates instead of the system's, in PEM: those of a private authority. */
   readonly rootCertificates?: string;
-  /** The client's own certificate and its key, in PEM, for a runtime that wants one (mutual TLS). @default none */
+  /** The client's certificate and key, in PEM, for a runtime that requires mutual TLS. @default none */
   readonly clientCertificate?: ClientCertificate;
-  /** The name that the runtime's certificate is for, when it is not that of `address`: through a tunnel. */
+  /** The name in the runtime's certificate when it differs from that of `address`, as through a tunnel. */
   readonly serverName?: string;
   /**
    * For how long a lost connection is tried again before everything pending is rejected with
@@ -36,13 +36,13 @@ export interface ConnectRuntimeOptions {
    * runtime later. @default 15000
    */
   readonly reconnectTimeoutMs?: number;
-  /** How long a small call may take, in milliseconds. @default 30000 */
+  /** Timeout of a unary call, in milliseconds. @default 30000 */
   readonly callTimeoutMs?: number;
-  /** After how long of silence a connection is asked whether it lives, and how long that may take, in milliseconds. @default 20000 */
+  /** Keep-alive interval of an idle connection, and its timeout, in milliseconds. @default 20000 */
   readonly keepaliveMs?: number;
   /**
-   * Told of every operation of this connection's models that is new or has changed, and about once a second of those that
-   * wait or run: why, behind how many, how far. Must not throw. @default nobody is told
+   * Called for every new or changed operation of this connection's models, and about once a second for waiting and
+   * running ones: reason, queue position and progress. Must not throw. @default none
    */
   readonly onOperation?: (status: OperationStatus) => void;
   /** @default systemClock */
@@ -52,17 +52,17 @@ export interface ConnectRuntimeOptions {
 const supportedApiVersion = 'v1';
 
 /**
- * How much a runtime may send ahead of what is read here, in bytes. With the 64 KiB that are usual, a round trip of 20 ms
- * lets 3 MB/s through, whatever the network can do: files of exports and log-probabilities are larger than that.
+ * Flow-control window of the runtime's responses, in bytes. With the default of 64 KiB, a round trip of 20 ms limits
+ * throughput to 3 MB/s; exported files and log-probabilities are larger than that.
  */
 const receiveWindowBytes = 4 * 1024 * 1024;
 
 /**
- * Connects to a training runtime and opens a session. A runtime that is still starting is waited for
- * as long as a lost connection is.
+ * Connects to a training runtime and opens a session. A runtime that is still starting is retried like a lost
+ * connection.
  *
  * @throws RuntimeError RUNTIME_UNAVAILABLE when it cannot be reached, UNAUTHENTICATED for a wrong key
- * @throws AgentLightningError CONFIG when it would go unencrypted over a network
+ * @throws AgentLightningError CONFIG when plain text would be sent over a network
  * @example
  * ```ts
  * const runtime = await connectRuntime({ address: '127.0.0.1:50051' });
@@ -85,7 +85,7 @@ export async function connectRuntime(options: ConnectRuntimeOptions): Promise<Ru
     signal: closing.signal,
   });
   const callTimeoutMs = options.callTimeoutMs ?? 30_000;
-  // gRPC deadlines are moments of the machine's clock, whatever clock this program runs by.
+  // gRPC deadlines are times of the system clock, regardless of this program's clock.
   const soon = (): { deadline: number } => ({ deadline: systemClock.now() + callTimeoutMs });
   const callers = { client, apiKey: options.apiKey };
   const runtime = createServiceClient(RuntimeService, callers);
@@ -132,7 +132,7 @@ function channelOptions({ keepaliveMs = 20_000, serverName }: ConnectRuntimeOpti
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.min_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 1_000,
-    // Resending is done here, keyed on sequence and payload; gRPC's own buffers would hold every upload twice.
+    // Retries happen here, keyed by sequence and payload; gRPC's buffers would hold every upload twice.
     'grpc.enable_retries': 0,
     'grpc.use_local_subchannel_pool': 1,
   };
@@ -142,7 +142,7 @@ function assertVersion({ apiVersions }: GetCapabilitiesResponse, address: string
   if (apiVersions.includes(supportedApiVersion)) return;
   throw new RuntimeError({
     reason: ErrorReason.INVALID,
-    message: `The runtime at ${address} speaks ${apiVersions.join(', ') || 'no version'} of the contract; this client speaks ${supportedApiVersion}`,
-    remedy: 'Use versions of runtime and client that speak the same contract.',
+    message: `The runtime at ${address} supports ${apiVersions.join(', ') || 'no version'} of the contract; this client requires ${supportedApiVersion}`,
+    remedy: 'Use versions of runtime and client with the same contract version.',
   });
 }

@@ -4,7 +4,7 @@ import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts
 import type { InferenceState } from '../server/engine.ts';
 import { outcome } from './operation-outcome.ts';
 
-/** A model's state as core has it. */
+/** Converts a model's state to the type of core. */
 export function toModelState(model: ModelInfo): ModelState {
   const { modelId, baseModel, step, policyVersion, hasPendingGradients, isCorrupted, hasValueHead } = model;
   const { nextSeq: nextSequence, lora, trainableParameterCount } = model;
@@ -22,13 +22,13 @@ export function toModelState(model: ModelInfo): ModelState {
   };
 }
 
-/** @throws RuntimeError INTERNAL when the operation gave something else */
+/** @throws RuntimeError INTERNAL when the operation has another outcome */
 export function toBatchResult(operation: Operation): BatchResult {
   const { loss, trainedTokens, metrics } = outcome(operation, 'batch');
   return { loss, trainedTokens, metrics };
 }
 
-/** An endpoint as core has it. */
+/** Converts an endpoint to the type of core. */
 export function toEndpoint(endpoint: InferenceEndpoint): InferenceEndpoint {
   return {
     baseUrl: endpoint.baseUrl,
@@ -37,7 +37,7 @@ export function toEndpoint(endpoint: InferenceEndpoint): InferenceEndpoint {
   };
 }
 
-/** The state of sampling as callers see it. */
+/** Converts the state of sampling to the public type. */
 export function toInferenceState(state: InferenceState | undefined): InferenceState {
   return {
     isPaused: state?.isPaused ?? false,

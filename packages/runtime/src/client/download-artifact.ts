@@ -9,22 +9,22 @@ import type { DownloadArtifactResponse } from '../gen/agentlightning/runtime/v1/
 import { RuntimeError } from '../runtime-error.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
-/** What an export wrote, to be downloaded while the runtime keeps the operation's result. */
+/** The result of an export; downloadable while the runtime keeps the operation's result. */
 export interface ExportedArtifact {
-  /** Opaque; give the whole object back to download it. */
+  /** Opaque; pass the whole object to download it. */
   readonly artifactId: string;
   readonly files: readonly {
-    /** Within the export, with `/`. */
+    /** Path within the export, with `/`. */
     readonly path: string;
     readonly sizeBytes: number;
-    /** In hexadecimal. */
+    /** Hexadecimal. */
     readonly sha256: string;
   }[];
-  /** Optimizer steps in the weights. */
+  /** Number of optimizer steps in the weights. */
   readonly step: number;
 }
 
-/** An export as callers see it. */
+/** Converts an export to the public type. */
 export function decodeArtifact({ artifactId, files, step }: ArtifactInfo): ExportedArtifact {
   return {
     artifactId,
@@ -37,19 +37,19 @@ export function decodeArtifact({ artifactId, files, step }: ArtifactInfo): Expor
   };
 }
 
-/** Which export of which model goes where. */
+/** Options of a download. */
 export interface DownloadOptions {
   readonly modelId: string;
   readonly artifact: ExportedArtifact;
-  /** The folder for the files; made when it is not there. */
+  /** The folder for the files; created if missing. */
   readonly directory: string;
 }
 
 /**
- * Writes the files of an export to a folder, and checks them.
+ * Downloads the files of an export to a folder and verifies them.
  *
  * @returns the paths written
- * @throws RuntimeError INTERNAL when a file is not what the runtime said it is
+ * @throws RuntimeError INTERNAL when a file differs from the runtime's description
  */
 export async function downloadArtifact(link: RuntimeLink, options: DownloadOptions): Promise<readonly string[]> {
   const written: string[] = [];
@@ -58,7 +58,7 @@ export async function downloadArtifact(link: RuntimeLink, options: DownloadOptio
     await mkdir(path.dirname(target), { recursive: true });
     await downloadFile(link, { ...options, from: file.path, target });
     const found = await sha256Of(target);
-    if (found !== file.sha256) throw damaged(file.path, `has SHA-256 ${found}; the runtime said ${file.sha256}`);
+    if (found !== file.sha256) throw damaged(file.path, `has SHA-256 ${found}; expected ${file.sha256}`);
     written.push(target);
   }
   return written;
@@ -71,7 +71,7 @@ async function downloadFile(
   const file = await open(target, 'w');
   let offset = 0;
   try {
-    // What has come is kept when the connection is lost.
+    // Received bytes are kept when the connection is lost.
     await link.policy.run(async () => {
       const request = { modelId, artifactId: artifact.artifactId, path: from, offset: BigInt(offset) };
       const stream: AsyncIterable<DownloadArtifactResponse> = link.training.downloadArtifact(request);
@@ -85,7 +85,7 @@ async function downloadFile(
   }
 }
 
-/** Where a file goes; never out of the folder, whatever the runtime calls it. */
+/** The local path of a file; always inside the folder. */
 function targetOf(directory: string, name: string): string {
   const root = path.resolve(directory);
   const target = path.resolve(root, name);

@@ -4,7 +4,7 @@ import { RuntimeError } from '../runtime-error.ts';
 import { unpackFloat32 } from '../wire/packed-array.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
-/** The output of a forward pass, cut into one array for each datum. */
+/** The output of a forward pass, one array for each datum. */
 export async function fetchOutput(
   link: RuntimeLink,
   place: { readonly modelId: string; readonly seq: number; readonly kind: BatchOutputKind },
@@ -21,7 +21,7 @@ export async function fetchOutput(
   if (all.length !== expected) {
     throw new RuntimeError({
       reason: ErrorReason.INTERNAL,
-      message: `The runtime gave ${all.length} numbers for ${expected} trained tokens`,
+      message: `The runtime returned ${all.length} numbers for ${expected} trained tokens`,
     });
   }
   let at = 0;

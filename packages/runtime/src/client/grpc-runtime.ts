@@ -17,30 +17,30 @@ import { type RuntimeMetric, type WatchMetricsOptions, watchMetrics } from './wa
 
 /** A connection to a training runtime. */
 export interface RuntimeConnection extends TrainingRuntime {
-  /** Makes a model, or finds the one with this id and takes it over from an earlier session. */
+  /** Creates a model, or finds the one with this id and takes it over from an earlier session. */
   createModel(options: CreateModelOptions): Promise<RuntimeModel>;
   /**
-   * Measurements of the runtime: those it has kept, then new ones as they come. Needs the feature `metrics`.
-   * @throws RuntimeError RUNTIME_REJECTED when the runtime has no such feature
+   * Metrics of the runtime: the stored ones, then new ones. Needs the feature `metrics`.
+   * @throws RuntimeError RUNTIME_REJECTED when the runtime does not have the feature
    */
   watchMetrics(options?: WatchMetricsOptions): AsyncIterable<RuntimeMetric>;
 }
 
-/** What a connection is made of. */
+/** Dependencies of a connection. */
 export interface GrpcRuntimeOptions {
   readonly link: RuntimeLink;
   readonly capabilities: GetCapabilitiesResponse;
   readonly client: Client;
-  /** Aborting it ends everything. */
+  /** Aborting it ends all calls. */
   readonly closing: AbortController;
 }
 
-/** How long closing may wait for the runtime's goodbye, in milliseconds. */
+/** How long `close` waits for the runtime to end the session, in milliseconds. */
 const goodbyeMs = 1_000;
 
-/** A model that was asked for. */
+/** A requested model. */
 interface KnownModel {
-  /** What was asked for, in one text. */
+  /** The request as text. */
   readonly wish: string;
   readonly model: Promise<GrpcModel>;
 }
@@ -69,9 +69,9 @@ export class GrpcRuntime implements RuntimeConnection {
     const wish = wishOf(options);
     const known = this.#models.get(modelId);
     const isOther = known !== undefined && known.wish !== wish;
-    // The runtime says what is wrong with that.
+    // The runtime validates that.
     if (isOther && (await usable(known.model)) !== undefined) return this.#createModel(options);
-    // Nothing is awaited before it is noted: who asks meanwhile gets the same model, with the same numbers.
+    // Recorded before any await: concurrent calls get the same model with the same numbers.
     const model = this.#findOrCreate(options);
     this.#models.set(modelId, { wish, model });
     return model;
@@ -86,7 +86,7 @@ export class GrpcRuntime implements RuntimeConnection {
     if (closing.signal.aborted) return;
     const message = 'The connection to the training runtime was closed';
     const { runtime, sessionId } = this.#link;
-    // A runtime that is gone needs no goodbye.
+    // An unreachable runtime does not need its session closed.
     await runtime.closeSession({ sessionId }, { deadline: systemClock.now() + goodbyeMs }).catch(() => undefined);
     closing.abort(new RuntimeError({ reason: ErrorReason.CANCELLED, message }));
     await Promise.all(this.#running);
@@ -117,7 +117,7 @@ export class GrpcRuntime implements RuntimeConnection {
     return new GrpcModel(this.#link, watcher, { modelId, nextSeq: model?.nextSeq ?? 1 });
   }
 
-  /** Keeps the session alive. A runtime that does not know it any more has lost everything pending. */
+  /** Sends heartbeats. A runtime that does not know the session has lost all pending operations. */
   async #sendHeartbeats(): Promise<void> {
     const { runtime, sessionId, clock, signal, soon } = this.#link;
     const { heartbeatIntervalMs } = this.#options.capabilities;
@@ -128,7 +128,7 @@ export class GrpcRuntime implements RuntimeConnection {
       } catch (error) {
         if (signal.aborted) return;
         const failure = classifyCallError(error);
-        // A lost connection is the watchers' business: they know how long it may last.
+        // Lost connections are handled by the watchers, which have the timeout.
         if (failure.kind === 'transport') continue;
         for (const watcher of this.#watchers) watcher.fail(failure.error);
         return;
@@ -146,7 +146,7 @@ function wishOf({ baseModel, seed, lora, hasValueHead = false }: CreateModelOpti
   return JSON.stringify([baseModel, seed, lora ?? null, hasValueHead]);
 }
 
-/** The model, if it was made and can be used still. */
+/** The model, if it was created and is still usable. */
 async function usable(model: Promise<GrpcModel> | undefined): Promise<GrpcModel | undefined> {
   const made = await model?.catch(() => undefined);
   return made?.isUsable === true ? made : undefined;

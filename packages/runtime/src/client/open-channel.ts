@@ -1,23 +1,23 @@
 import { ChannelCredentials, Client, type ClientOptions } from '@grpc/grpc-js';
 
-/** What a connection is encrypted with, in PEM. Undefined: the system's authorities, no certificate of its own. */
+/** TLS material in PEM. Undefined: the system's authorities, no client certificate. */
 export interface ChannelTls {
   readonly rootCertificates?: string | undefined;
   readonly privateKey?: string | undefined;
   readonly certificate?: string | undefined;
 }
 
-/** All it takes to reach a runtime, in plain values: another thread can open a channel of its own with it. */
+/** Connection settings as plain values: another thread can open a channel with them. */
 export interface ChannelSettings {
   readonly address: string;
-  /** Goes with every call. */
+  /** Sent with every call. */
   readonly apiKey: string | undefined;
-  /** Null: unencrypted. */
+  /** Null: plain text. */
   readonly tls: ChannelTls | null;
   readonly options: ClientOptions;
 }
 
-/** A channel to a runtime. It connects with the first call. */
+/** Opens a channel to a runtime. It connects on the first call. */
 export function openChannel({ address, tls, options }: ChannelSettings): Client {
   return new Client(address, tls === null ? ChannelCredentials.createInsecure() : encrypted(tls), options);
 }

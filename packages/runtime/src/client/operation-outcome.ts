@@ -8,15 +8,15 @@ type OutcomeValue<TCase extends OutcomeCase> =
   Extract<Outcome, { readonly case: TCase }> extends { readonly value: infer TValue } ? TValue : never;
 
 /**
- * What an operation gave.
- * @throws RuntimeError INTERNAL when the runtime says it succeeded and gives something else
+ * Returns the outcome of an operation.
+ * @throws RuntimeError INTERNAL when a successful operation has another outcome
  */
 export function outcome<TCase extends OutcomeCase>(operation: Operation, expected: TCase): OutcomeValue<TCase> {
   const found: Outcome = operation.outcome;
-  // The cases are equal, so the value is of the expected one; the compiler does not narrow by a type parameter.
+  // The cases are equal, so the value has the expected type; the compiler does not narrow by a type parameter.
   if (found.case === expected) return found.value as OutcomeValue<TCase>;
   throw new RuntimeError({
     reason: ErrorReason.INTERNAL,
-    message: `Operation ${operation.seq} of model "${operation.modelId}" gave ${found.case ?? 'nothing'} instead of ${expected}`,
+    message: `Operation ${operation.seq} of model "${operation.modelId}" returned ${found.case ?? 'nothing'} instead of ${expected}`,
   });
 }

@@ -1,22 +1,22 @@
 import { type Operation, OperationState, QueueReason } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 
-/** How an operation is, as the runtime tells it about once a second. */
+/** The status of an operation, reported about once a second. */
 export interface OperationStatus {
   readonly modelId: string;
   /** Its number in the model's sequence. */
   readonly sequence: number;
   readonly state: 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled';
-  /** Why it waits; null when it does not, or the runtime does not say. */
+  /** Why it waits; null when it does not wait or the reason is unknown. */
   readonly waitsFor: 'earlier-operation' | 'missing-operation' | 'engine' | 'pause' | null;
-  /** How many operations of the model must run before it. */
+  /** Number of operations of the model that must run before it. */
   readonly operationsBefore: number;
-  /** How far it is; null when the runtime does not know. */
+  /** Progress; null when unknown. */
   readonly progress: {
     /** From 0 to 1. */
     readonly fraction: number;
-    /** 0 when it is not about tokens. */
+    /** 0 when it is not measured in tokens. */
     readonly tokensDone: number;
-    /** 0 when it is not about tokens. */
+    /** 0 when it is not measured in tokens. */
     readonly tokensTotal: number;
   } | null;
 }
@@ -38,7 +38,10 @@ const reasons: Readonly<Record<QueueReason, OperationStatus['waitsFor']>> = {
   [QueueReason.PAUSED]: 'pause',
 };
 
-/** An operation as callers are told of it. States and reasons of later versions of the contract count as the plainest. */
+/**
+ * Converts an operation to its public status. Unknown states and reasons of later contract versions map to the
+ * plainest.
+ */
 export function toOperationStatus({
   modelId,
   seq,

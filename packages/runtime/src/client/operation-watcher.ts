@@ -11,13 +11,13 @@ import type { RuntimeLink } from './runtime-link.ts';
 interface Expectation {
   readonly resolve: (operation: Operation) => void;
   readonly reject: (error: unknown) => void;
-  /** True when the runtime has said that it has the operation. */
+  /** True when the runtime has acknowledged the operation. */
   isAccepted: boolean;
 }
 
 /**
- * Follows all operations of one model over one stream. A lost stream is taken up again after the last
- * event seen; when that does not succeed for a while, everything that is expected is rejected.
+ * Watches all operations of one model over one stream. A lost stream resumes after the last event; when that fails
+ * until the timeout, all pending operations are rejected.
  */
 export class OperationWatcher {
   readonly #link: RuntimeLink;
@@ -31,12 +31,12 @@ export class OperationWatcher {
     this.#modelId = modelId;
   }
 
-  /** Why nothing can be expected any more; undefined while all is well. */
+  /** Why pending operations cannot complete; undefined without a failure. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** Follows until the connection is closed or lost. Settles expectations; never rejects. */
+  /** Watches until the connection is closed or lost. Settles pending operations; never rejects. */
   async follow(): Promise<void> {
     try {
       await this.#followThroughOutages();
@@ -51,12 +51,12 @@ export class OperationWatcher {
       if (this.#failure !== undefined) reject(this.#failure);
       else this.#expected.set(seq, { resolve, reject, isAccepted: false });
     });
-    // Whoever asked may look at it later; until then a failure is no unhandled one.
+    // The caller may await it later; until then a rejection is not unhandled.
     result.catch(() => {});
     return result;
   }
 
-  /** The runtime has said that it has the operation, and how it is. */
+  /** The runtime has acknowledged the operation and its status. */
   accepted(operation: Operation): void {
     const expectation = this.#expected.get(operation.seq);
     if (expectation !== undefined) expectation.isAccepted = true;
@@ -69,7 +69,7 @@ export class OperationWatcher {
     this.#expected.delete(seq);
   }
 
-  /** Rejects everything that is expected, now and later. */
+  /** Rejects all pending and future operations. */
   fail(error: unknown): void {
     this.#failure ??= error;
     for (const { reject } of this.#expected.values()) reject(this.#failure);
@@ -85,7 +85,7 @@ export class OperationWatcher {
     }
   }
 
-  /** Reads until the connection is lost, and says how. @throws RuntimeError what the runtime answered */
+  /** Reads until the connection is lost and returns the cause. @throws RuntimeError the runtime's error */
   async #readUntilLost(isFirst: boolean, onSign: () => void): Promise<Error> {
     const { signal } = this.#link;
     try {
@@ -108,7 +108,7 @@ export class OperationWatcher {
     const cancel = (): void => stream.cancel();
     this.#link.signal.addEventListener('abort', cancel);
     try {
-      // The answer's metadata come at once, so a model at rest is known to be followed.
+      // Metadata arrive immediately, so an idle model is known to be watched.
       stream.on('metadata', onSign);
       stream.on('error', () => {});
       stream.on('data', ({ event }: WatchOperationsResponse) => {
@@ -119,7 +119,7 @@ export class OperationWatcher {
         this.#link.onOperation(toOperationStatus(event.operation));
         this.#settle(event.operation);
       });
-      // Rejects with the stream's error, if it ends with one.
+      // Rejects with the error of the stream, if any.
       await once(stream, 'end');
     } finally {
       this.#link.signal.removeEventListener('abort', cancel);
@@ -127,8 +127,8 @@ export class OperationWatcher {
   }
 
   /**
-   * Makes sure that it is the same runtime, in the same life, and that it still has what it accepted: a
-   * restarted one has neither the session nor the operations.
+   * Verifies that it is the same runtime process and still has the accepted operations: a restarted one has neither the
+   * session nor the operations.
    */
   async #checkAfterOutage(): Promise<void> {
     const { runtime, training, sessionId, soon } = this.#link;
@@ -162,11 +162,11 @@ function failureOf(operation: Operation): RuntimeError {
   if (operation.outcome.case === 'error') return fromFailure(operation.outcome.value);
   return new RuntimeError({
     reason: ErrorReason.INTERNAL,
-    message: `Operation ${operation.seq} of model "${operation.modelId}" failed, and the runtime does not say why`,
+    message: `Operation ${operation.seq} of model "${operation.modelId}" failed without a reason`,
   });
 }
 
-/** A stream of operations does not end by itself; this one is taken up again like a lost one. */
+/** The server ended a stream of operations, which is not expected; it resumes like a lost one. */
 function endedEarly(): Error {
   return new RuntimeError({
     reason: ErrorReason.INTERNAL,
@@ -174,7 +174,7 @@ function endedEarly(): Error {
   });
 }
 
-/** Not to be found after an outage: the runtime has been restarted in between. */
+/** NOT_FOUND after an outage: the runtime was restarted in between. */
 function asLostState(error: RuntimeError): RuntimeError {
   if (error.reason !== ErrorReason.NOT_FOUND) return error;
   return new RuntimeError({

@@ -7,7 +7,7 @@ import type { ServiceClient } from '../grpc/service-client.ts';
 import type { CallPolicy } from './call-policy.ts';
 import type { OperationStatus } from './operation-status.ts';
 
-/** What everything of one connection shares. */
+/** State shared by all parts of a connection. */
 export interface RuntimeLink {
   readonly runtime: ServiceClient<(typeof RuntimeService)['method']>;
   readonly training: ServiceClient<(typeof TrainingService)['method']>;
@@ -15,12 +15,12 @@ export interface RuntimeLink {
   readonly sessionId: string;
   readonly policy: CallPolicy;
   readonly clock: Clock;
-  /** How far ahead of the oldest unanswered operation the next may be sent. */
+  /** Maximum distance between the oldest unacknowledged operation and the next. */
   readonly reorderWindow: number;
-  /** Told of every operation that is new or has changed. */
+  /** Called for every new or changed operation. */
   readonly onOperation: (status: OperationStatus) => void;
   /** Aborts when the connection is closed. */
   readonly signal: AbortSignal;
-  /** Options of a call that should be answered soon. */
+  /** Options of a unary call. */
   readonly soon: () => CallOptions;
 }

@@ -35,34 +35,34 @@ import type { RuntimeLink } from './runtime-link.ts';
 import { SendWindow } from './send-window.ts';
 import { uploadBatch } from './upload-batch.ts';
 
-/** A model in a runtime, with what the contract can do beyond {@link TrainableModel}. */
+/** A model in a runtime, with the features of the contract beyond {@link TrainableModel}. */
 export interface RuntimeModel extends TrainableModel {
   /**
-   * Cancels an operation that waits in line.
-   * @throws RuntimeError PRECONDITION_FAILED when it runs already or has ended
+   * Cancels a waiting operation.
+   * @throws RuntimeError PRECONDITION_FAILED when it is running or has ended
    */
   cancel(sequence: number): Promise<void>;
   /**
-   * Writes weights in a form that other programs read; needs the feature `export` or `export_peft`. The result can be
-   * downloaded for as long as the runtime keeps results.
+   * Exports weights for other programs; needs the feature `export` or `export_peft`. The result can be downloaded for
+   * as long as the runtime keeps results.
    */
   exportCheckpoint(options: ExportOptions): Promise<PendingOperation<ExportedArtifact>>;
   /**
-   * Writes the files of an export to a folder, and checks them against their SHA-256.
+   * Downloads the files of an export to a folder and verifies their SHA-256.
    * @returns the paths written
    */
   downloadArtifact(artifact: ExportedArtifact, directory: string): Promise<readonly string[]>;
-  /** Stops answering inference requests. */
+  /** Rejects new inference requests. */
   pause(mode: PauseModeName): Promise<InferenceState>;
-  /** Answers inference requests again. */
+  /** Accepts inference requests again. */
   resume(): Promise<InferenceState>;
-  /** Frees the model in the runtime; its checkpoints stay. This object is of no use afterwards. */
+  /** Frees the model in the runtime; its checkpoints stay. This object is unusable afterwards. */
   unload(): Promise<void>;
 }
 
 type Key = MessageInitShape<typeof OperationKeySchema>;
 
-/** Refusals of the content: the operation has its number and has failed, and the next goes on behind it. */
+/** Content errors: the operation used its number and failed; the next continues after it. */
 const contentReasons: ReadonlySet<ErrorReason> = new Set([ErrorReason.INVALID, ErrorReason.TOO_LARGE]);
 
 /** {@link RuntimeModel} over gRPC. Operations are numbered in the order of the calls. */
@@ -72,7 +72,7 @@ export class GrpcModel implements RuntimeModel {
   readonly #watcher: OperationWatcher;
   readonly #window: SendWindow;
   #nextSeq: number;
-  /** Batches since the last step, which the next step requires. */
+  /** Batches since the last step; the next step requires them. */
   #gradientSeqs: number[] = [];
 
   constructor(link: RuntimeLink, watcher: OperationWatcher, start: { modelId: string; nextSeq: number }) {
@@ -83,7 +83,7 @@ export class GrpcModel implements RuntimeModel {
     this.#nextSeq = start.nextSeq;
   }
 
-  /** True until the runtime was lost or the model is no longer this session's. */
+  /** True until the runtime is lost or another session owns the model. */
   get isUsable(): boolean {
     return this.#watcher.failure === undefined;
   }
@@ -227,7 +227,7 @@ export class GrpcModel implements RuntimeModel {
     return await this.#submit(upload, toBatchResult);
   }
 
-  /** Takes the next number at once, so that numbers follow the order of the calls, then sends. */
+  /** Takes the next number synchronously, so that numbers follow the order of the calls, then sends. */
   async #submit<TResult>(
     send: (key: Key) => Promise<{ operation?: Operation | undefined }>,
     toResult: (operation: Operation) => TResult,
@@ -245,7 +245,7 @@ export class GrpcModel implements RuntimeModel {
       if (operation !== undefined) this.#watcher.accepted(operation);
     } catch (error) {
       this.#watcher.refused(sequence, error);
-      // Without its number the operation leaves a gap that nothing behind it can pass.
+      // Without its number the operation leaves a gap that blocks all later ones.
       const isContent = error instanceof RuntimeError && contentReasons.has(error.reason);
       if (!isContent) this.#watcher.fail(error);
       throw error;
@@ -268,6 +268,6 @@ function assertStateFits(bytes: Uint8Array): void {
     reason: ErrorReason.TOO_LARGE,
     message: `The client state has ${bytes.byteLength} bytes; the limit is ${maxClientStateBytes}`,
     field: 'client_state',
-    remedy: 'Keep large things in the store, and their ids in the checkpoint.',
+    remedy: 'Keep large data in the store, and their ids in the checkpoint.',
   });
 }

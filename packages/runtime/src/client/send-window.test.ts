@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { SendWindow } from './send-window.ts';
 
-it('lets everything through in the end, and never too far ahead of the oldest without an answer', async () => {
+it('sends all operations, within the window after the oldest unacknowledged one', async () => {
   const scenario = fc.record({
     width: fc.integer({ min: 1, max: 5 }),
     count: fc.integer({ min: 1, max: 20 }),
@@ -19,7 +19,7 @@ it('lets everything through in the end, and never too far ahead of the oldest wi
         const oldest = Math.min(...unanswered);
         const open = sent.filter((seq) => unanswered.has(seq));
         expect(Math.max(...open)).toBeLessThan(oldest + width);
-        // Answers come in any order.
+        // Responses arrive in any order.
         const answered = open[(picks[turn % picks.length] ?? 0) % open.length] ?? 0;
         unanswered.delete(answered);
         window.leave(answered);

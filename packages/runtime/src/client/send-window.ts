@@ -1,4 +1,4 @@
-/** Lets operations be sent only so far ahead of the oldest one that has no answer yet. */
+/** Limits the distance between the oldest unacknowledged operation and the next. */
 export class SendWindow {
   readonly #width: number;
   readonly #unanswered = new Set<number>();
@@ -8,14 +8,14 @@ export class SendWindow {
     this.#width = width;
   }
 
-  /** Announces an operation and resolves when it may be sent. Call in order of sequence. */
+  /** Registers an operation and resolves when it may be sent. Call in order of sequence. */
   async enter(seq: number): Promise<void> {
     this.#unanswered.add(seq);
     if (this.#isOpen(seq)) return;
     await new Promise<void>((go) => this.#waiting.push({ seq, go }));
   }
 
-  /** The operation has its answer, whatever it is. */
+  /** The operation is acknowledged or refused. */
   leave(seq: number): void {
     this.#unanswered.delete(seq);
     const ready = this.#waiting.filter((waiter) => this.#isOpen(waiter.seq));
@@ -24,7 +24,7 @@ export class SendWindow {
   }
 
   #isOpen(seq: number): boolean {
-    // A Set keeps the order of insertion, so the first is the oldest.
+    // A Set keeps insertion order, so the first is the oldest.
     const [oldest = seq] = this.#unanswered;
     return seq < oldest + this.#width;
   }

@@ -11,17 +11,17 @@ import { chunkBytes } from '../runtime-limits.ts';
 import { sha256 } from '../wire/sha256.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
-/** What is uploaded, as which operation. */
+/** The content of an upload and its operation. */
 export interface BatchUpload {
-  /** All but the payload's size and hash. */
+  /** All fields except the payload's size and hash. */
   readonly header: Omit<MessageInitShape<typeof BatchHeaderSchema>, '$typeName' | '$unknown'>;
   /** The serialised `Batch`. */
   readonly payload: Uint8Array;
 }
 
 /**
- * Uploads a batch once: the header, then chunks as fast as the runtime takes them. When the response comes before the end,
- * the remaining chunks are not sent.
+ * Uploads a batch once: the header, then chunks as fast as the runtime accepts them. After an early response the
+ * remaining chunks are not sent.
  */
 export async function uploadBatch(
   training: RuntimeLink['training'],
@@ -40,7 +40,7 @@ export async function uploadBatch(
     }
     stream.end();
   } catch {
-    // The response has the reason why the stream broke; where there is none yet, cancelling makes one.
+    // The response has the reason for the broken stream; without one yet, cancelling produces it.
     stream.cancel();
   }
   return await settled;

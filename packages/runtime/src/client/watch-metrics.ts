@@ -3,28 +3,28 @@ import { classifyCallError } from '../wire/grpc-error.ts';
 import { fromTimestamp } from '../wire/timestamp.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
-/** One measurement of a runtime. */
+/** A measurement of a runtime. */
 export interface RuntimeMetric {
-  /** Of which model; null for the runtime as a whole. */
+  /** The model id; null for the runtime as a whole. */
   readonly modelId: string | null;
   /** Such as `train/tokens_per_second`; the contract lists them. */
   readonly name: string;
   readonly value: number;
-  /** Optimizer steps the model had taken. */
+  /** The model's optimizer steps at that time. */
   readonly step: number;
   /** Unix milliseconds. */
   readonly timeMs: number;
 }
 
-/** Which measurements to watch. */
+/** Filter and signal of a metrics stream. */
 export interface WatchMetricsOptions {
   /** Only those of this model. @default all */
   readonly modelId?: string;
-  /** Ends the watching. */
+  /** Ends the stream. */
   readonly signal?: AbortSignal;
 }
 
-/** Measurements that are kept, then new ones; a lost stream is taken up after the last one seen. */
+/** Stored measurements, then new ones; a lost stream resumes after the last one received. */
 export async function* watchMetrics(
   link: RuntimeLink,
   { modelId = '', signal = link.signal }: WatchMetricsOptions,
@@ -43,7 +43,7 @@ export async function* watchMetrics(
         afterCursor = cursor;
         for (const point of points) yield decodeMetric(point);
       }
-      await outage.pause(new Error('the runtime ended the stream of measurements'));
+      await outage.pause(new Error('the runtime ended the metrics stream'));
     } catch (error) {
       if (ended.aborted) return;
       const failure = classifyCallError(error);

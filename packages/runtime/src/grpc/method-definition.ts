@@ -1,7 +1,7 @@
 import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import type { MethodDefinition } from '@grpc/grpc-js';
 
-/** A method of a protobuf-es service as grpc-js wants it. */
+/** Converts a method of a protobuf-es service to grpc-js's definition. */
 export function toMethodDefinition<TInput extends DescMessage, TOutput extends DescMessage>(
   method: DescMethod & { readonly input: TInput; readonly output: TOutput },
 ): MethodDefinition<MessageShape<TInput>, MessageShape<TOutput>> {

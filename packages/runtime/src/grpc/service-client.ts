@@ -17,7 +17,7 @@ import {
 } from '@grpc/grpc-js';
 import { toMethodDefinition } from './method-definition.ts';
 
-/** An upload: messages go into the stream, the answer comes when the server has decided. */
+/** An upload: messages are written to the stream; the response arrives when the server has decided. */
 export interface UploadCall<TInput, TOutput> {
   readonly stream: ClientWritableStream<TInput>;
   /** Rejects with grpc-js's `ServiceError`. */
@@ -44,10 +44,10 @@ export type ServiceClient<TMethods extends GenServiceMethods> = {
   readonly [TName in keyof TMethods]: ClientMethod<TMethods[TName]>;
 };
 
-/** What a client sends with every call. */
+/** Call options sent with every call. */
 export interface ServiceClientOptions {
   readonly client: Client;
-  /** Goes into the `authorization` metadata as a bearer token. */
+  /** Sent in the `authorization` metadata as a bearer token. */
   readonly apiKey?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export function createServiceClient<TMethods extends GenServiceMethods>(
   for (const [name, method] of Object.entries<DescMethod>(service.method)) {
     methods[name] = clientMethod(method, options);
   }
-  // The loop above makes one entry for each method; the compiler cannot follow mapped types through it.
+  // The loop creates an entry for each method; the compiler cannot follow mapped types through it.
   return methods as ServiceClient<TMethods>;
 }
 

@@ -42,26 +42,25 @@ export type ServiceHandlers<TMethods extends GenServiceMethods> = {
   readonly [TName in keyof TMethods]: Handler<TMethods[TName]>;
 };
 
-/** What is known of a call before its messages are read. */
+/** The parts of a call that are available before its messages. */
 export type ReceivedCall = Pick<ServerUnaryCall<unknown, unknown>, 'metadata' | 'getHost'>;
 
-/** What happens around every handler. */
+/** Hooks around every handler. */
 export interface HandlerEnvironment {
-  /** Throws when the caller may not call. */
+  /** Throws when the caller is not authorised. */
   readonly authorize: (call: ReceivedCall) => void;
-  /** What a thrown value looks like on the wire. */
+  /** Converts a thrown value to a gRPC error. */
   readonly toServiceError: (error: unknown) => ServerErrorResponse;
 }
 
-/** A service as grpc-js's `server.addService` takes it. */
+/** A service in the form of grpc-js's `server.addService`. */
 export interface ServiceBinding {
   readonly definition: ServiceDefinition;
   readonly implementation: UntypedServiceImplementation;
 }
 
 /**
- * Binds typed handlers to a generated service. Uploads are async iterables; so are downloads, which
- * wait for a slow reader.
+ * Binds typed handlers to a generated service. Uploads and downloads are async iterables; downloads apply backpressure.
  */
 export function bindService<TMethods extends GenServiceMethods>(
   service: GenService<TMethods>,
@@ -81,7 +80,7 @@ export function bindService<TMethods extends GenServiceMethods>(
 type Message = MessageShape<DescMessage>;
 type MessageInit = MessageInitShape<DescMessage>;
 
-/** `handler` has the type that {@link Handler} gives for the method's kind, checked where the handlers were written. */
+/** `handler` has the type that {@link Handler} defines for the method's kind, checked at its definition. */
 function bindMethod(
   method: DescMethod,
   handler: unknown,
@@ -128,11 +127,11 @@ function bindUpload(
   environment: HandlerEnvironment,
 ): handleClientStreamingCall<Message, Message> {
   return async (call, callback) => {
-    // A connection that dies is told to the handler by its iterator; unheard it would end the process.
+    // A lost connection reaches the handler through its iterator; without a listener it would end the process.
     call.on('error', () => {});
     try {
       environment.authorize(call);
-      // An answer before the end of the upload must not destroy the call it is sent on.
+      // A response before the end of the upload must not destroy the call it is sent on.
       const messages: AsyncIterable<Message> = call.iterator({ destroyOnReturn: false });
       callback(null, create(method.output, await handler(messages)));
     } catch (error) {
@@ -168,12 +167,12 @@ function bindDialogue(
 
 interface Sending {
   readonly method: DescMethod;
-  /** Begins what is sent; the signal aborts when the client is gone. */
+  /** Starts a response stream; the signal aborts when the client disconnects. */
   readonly messages: (signal: AbortSignal) => AsyncIterable<MessageInit>;
   readonly environment: HandlerEnvironment;
 }
 
-/** Sends messages as fast as the client takes them, until there are no more or the client is gone. */
+/** Sends messages with backpressure until the end or a disconnect. */
 async function sendAll(
   call: ServerWritableStream<Message, Message> | ServerDuplexStream<Message, Message>,
   { method, messages, environment }: Sending,
@@ -192,7 +191,7 @@ async function sendAll(
   }
 }
 
-/** Resolves when the stream takes more, or when there is nobody to take it. */
+/** Resolves when the stream accepts more, or the client has disconnected. */
 async function drained(stream: EventEmitter, signal: AbortSignal): Promise<void> {
   try {
     await once(stream, 'drain', { signal });

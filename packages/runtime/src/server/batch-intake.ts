@@ -8,41 +8,41 @@ import { type BatchRules, checkDatum } from './check-datum.ts';
 import { DatumStream } from './datum-stream.ts';
 import { invalid } from './invalid.ts';
 
-/** How much memory for arrays is asked for at a time, in bytes. */
+/** Size of an allocation for arrays, in bytes. */
 const blockBytes = 1024 * 1024;
 
-/** Unpacks a batch as its bytes come. What is wrong with it is told at the end: before, bytes may be missing or damaged. */
+/** Decodes a batch while it is received. Errors are reported at the end: before, bytes may be missing or corrupted. */
 export class BatchIntake {
   readonly #rules: BatchRules;
   readonly #memory: ColumnMemory;
   readonly #stream = new DatumStream();
   #data: TrainingDatum[] = [];
-  #fault: unknown;
+  #error: unknown;
 
-  /** @param payloadBytes - how much will come */
+  /** @param payloadBytes - size of the payload */
   constructor(rules: BatchRules, payloadBytes: number) {
     this.#rules = rules;
     this.#memory = new ColumnMemory(Math.min(payloadBytes, blockBytes));
   }
 
-  /** Takes a piece of the serialised batch in. */
+  /** Adds a chunk of the serialised batch. */
   take(piece: Uint8Array): void {
-    if (this.#fault !== undefined) return;
+    if (this.#error !== undefined) return;
     try {
       for (const bytes of this.#stream.push(piece)) {
         const place = { index: this.#data.length, memory: this.#memory };
         this.#data.push(checkDatum(decode(bytes), place, this.#rules));
       }
     } catch (error) {
-      this.#fault = error;
+      this.#error = error;
       this.#data = [];
     }
   }
 
-  /** The batch. @throws RuntimeError INVALID, naming the first wrong datum and field */
+  /** The batch. @throws RuntimeError INVALID, naming the first invalid datum and field */
   finish(): TrainingBatch {
-    if (this.#fault !== undefined) throw this.#fault;
-    if (!this.#stream.isAtEnd) throw invalid('payload', 'is no serialised Batch: it ends in the middle of a datum');
+    if (this.#error !== undefined) throw this.#error;
+    if (!this.#stream.isAtEnd) throw invalid('payload', 'is not a serialised Batch: it ends in the middle of a datum');
     if (this.#data.length === 0) throw invalid('data', 'is empty; a batch has at least one sequence');
     return { data: this.#data };
   }
@@ -52,7 +52,7 @@ function decode(bytes: Uint8Array): Datum {
   try {
     return fromBinary(DatumSchema, bytes);
   } catch (cause) {
-    const message = 'payload is no serialised Batch';
+    const message = 'payload is not a serialised Batch';
     throw new RuntimeError({ reason: ErrorReason.INVALID, message, field: 'payload', cause });
   }
 }

@@ -12,23 +12,23 @@ import type { OperationOutcome } from './operation-record.ts';
 import { columnsNeeded, resolveLoss } from './resolve-parameters.ts';
 import { assertSound, type RuntimeHost } from './runtime-host.ts';
 
-/** Whose batch it is. */
+/** The model of the batch. */
 export interface BatchPlace {
   readonly host: RuntimeHost;
   readonly model: HostedModel;
   readonly seq: number;
 }
 
-/** What is going to be done with a batch, known by its header. */
+/** The work of a batch, derived from its header. */
 export interface BatchPlan {
-  /** What the batch's data must fit. */
+  /** Constraints on the batch's data. */
   readonly rules: BatchRules;
-  /** Does it. */
+  /** Executes it. */
   readonly execute: (batch: TrainingBatch) => Promise<OperationOutcome>;
 }
 
 /**
- * Plans what to do with a batch, before a byte of it has come.
+ * Plans the work of a batch before its payload is received.
  * @throws RuntimeError INVALID, naming the field of the header
  */
 export function planBatch(header: BatchHeader, place: BatchPlace): BatchPlan {
@@ -56,7 +56,7 @@ function planLoss(header: BatchHeader, place: BatchPlace): BatchPlan {
   const loss = resolveLoss(header.loss, host.capabilities.losses);
   const needed = columnsNeeded(loss);
   if (needed.value_targets !== undefined && !model.hasValueHead) {
-    throw invalid('loss.parameters.value_coefficient', `is not 0, and model "${model.modelId}" has no value head`);
+    throw invalid('loss.parameters.value_coefficient', `is not 0, but model "${model.modelId}" has no value head`);
   }
   const execute = async (batch: TrainingBatch): Promise<OperationOutcome> => {
     const engine = assertSound(model);
@@ -80,7 +80,7 @@ function tokensOf({ data }: TrainingBatch): number {
   return data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
 }
 
-/** Only when the batch's turn has come is it known how old its data are. */
+/** Checked when the batch starts: only then is the age of its data known. */
 function assertFresh({ data }: TrainingBatch, engine: EngineModel, maxVersionLag: number | undefined): void {
   if (maxVersionLag === undefined) return;
   const { policyVersion } = engine.state();
@@ -89,7 +89,7 @@ function assertFresh({ data }: TrainingBatch, engine: EngineModel, maxVersionLag
     if (versionLag <= maxVersionLag) continue;
     throw new RuntimeError({
       reason: ErrorReason.STALE_WEIGHTS,
-      message: `data[${datumIndex}] was sampled with policy version ${minPolicyVersion}, ${versionLag} behind version ${policyVersion} of now; the batch allows ${maxVersionLag}`,
+      message: `data[${datumIndex}] was sampled with policy version ${minPolicyVersion}, ${versionLag} behind the current version ${policyVersion}; the batch allows ${maxVersionLag}`,
       field: 'min_policy_version',
       datumIndex,
       staleness: { versionLag, maxVersionLag },

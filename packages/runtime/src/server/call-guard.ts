@@ -6,7 +6,7 @@ import type { ReceivedCall } from '../grpc/service-handlers.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { sha256 } from '../wire/sha256.ts';
 
-/** What calls are checked for. */
+/** The checks of a call. */
 export interface CallGuardOptions {
   /** Undefined when no key is required. */
   readonly apiKey: string | undefined;
@@ -29,7 +29,7 @@ function assertLocal(call: ReceivedCall): void {
   if (reason === null) return;
   throw new RuntimeError({
     reason: ErrorReason.UNAUTHENTICATED,
-    message: `A training runtime on loopback accepts calls of its own machine only, and ${reason}`,
+    message: `A training runtime on loopback accepts calls of this machine only, and ${reason}`,
     remedy: 'Call it at localhost, or serve it with TLS.',
   });
 }

@@ -9,10 +9,10 @@ interface Item {
 }
 
 describe('a change log', () => {
-  it('tells every reader the last change of every item, wherever it stops and goes on', async () => {
+  it('returns the last change of every item to every reader, for any interruption', async () => {
     const scenario = fc.record({
       changes: fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 40 }),
-      /** After how many items the reader goes away and comes back with its place. */
+      /** Number of items after which the reader stops and resumes at its position. */
       stops: fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 10 }),
       compactAfter: fc.integer({ min: 0, max: 40 }),
     });
@@ -58,7 +58,7 @@ describe('a change log', () => {
     await expect(end).rejects.toBe(reason);
   });
 
-  it('lets a reader go when it is aborted', async () => {
+  it('ends a reader when it is aborted', async () => {
     const log = new ChangeLog<Item>();
     const abort = new AbortController();
     const end = log.follow(0, abort.signal).next();
@@ -67,11 +67,11 @@ describe('a change log', () => {
   });
 });
 
-/** What a reader is told first after a place, if there is something. */
+/** The first change after a position, if any. */
 async function firstAfter(log: ChangeLog<Item>, place: number): Promise<Item | undefined> {
   const abort = new AbortController();
   const next = log.follow(place, abort.signal).next();
-  // What is there is told without waiting; aborting ends only a reader that waits.
+  // Existing changes are returned without waiting; aborting ends only a waiting reader.
   setImmediate(() => abort.abort());
   const { done, value } = await next;
   return done === true ? undefined : value;

@@ -1,4 +1,4 @@
-/** Something whose latest change has a place in a {@link ChangeLog}. */
+/** An item whose latest change has a position in a {@link ChangeLog}. */
 export interface Changing {
   changeIndex: number;
 }
@@ -9,8 +9,8 @@ interface Change<TItem> {
 }
 
 /**
- * The order in which items last changed. A reader asks for what changed after a place; items that
- * changed again since are listed once, at their latest place, so a slow reader costs no memory.
+ * Items in the order of their latest change. A reader requests the changes after a position; items that changed again
+ * are listed once, at their latest position, so a slow reader needs no additional memory.
  */
 export class ChangeLog<TItem extends Changing> {
   #changes: Change<TItem>[] = [];
@@ -18,7 +18,7 @@ export class ChangeLog<TItem extends Changing> {
   #wake = new Set<() => void>();
   #end: { readonly error: unknown } | null = null;
 
-  /** Puts an item's change at the end. */
+  /** Appends an item's change. */
   append(item: TItem): void {
     item.changeIndex = this.#next;
     this.#changes.push({ index: this.#next, item });
@@ -26,18 +26,18 @@ export class ChangeLog<TItem extends Changing> {
     this.#notify();
   }
 
-  /** Forgets everything about items that are not kept, and places that are outdated. */
+  /** Removes all state of discarded items, and outdated positions. */
   compact(isKept: (item: TItem) => boolean): void {
     this.#changes = this.#changes.filter((change) => isCurrent(change) && isKept(change.item));
   }
 
-  /** Ends every reading, now and later, with an error. */
+  /** Ends all current and future reads with an error. */
   close(error: unknown): void {
     this.#end = { error };
     this.#notify();
   }
 
-  /** Items that changed after a place, in order; then it waits for more until the signal aborts. */
+  /** Items changed after a position, in order; then waits for more until the signal aborts. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<TItem> {
     let place = after;
     while (!signal.aborted) {
@@ -51,7 +51,7 @@ export class ChangeLog<TItem extends Changing> {
     }
   }
 
-  /** Position of the first change after a place, by bisection: indexes rise. */
+  /** Index of the first change after a position, by bisection: positions ascend. */
   #firstAfter(place: number): number {
     let low = 0;
     let high = this.#changes.length;

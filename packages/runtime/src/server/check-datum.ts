@@ -4,39 +4,39 @@ import { decodeDatum, trainedTokenCount } from '../wire/batch.ts';
 import type { ColumnMemory } from '../wire/packed-array.ts';
 import { invalid } from './invalid.ts';
 
-/** Columns that not every loss reads. */
+/** Columns that only some losses read. */
 export type OptionalColumn = 'reference_logprobs' | 'value_targets' | 'sampling_values';
 
-/** What the data must fit. */
+/** Constraints on the data. */
 export interface BatchRules {
   readonly model: RuntimeCapabilities['models'][number];
-  /** Optional columns that the loss reads, each with the parameter that makes it. */
+  /** Optional columns that the loss reads, each with the parameter that requires it. */
   readonly needed: Partial<Record<OptionalColumn, string>>;
 }
 
-/** Where a datum is. */
+/** The location of a datum. */
 export interface DatumPlace {
   /** Its index in the batch. */
   readonly index: number;
-  /** Where its arrays go. */
+  /** Allocator of its arrays. */
   readonly memory: ColumnMemory;
 }
 
 const noBytes = new Uint8Array(0);
 
-/** Log-probabilities may be this much above 0, by rounding. */
+/** Tolerance for log-probabilities above 0, by rounding. */
 const logprobCeiling = 1e-6;
 
-/** Of what only has to be finite. */
+/** Ceiling of values that must only be finite. */
 const anyFinite = Number.MAX_VALUE;
 
 /**
- * Unpacks a datum and checks everything that arithmetic relies on.
+ * Decodes a datum and validates everything the computation relies on.
  * @throws RuntimeError INVALID, naming the field
  */
 export function checkDatum(message: Datum, { index, memory }: DatumPlace, rules: BatchRules): TrainingDatum {
   checkByteLengths(message, index);
-  // Before anything is unpacked: an interval without bounds would ask for memory without bounds.
+  // Before decoding: an unbounded interval would need unbounded memory.
   checkTrained(message, index);
   const datum = decodeDatum(message, memory);
   checkTokens(datum.tokenIds, index, rules.model);
@@ -79,7 +79,7 @@ function checkByteLengths(message: Datum, index: number): void {
 function checkTokens(ids: Int32Array, index: number, model: BatchRules['model']): void {
   if (ids.length < 2) throw invalid('token_ids', `has ${ids.length} tokens; at least 2 are needed`, index);
   if (ids.length > model.maxContext) {
-    const limit = `${model.name} takes ${model.maxContext}`;
+    const limit = `the context of ${model.name} is ${model.maxContext}`;
     throw invalid('token_ids', `has ${ids.length} tokens; ${limit}`, index);
   }
   const at = firstOutside(ids, model.vocabSize);
@@ -121,7 +121,7 @@ function checkNumbers({ field, index, count }: Place, numbers: Float32Array, cei
   throw invalid(`${field}[${at}]`, `is ${numbers[at]}; it must be ${rule}`, index);
 }
 
-/** Where the first id is that a vocabulary does not have; -1 when there is none. Loops, since there are millions. */
+/** Index of the first id outside the vocabulary; -1 without one. A loop, since there are millions. */
 function firstOutside(ids: Int32Array, vocabSize: number): number {
   for (let at = 0; at < ids.length; at += 1) {
     const id = ids[at] as number;
@@ -130,7 +130,7 @@ function firstOutside(ids: Int32Array, vocabSize: number): number {
   return -1;
 }
 
-/** Where the first number is that is not finite, or above a ceiling; -1 when there is none. */
+/** Index of the first number that is not finite or above the ceiling; -1 without one. */
 function firstAbove(numbers: Float32Array, ceiling: number): number {
   for (let at = 0; at < numbers.length; at += 1) {
     const value = numbers[at] as number;

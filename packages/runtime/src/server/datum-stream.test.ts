@@ -7,7 +7,7 @@ import { DatumStream } from './datum-stream.ts';
 
 const anyDatum = fc.record({ rolloutId: fc.string({ maxLength: 300 }), tokenIds: fc.uint8Array({ maxLength: 300 }) });
 
-/** What comes out when bytes go in in pieces of these sizes, over and over. */
+/** The output when bytes are pushed in chunks of these sizes, repeated. */
 function cut(bytes: Uint8Array, sizes: readonly number[]): { data: readonly Uint8Array[]; isAtEnd: boolean } {
   const stream = new DatumStream();
   const data: Uint8Array[] = [];
@@ -19,8 +19,8 @@ function cut(bytes: Uint8Array, sizes: readonly number[]): { data: readonly Uint
   return { data, isAtEnd: stream.isAtEnd };
 }
 
-describe('a batch that comes in pieces', () => {
-  it('gives the data as they were put in, wherever it is cut', () => {
+describe('a batch in chunks', () => {
+  it('returns the same data for any chunking', () => {
     const anySizes = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(fc.array(anyDatum, { maxLength: 6 }), anySizes, (data, sizes) => {
@@ -43,7 +43,7 @@ describe('a batch that comes in pieces', () => {
     for (const size of [1, 3, 1_000]) expect(cut(payload, [size])).toEqual({ data: [datum], isAtEnd: true });
   });
 
-  it('knows when something is missing', () => {
+  it('detects missing bytes', () => {
     const message = create(BatchSchema, { data: [create(DatumSchema, { rolloutId: 'ro-1' })] });
     const payload = toBinary(BatchSchema, message);
     expect(cut(payload.subarray(0, -1), [4])).toEqual({ data: [], isAtEnd: false });

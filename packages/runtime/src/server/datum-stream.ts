@@ -5,27 +5,27 @@ const dataField = BatchSchema.field.data.number;
 const [varint, bit64, lengthDelimited, bit32] = [0, 1, 2, 5];
 
 /**
- * Cuts a serialised `Batch` into its serialised `Datum`s as its bytes come, so that no more than one of them has to be
- * kept as bytes.
+ * Splits a serialised `Batch` into its serialised `Datum`s while it is received, so that at most one of them is
+ * buffered.
  */
 export class DatumStream {
   #pieces: Uint8Array[] = [];
   #available = 0;
-  /** How many bytes it takes before there is anything to be done. */
+  /** Number of bytes required before progress is possible. */
   #wanted = 1;
 
-  /** True when nothing is left over. */
+  /** True when no bytes are buffered. */
   get isAtEnd(): boolean {
     return this.#available === 0;
   }
 
   /**
-   * Takes bytes in and gives the data that are whole now.
-   * @throws RuntimeError INVALID when it is no serialised `Batch`
+   * Adds bytes; yields the complete data.
+   * @throws RuntimeError INVALID when it is not a serialised `Batch`
    */
   *push(piece: Uint8Array): Generator<Uint8Array> {
     for (let rest = piece; rest.byteLength > 0; ) {
-      // What began in an earlier piece is completed with no more of this one than it needs: the rest need not be copied.
+      // A datum that began in an earlier chunk is completed with the minimum of this one: the rest is not copied.
       const isBegun = this.#available > 0;
       const part = isBegun ? rest.subarray(0, this.#wanted - this.#available) : rest;
       if (this.#available + part.byteLength < this.#wanted) {
@@ -45,7 +45,7 @@ export class DatumStream {
     }
   }
 
-  /** Keeps what is not whole yet, until so many bytes are there. */
+  /** Buffers an incomplete datum until `wanted` bytes are available. */
   #keep(pieces: Uint8Array[], wanted: number): void {
     this.#pieces = pieces;
     this.#available = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
@@ -55,13 +55,13 @@ export class DatumStream {
 
 interface Field {
   readonly isDatum: boolean;
-  /** Where its content begins. */
+  /** Offset of its content. */
   readonly start: number;
-  /** One past its last byte, which may not have come yet. */
+  /** Offset after its last byte, which may not have been received yet. */
   readonly end: number;
 }
 
-/** The field that bytes begin with; undefined when too little of it is there to know how long it is. */
+/** The field at the start of the bytes; undefined when its length is not known yet. */
 function readField(bytes: Uint8Array): Field | undefined {
   const tag = readVarint(bytes, 0);
   if (tag === undefined) return undefined;
@@ -73,7 +73,7 @@ function readField(bytes: Uint8Array): Field | undefined {
       if (length === undefined) return undefined;
       return { isDatum: number === dataField, start: length.end, end: length.end + length.value };
     }
-    // Fields of a later version of the contract are skipped, as everywhere.
+    // Fields of later contract versions are skipped.
     case varint: {
       const value = readVarint(bytes, tag.end);
       return value === undefined ? undefined : other(value.end);
@@ -83,15 +83,15 @@ function readField(bytes: Uint8Array): Field | undefined {
     case bit32:
       return other(tag.end + 4);
     default:
-      throw invalid('payload', `is no serialised Batch: field ${number} has the unknown wire type ${wireType}`);
+      throw invalid('payload', `is not a serialised Batch: field ${number} has the unknown wire type ${wireType}`);
   }
 }
 
-/** A number of up to 32 bits in the first bytes; undefined when its end has not come. */
+/** A number of up to 32 bits in the first bytes; undefined when incomplete. */
 function readVarint(bytes: Uint8Array, start: number): { readonly value: number; readonly end: number } | undefined {
   let value = 0;
   for (let at = start; at < bytes.byteLength; at += 1) {
-    if (at - start >= 10) throw invalid('payload', 'is no serialised Batch: a number in it has more than 64 bits');
+    if (at - start >= 10) throw invalid('payload', 'is not a serialised Batch: a number in it has more than 64 bits');
     const byte = bytes[at] ?? 0;
     value += (byte & 0x7f) * 2 ** (7 * (at - start));
     if (byte < 0x80) return { value, end: at + 1 };

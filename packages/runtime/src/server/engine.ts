@@ -10,93 +10,92 @@ import type {
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
 
-/** What an engine tells of itself; the server adds the limits of the wire. */
+/** Capabilities of an engine; the server adds the protocol limits. */
 export type EngineCapabilities = Omit<RuntimeCapabilities, 'maxMessageBytes'>;
 
-/** A loss whose name and parameters were checked against the capabilities; every parameter is there. */
+/** A loss validated against the capabilities, with every parameter. */
 export interface ResolvedLoss {
   readonly name: string;
-  /** Every parameter that the capabilities list for this loss: the client's value, or the default. */
+  /** Every parameter listed in the capabilities: the client's value or the default. */
   readonly parameters: Readonly<Record<string, number>>;
 }
 
-/** Adam's parameters with every default filled in. */
+/** Adam's parameters with all defaults filled in. */
 export type ResolvedAdam = Required<AdamParameters>;
 
-/** A saved state as the engine knows it; what the client stored beside the weights is opaque bytes to it. */
+/** A checkpoint as known to the engine; the client state is opaque bytes. */
 export interface EngineCheckpoint extends Omit<Checkpoint, 'clientState'> {
-  /** The name it was saved under. */
+  /** The name of the checkpoint. */
   readonly name: string;
   readonly clientState: Uint8Array;
   /** Unix milliseconds. */
   readonly createdAtMs: number;
 }
 
-/** What a pass without gradients found, an array for each datum with a number for each trained token. */
+/** The result of a pass without gradients: an array for each datum with a number for each trained token. */
 export interface ForwardOutput {
   /** At each datum's temperature. */
   readonly logprobs: readonly Float32Array[];
-  /** What the value head says where each token is predicted; of a model with a value head. */
+  /** Output of the value head where each token is predicted; only with a value head. */
   readonly values?: readonly Float32Array[];
 }
 
-/** What an engine may tell while it works. */
+/** Callbacks of an engine. */
 export interface WorkContext {
-  /** Says how many tokens of the batch are done; cheap, may be called often. */
+  /** Reports the number of completed tokens of the batch; fast, may be called often. */
   readonly onProgress: (tokensDone: number) => void;
 }
 
-/** In what form weights are exported: the whole model with LoRA merged in, or the LoRA alone as PEFT has it. */
+/** Export format: the whole model with LoRA merged, or the LoRA alone in the format of PEFT. */
 export type ExportFormat = 'safetensors' | 'peft';
 
-/** What is exported in what form. */
+/** Options of an export. */
 export interface ExportOptions {
-  /** One of the model's checkpoints. @default the weights as they are */
+  /** A checkpoint of the model. @default the current weights */
   readonly uri?: string;
   readonly format: ExportFormat;
 }
 
-/** Files that an export wrote; the server reads them when they are downloaded. */
+/** Files of an export; the server reads them on download. */
 export interface EngineArtifact {
-  /** `path` is within the export, with `/`; `file` is where it lies. */
+  /** `path` is within the export, with `/`; `file` is the local path. */
   readonly files: readonly { readonly path: string; readonly file: string }[];
   /** Optimizer steps in the weights. */
   readonly step: number;
-  /** Called when nobody can download it any more. */
+  /** Called when it can no longer be downloaded. */
   readonly discard: () => Promise<void>;
 }
 
-/** The part of a model's state that only the engine knows. */
+/** The part of a model's state that the engine owns. */
 export interface EngineModelState {
   /** Optimizer steps taken. */
   readonly step: number;
-  /** What the endpoint serves. */
+  /** Policy version of the endpoint. */
   readonly policyVersion: number;
-  /** True when weights or optimizer state are lost or half-changed, until a checkpoint is loaded. */
+  /** True when weights or optimizer state are corrupted, until a checkpoint is loaded. */
   readonly isCorrupted: boolean;
-  /** Number of weights that are trained. Absent: not told. */
+  /** Number of trained weights. Absent: unknown. */
   readonly trainableParameterCount?: number;
 }
 
 /**
- * What happens to requests while sampling is paused. `drain`: those in flight finish, new ones are
- * answered 503 with `Retry-After`. `abort`: those in flight end with an error as well.
+ * Treatment of requests while sampling is paused. `drain`: those in flight finish, new ones get 503 with `Retry-After`.
+ * `abort`: those in flight end with an error as well.
  */
 export type PauseMode = 'drain' | 'abort';
 
-/** Whether a model answers requests now. */
+/** Whether a model accepts requests. */
 export interface InferenceState {
   readonly isPaused: boolean;
-  /** Requests that are being answered. */
+  /** Number of requests in flight. */
   readonly inFlight: number;
   readonly policyVersion: number;
 }
 
 /**
- * One model in an engine. The operations (`forwardBackward` to `loadCheckpoint`) are called one at a time in the whole
- * engine, in the model's order, with data that was validated: lengths fit, intervals are in bounds, ids are in the
- * vocabulary, numbers are finite. The others may be called while an operation runs, but
- * `unload`, which comes last.
+ * One model in an engine. The operations (`forwardBackward` to `loadCheckpoint`) are called one at a time per engine,
+ * in the model's order, with validated data: lengths match, intervals are in bounds, ids are in the vocabulary, numbers
+ * are finite. The other methods may be called during an operation, except `unload`, which is last.
  *
  * Throw `AgentLightningError` with code `RUNTIME_REJECTED`, `NOT_FOUND`, `CONFLICT`, `NON_FINITE`,
  * `RESOURCE_EXHAUSTED` or `PRECONDITION_FAILED`; anything else reaches the client as `INTERNAL`.
@@ -105,7 +104,7 @@ export interface EngineModel {
   readonly modelId: string;
   readonly baseModel: string;
   readonly seed: number;
-  /** Cheap; may be called while anything runs. */
+  /** Must be fast; called at any time. */
   state(): EngineModelState;
   /**
    * Adds the gradients of the plain weighted loss sum to the accumulator.
@@ -113,57 +112,60 @@ export interface EngineModel {
    */
   forwardBackward(batch: TrainingBatch, loss: ResolvedLoss, context: WorkContext): Promise<BatchResult>;
   /**
-   * Scores the trained tokens; touches no gradient. `useReference` comes only to engines that have the feature
-   * `reference_logprobs`: then with the weights the model began with.
+   * Scores the trained tokens; does not change gradients. `useReference` requires the feature `reference_logprobs` and
+   * selects the initial weights.
    */
   forward(batch: TrainingBatch, options: ForwardOptions & WorkContext): Promise<ForwardOutput>;
-  /** Uses the accumulated gradients and clears them, also when it skips the step as non-finite. */
+  /** Applies and clears the accumulated gradients; also clears them when the step is skipped as non-finite. */
   optimStep(adam: ResolvedAdam): Promise<StepResult>;
-  /** Clears the accumulator without a step: a batch failed, so what is there is not what was meant. */
+  /** Clears the accumulator without a step: after a failed batch its contents are incomplete. */
   discardGradients(): Promise<void>;
-  /** Makes the current weights the ones the endpoint serves; their policy version is one more than the highest so far. */
+  /** Serves the current weights at the endpoint; their policy version is one more than the highest so far. */
   publishWeights(): Promise<InferenceEndpoint>;
-  /** Writes weights, optimizer state, step, policy version and `clientState`, at once or not at all. A name in use is overwritten. */
+  /**
+   * Writes weights, optimizer state, step, policy version and `clientState` atomically. Overwrites a checkpoint of the
+   * same name.
+   */
   saveCheckpoint(name: string, clientState: Uint8Array): Promise<EngineCheckpoint>;
   /**
-   * Takes everything from a checkpoint, clears the accumulator, and serves the loaded weights as the
-   * checkpoint's policy version. Checkpoints outlive the process.
+   * Restores a checkpoint, clears the accumulator, and serves the loaded weights as the checkpoint's policy version.
+   * Checkpoints outlive the process.
    * @throws AgentLightningError NOT_FOUND when this model has no such checkpoint
    */
   loadCheckpoint(uri: string): Promise<EngineCheckpoint>;
-  /** The saved states of this model id, newest first, those of earlier processes included. */
+  /** The checkpoints of this model id, newest first, including those of earlier processes. */
   listCheckpoints(): Promise<readonly EngineCheckpoint[]>;
   /** @throws AgentLightningError NOT_FOUND when this model has no such checkpoint */
   deleteCheckpoint(uri: string): Promise<void>;
-  /** Writes weights for other programs; needed for the features `export` and `export_peft`. */
+  /** Exports weights for other programs; required for the features `export` and `export_peft`. */
   exportWeights?(options: ExportOptions): Promise<EngineArtifact>;
-  /** Where the model is served. */
+  /** The endpoint that serves the model. */
   endpoint(): Promise<InferenceEndpoint>;
-  /** Stops answering inference requests; resolves when the mode's promise about those in flight holds. */
+  /** Rejects new inference requests; resolves when the mode's guarantee for requests in flight holds. */
   pause(mode: PauseMode): Promise<InferenceState>;
-  /** Answers inference requests again. */
+  /** Accepts inference requests again. */
   resume(): Promise<InferenceState>;
   /** Frees the model's memory. Checkpoints stay. */
   unload(): Promise<void>;
 }
 
 /**
- * The arithmetic behind a training runtime. Implement this and {@link serveRuntime} does the rest:
- * sessions, order, resending, validation, cancelling, results.
+ * The training engine of a runtime. {@link serveRuntime} adds the protocol: sessions, sequence, retries, validation,
+ * cancellation, results.
  */
 export interface RuntimeEngine {
-  /** Asked once, when the server starts. */
+  /** Called once, when the server starts. */
   capabilities(): EngineCapabilities;
   /**
-   * Makes a model with fresh weights drawn from the seed. The server never asks twice for a living model id, and asks for
-   * LoRA or a value head only when the capabilities have them.
+   * Creates a model with weights initialised from the seed. Called once per loaded model id; LoRA or a value head is
+   * requested only when the capabilities include it.
    */
   createModel(options: CreateModelOptions): Promise<EngineModel>;
   /**
-   * What there is to measure of the machine: `memory/used_bytes`, `memory/peak_bytes`, `sampling/tokens_per_second`.
-   * Asked after every pass and step when the engine has the feature `metrics`. Cheap.
+   * Metrics of the machine: `memory/used_bytes`, `memory/peak_bytes`, `sampling/tokens_per_second`. Called after every
+   * pass and step when the engine has the feature `metrics`; must be fast.
    */
   measurements?(): Readonly<Record<string, number>>;
-  /** Called when the server has stopped; ends the inference endpoint and frees everything. */
+  /** Called after the server has stopped; ends the inference endpoint and frees all resources. */
   close(): Promise<void>;
 }

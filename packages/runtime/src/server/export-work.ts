@@ -24,7 +24,7 @@ const formats: Partial<Record<ExportFormat, { readonly format: EngineFormat; rea
   [ExportFormat.PEFT]: { format: 'peft', feature: 'export_peft' },
 };
 
-/** Writes weights for other programs; the files stay for as long as the operation's result. */
+/** Exports weights for other programs; the files are kept as long as the operation's result. */
 export function exportWork(
   model: HostedModel,
   request: ExportCheckpointRequest,
@@ -36,7 +36,7 @@ export function exportWork(
   const { uri, key } = request;
   return async () => {
     const engine = assertSound(model);
-    if (engine.exportWeights === undefined) throw invalid('format', 'is one that this engine does not write');
+    if (engine.exportWeights === undefined) throw invalid('format', 'is not supported by this engine');
     const { format } = wanted;
     const artifact = await engine.exportWeights(uri === '' ? { format } : { uri, format });
     const seq = key?.seq ?? 0;
@@ -46,7 +46,7 @@ export function exportWork(
   };
 }
 
-/** A file of an export in pieces. */
+/** A file of an export in chunks. */
 export async function* downloadArtifact(
   model: HostedModel,
   { artifactId, path, offset }: DownloadArtifactRequest,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { GradientLedger } from './gradient-ledger.ts';
 
-it('lets a step through exactly when all that was meant is there and nothing is missing', () => {
+it('accepts a step exactly when all required batches and no others are accumulated', () => {
   const seqs = fc.uniqueArray(fc.integer({ min: 1, max: 8 }));
   fc.assert(
     fc.property(seqs, seqs, seqs, (added, missing, required) => {

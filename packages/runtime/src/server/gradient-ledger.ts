@@ -2,35 +2,37 @@ import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 
 /**
- * Which batches of a model have gone into its gradients since the last step, and which should have
- * but did not. A step must never use half of what was meant, nor more, such as what an earlier session left.
+ * The batches in a model's accumulated gradients since the last step, and the failed ones. A step must apply exactly
+ * the intended batches, without those of an earlier session.
  */
 export class GradientLedger {
   readonly #added = new Set<number>();
   readonly #missing = new Set<number>();
 
-  /** True when gradients are accumulated that no step has used. */
+  /** True when unused gradients are accumulated. */
   get hasPending(): boolean {
     return this.#added.size > 0;
   }
 
-  /** Notes a batch whose gradients were added. */
+  /** Records a batch whose gradients were added. */
   add(seq: number): void {
     this.#added.add(seq);
   }
 
-  /** Notes a batch that failed or was cancelled. */
+  /** Records a batch that failed or was cancelled. */
   miss(seq: number): void {
     this.#missing.add(seq);
   }
 
-  /** Forgets everything: the gradients were used or dropped. */
+  /** Clears the records: the gradients were applied or discarded. */
   clear(): void {
     this.#added.clear();
     this.#missing.clear();
   }
 
-  /** Why a step that means to use these batches must not be taken; null when it may. No batch stands for all there are. */
+  /**
+   * The reason to reject a step that requires these batches; null when it is valid. An empty list accepts all batches.
+   */
   whyNot(requiredSeqs: readonly number[]): RuntimeError | null {
     const [missing] = this.#missing;
     if (missing !== undefined) {
@@ -38,11 +40,11 @@ export class GradientLedger {
     }
     const absent = requiredSeqs.find((seq) => !this.#added.has(seq));
     if (absent !== undefined) {
-      return refusal(`Operation ${absent} is required but is no batch since the last step`);
+      return refusal(`Operation ${absent} is required but is not a batch since the last step`);
     }
     const foreign = requiredSeqs.length === 0 ? undefined : [...this.#added].find((seq) => !requiredSeqs.includes(seq));
     if (foreign !== undefined) {
-      return refusal(`Operation ${foreign}, a batch since the last step, is none that the step requires`);
+      return refusal(`Operation ${foreign}, a batch since the last step, is not required by the step`);
     }
     if (this.#added.size === 0) return refusal('No gradients are accumulated');
     return null;

@@ -4,7 +4,7 @@ import type { ServiceHandlers } from '../grpc/service-handlers.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
-/** gRPC's own health service; it answers without a key. */
+/** gRPC's health service; needs no key. */
 export function healthHandlers(host: RuntimeHost, stopping: AbortSignal): ServiceHandlers<(typeof Health)['method']> {
   const isKnown = (service: string): boolean => service === '' || service.startsWith('agentlightning.runtime.v1.');
   const status = (): { status: ServingStatus } => ({

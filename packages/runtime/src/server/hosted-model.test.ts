@@ -33,11 +33,11 @@ function work(name: string, log: string[]): OperationWork {
   return { fingerprint: name, addsGradients: false, execute };
 }
 
-/** Lets everything run that can run. */
+/** Runs all pending work. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a hosted model', () => {
-  it('executes each operation once and in order, however often and in whatever order they come', async () => {
+  it('executes each operation once and in sequence, for any retries and order of arrival', async () => {
     const arrivals = fc.array(fc.integer({ min: 1, max: 15 }), { maxLength: 200 });
     await fc.assert(
       fc.asyncProperty(arrivals, fc.integer({ min: 0, max: 3 }), async (seqs, pauseEvery) => {

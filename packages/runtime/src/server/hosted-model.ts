@@ -13,16 +13,16 @@ import { type OperationProgress, OperationRecord, type OperationWork } from './o
 import { placeInLine } from './place-in-line.ts';
 import type { TurnTaking } from './turn-taking.ts';
 
-/** What a model is made of, and what it shares with the other models of the server. */
+/** Dependencies of a model, and the state shared by the models of the server. */
 export interface HostedModelOptions extends ModelRequest {
   readonly clock: Clock;
-  /** One piece of work at a time in the whole engine. */
+  /** Mutual exclusion of work in the whole engine. */
   readonly turns: TurnTaking;
   readonly reorderWindow: number;
   readonly resultTtlMs: number;
 }
 
-/** Ending states; the results of these are kept for a while. */
+/** Final states; their results are kept for a while. */
 const endedStates: ReadonlySet<OperationState> = new Set([
   OperationState.SUCCEEDED,
   OperationState.FAILED,
@@ -30,21 +30,21 @@ const endedStates: ReadonlySet<OperationState> = new Set([
 ]);
 
 /**
- * One model on the server: its operations in strict order of their sequence numbers, each executed
- * exactly once, however often and in whatever order they arrive.
+ * One model on the server: its operations in strict order of their sequence numbers, each executed exactly once,
+ * regardless of retries and order of arrival.
  */
 export class HostedModel {
   readonly modelId: string;
   readonly ledger: GradientLedger = new GradientLedger();
   readonly changes: ChangeLog<OperationRecord> = new ChangeLog();
-  /** Tells this life of the model id from an earlier one in cursors. */
+  /** Distinguishes this instance of the model id from an earlier one in cursors. */
   readonly incarnation: string = randomUUID().slice(0, 8);
   /** Set by operation 0. */
   engine: EngineModel | null = null;
-  /** Why nothing runs any more; null while the model lives. */
+  /** Why the model was ended; null while it is active. */
   #endReason: RuntimeError | null = null;
   #owner = '';
-  /** Until when a session is known to have owned the model, in Unix milliseconds. */
+  /** Last known expiry of the owning session, in Unix milliseconds. */
   #ownedUntilMs: number;
   #nextSeq = 0;
   #nextToRun = 0;
@@ -67,7 +67,7 @@ export class HostedModel {
     return this.#options.hasValueHead;
   }
 
-  /** What of a request is not as this model was made; undefined when it is the same. */
+  /** The differences between a request and this model; undefined when equal. */
   differenceTo(request: ModelRequest): string | undefined {
     return differenceOf(this.#options, request);
   }
@@ -77,14 +77,14 @@ export class HostedModel {
     return this.#nextSeq;
   }
 
-  /** True when the model could not be made, so that its id is free again. */
+  /** True when the creation of the model failed, so that its id is free. */
   get hasFailedToStart(): boolean {
     return this.#records.get(0)?.state === OperationState.FAILED;
   }
 
   /**
-   * For how long no session has owned the model, in milliseconds; negative while one does.
-   * @param livesUntilMs - until when a session lives, undefined when it has ended
+   * How long the model has had no owner, in milliseconds; negative while it has one.
+   * @param livesUntilMs - the expiry of a session, undefined when it has ended
    */
   abandonedForMs(livesUntilMs: (sessionId: string) => number | undefined): number {
     const nowMs = this.#now();
@@ -92,7 +92,10 @@ export class HostedModel {
     return nowMs - this.#ownedUntilMs;
   }
 
-  /** Gives the model to a session. What an earlier one sent beyond a gap is cancelled and its numbers are free. */
+  /**
+   * Assigns the model to a session. Operations of an earlier one beyond a gap are cancelled, and their numbers are
+   * free.
+   */
   takeOver(sessionId: string): void {
     if (this.#owner === sessionId) return;
     this.#owner = sessionId;
@@ -114,12 +117,12 @@ export class HostedModel {
     throw new RuntimeError({
       reason: ErrorReason.SESSION_SUPERSEDED,
       message: `Session "${sessionId}" does not own model "${this.modelId}"`,
-      remedy: 'Call CreateModel with this session first; a newer session takes the model over.',
+      remedy: 'Call CreateModel with this session first; a newer session takes over the model.',
     });
   }
 
   /**
-   * The operation that came under this number before, if it is the same one.
+   * The operation received earlier under this number, if it is the same.
    * @throws RuntimeError SEQUENCE_REUSED, RESULT_EXPIRED or SEQUENCE_GAP when the number cannot be used
    */
   findOrRefuse(seq: number, fingerprint: string): OperationRecord | undefined {
@@ -128,7 +131,7 @@ export class HostedModel {
       if (known.fingerprint === fingerprint) return known;
       throw new RuntimeError({
         reason: ErrorReason.SEQUENCE_REUSED,
-        message: `Sequence number ${seq} of model "${this.modelId}" came before with another payload`,
+        message: `Sequence number ${seq} of model "${this.modelId}" was used before with another payload`,
       });
     }
     if (seq < this.#nextSeq) throw this.#resultExpired(seq);
@@ -142,7 +145,7 @@ export class HostedModel {
     return undefined;
   }
 
-  /** Takes an operation in, or finds it when it came before. */
+  /** Accepts an operation, or returns the one received earlier. */
   accept(seq: number, work: OperationWork): OperationRecord {
     this.assertLiving();
     this.#forgetOldResults();
@@ -171,7 +174,7 @@ export class HostedModel {
     });
   }
 
-  /** Notes how far an operation is, and tells about it now and then. */
+  /** Records an operation's progress, and publishes it at intervals. */
   noteProgress(seq: number, progress: OperationProgress): void {
     const record = this.#records.get(seq);
     if (record?.state !== OperationState.RUNNING) return;
@@ -179,7 +182,7 @@ export class HostedModel {
     if (record.mayTell(this.#now())) this.changes.append(record);
   }
 
-  /** @throws RuntimeError PRECONDITION when it runs or has run */
+  /** @throws RuntimeError PRECONDITION when it is running or has ended */
   cancel(seq: number): OperationRecord {
     const record = this.operation(seq);
     if (record.state === OperationState.STAGED) this.#cancel(record, cancelled('Cancelled on request'));
@@ -190,7 +193,7 @@ export class HostedModel {
     });
   }
 
-  /** Takes nothing more in, cancels what waits and lets what runs finish. */
+  /** Rejects new operations, cancels waiting ones and lets the running one finish. */
   async end(reason: RuntimeError): Promise<void> {
     this.#endReason ??= reason;
     for (const record of this.#records.values()) {
@@ -201,7 +204,7 @@ export class HostedModel {
     this.changes.close(reason);
   }
 
-  /** The state as the contract has it. */
+  /** The state as a message of the contract. */
   info(): MessageInitShape<typeof ModelInfoSchema> {
     const state = this.engine?.state();
     const { modelId, baseModel, seed, lora, hasValueHead } = this.#options;
@@ -230,7 +233,7 @@ export class HostedModel {
     this.#isRunning = false;
   }
 
-  /** Tells those that wait where they stand, when there is news. */
+  /** Publishes changed queue positions. */
   #placeInLine(): void {
     const isEngineBusy = this.#options.turns.isBusy;
     const line = { nextToRun: this.#nextToRun, nextSeq: this.#nextSeq, isEngineBusy, nowMs: this.#now() };
@@ -262,7 +265,7 @@ export class HostedModel {
     this.changes.append(record);
   }
 
-  /** Operation 0 stays: finding the model again asks for it. */
+  /** Operation 0 is kept: reattaching to the model returns it. */
   #forgetOldResults(): void {
     const oldest = this.#now() - this.#options.resultTtlMs;
     let hasForgotten = false;
@@ -279,7 +282,7 @@ export class HostedModel {
   #resultExpired(seq: number): RuntimeError {
     return new RuntimeError({
       reason: ErrorReason.RESULT_EXPIRED,
-      message: `Operation ${seq} of model "${this.modelId}" ended so long ago that its result is gone`,
+      message: `Operation ${seq} of model "${this.modelId}" has expired: its result was removed`,
     });
   }
 

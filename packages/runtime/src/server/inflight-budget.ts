@@ -1,10 +1,10 @@
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 
-/** How long a client should wait when the queue is full: about the time of a small batch. */
+/** Retry delay when the queue is full: about the duration of a small batch. */
 const retryAfterMs = 250;
 
-/** Counts the bytes of batches that are being uploaded, wait or run. */
+/** Counts the bytes of batches that are uploading, waiting or running. */
 export class InflightBudget {
   readonly #limitBytes: number;
   #usedBytes = 0;
@@ -14,16 +14,16 @@ export class InflightBudget {
   }
 
   /**
-   * Takes room for a batch. The next in line always gets it: everything else may be waiting for it.
+   * Reserves memory for a batch. The next in sequence is always admitted: all others may be waiting for it.
    *
-   * @returns gives the room back; further calls do nothing
-   * @throws RuntimeError QUEUE_FULL when there is no room
+   * @returns releases the reservation; further calls have no effect
+   * @throws RuntimeError QUEUE_FULL when the limit would be exceeded
    */
   take(bytes: number, isNextInLine: boolean): () => void {
     if (!isNextInLine && this.#usedBytes + bytes > this.#limitBytes) {
       throw new RuntimeError({
         reason: ErrorReason.QUEUE_FULL,
-        message: `${this.#usedBytes} bytes of batches wait already; ${bytes} more are beyond the limit of ${this.#limitBytes}`,
+        message: `${this.#usedBytes} bytes of batches are in flight; ${bytes} more exceed the limit of ${this.#limitBytes}`,
         retryAfterMs,
       });
     }

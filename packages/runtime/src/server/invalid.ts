@@ -1,7 +1,7 @@
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 
-/** The error for a wrong value: which field, what is wrong with it, and in which datum. */
+/** The error for an invalid value, with its field and datum. */
 export function invalid(field: string, message: string, datumIndex?: number): RuntimeError {
   const where = datumIndex === undefined ? field : `data[${datumIndex}].${field}`;
   return new RuntimeError({
@@ -12,7 +12,7 @@ export function invalid(field: string, message: string, datumIndex?: number): Ru
   });
 }
 
-/** Checks an id or name that clients choose. */
+/** Validates an id or name chosen by a client. */
 export function assertName(field: string, value: string): void {
   if (/^[A-Za-z0-9_-]{1,255}$/.test(value)) return;
   throw invalid(field, `is "${value.slice(0, 80)}"; it must be 1 to 255 of A-Z a-z 0-9 _ -`);

@@ -2,21 +2,21 @@ import type { BatchResult, StepResult } from '@agentlightning/core/training-runt
 import type { HostedModel } from './hosted-model.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
-/** What was done in which time. */
+/** The work and duration of a pass. */
 export interface TimedBatch {
   readonly result: BatchResult;
-  /** All of the batch, trained or not. */
+  /** All tokens of the batch, trained or not. */
   readonly tokens: number;
   readonly durationMs: number;
 }
 
-/** Tells those who watch measurements what a pass over a batch came to. */
+/** Publishes the metrics of a pass over a batch. */
 export function measureBatch(host: RuntimeHost, model: HostedModel, { result, tokens, durationMs }: TimedBatch): void {
   const throughput = durationMs > 0 ? { 'train/tokens_per_second': tokens / (durationMs / 1000) } : {};
   measure(host, model, { 'train/loss': result.loss, ...throughput, ...result.metrics });
 }
 
-/** Tells those who watch measurements what a step came to. */
+/** Publishes the metrics of a step. */
 export function measureStep(host: RuntimeHost, model: HostedModel, { gradientNorm }: StepResult): void {
   measure(host, model, { 'optimizer/gradient_norm': gradientNorm });
 }

@@ -15,7 +15,7 @@ async function take(log: MetricLog, count: number, afterCursor = ''): Promise<re
 const valuesOf = (entries: readonly MetricEntry[]) => entries.map(({ metrics }) => metrics[0]?.value);
 
 describe('measurements', () => {
-  it('are told from the beginning, then as they come, and after a cursor without those before', async () => {
+  it('are streamed from the beginning, then live, and after a cursor without earlier ones', async () => {
     const log = new MetricLog();
     log.add([metric(1)]);
     log.add([metric(2)]);
@@ -27,14 +27,14 @@ describe('measurements', () => {
     expect(valuesOf(await take(log, 1, 'another-life:2'))).toEqual([1]);
   });
 
-  it('are kept only so long, the newest always', async () => {
+  it('are bounded, keeping the newest', async () => {
     const log = new MetricLog();
     for (let value = 1; value <= 5_000; value += 1) log.add([metric(value)]);
     const [first, second] = await take(log, 4_096);
     expect(valuesOf([first, second].flatMap((entry) => entry ?? []))).toEqual([905, 906]);
   });
 
-  it('leave out what is no number', async () => {
+  it('omit values that are not finite', async () => {
     const log = new MetricLog();
     log.add([metric(Number.NaN)]);
     log.add([metric(Number.POSITIVE_INFINITY), metric(7)]);
@@ -42,7 +42,7 @@ describe('measurements', () => {
     expect(entry?.metrics).toEqual([metric(7)]);
   });
 
-  it('stop when nobody listens any more', async () => {
+  it('stop when the reader is aborted', async () => {
     const gone = new AbortController();
     const entries = new MetricLog().follow('', gone.signal);
     const next = entries.next();

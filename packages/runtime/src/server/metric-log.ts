@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 
-/** One measurement. */
+/** A measurement. */
 export interface Metric {
   /** Empty for the runtime as a whole. */
   readonly modelId: string;
   readonly name: string;
   readonly value: number;
-  /** Optimizer steps the model had taken. */
+  /** The model's optimizer steps at that time. */
   readonly step: number;
   /** Unix milliseconds. */
   readonly timeMs: number;
 }
 
-/** Measurements that were made together, and the cursor after them. */
+/** Measurements recorded together, and the cursor after them. */
 export interface MetricEntry {
   readonly cursor: string;
   readonly metrics: readonly Metric[];
@@ -22,18 +22,18 @@ interface NumberedEntry extends MetricEntry {
   readonly index: number;
 }
 
-/** How many entries are kept for those who come later. */
+/** Number of entries kept for later readers. */
 const keptEntries = 4_096;
 
 /** The latest measurements, for any number of readers. A slow reader misses the oldest. */
 export class MetricLog {
-  /** Tells this log from that of an earlier process in cursors. */
+  /** Distinguishes this log from that of an earlier process in cursors. */
   readonly #incarnation = randomUUID().slice(0, 8);
   readonly #entries: NumberedEntry[] = [];
   readonly #waiting = new Set<() => void>();
   #next = 1;
 
-  /** Adds what was measured together. Numbers that are not finite say nothing and are left out. */
+  /** Adds measurements. Numbers that are not finite are omitted. */
   add(metrics: readonly Metric[]): void {
     const finite = metrics.filter(({ value }) => Number.isFinite(value));
     if (finite.length === 0) return;
@@ -43,7 +43,10 @@ export class MetricLog {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** What is kept after a cursor, then everything new, until the signal aborts. An unknown cursor starts anew. */
+  /**
+   * Stored measurements after a cursor, then new ones, until the signal aborts. An unknown cursor restarts at the
+   * beginning.
+   */
   async *follow(afterCursor: string, signal: AbortSignal): AsyncGenerator<MetricEntry> {
     const [incarnation, index] = afterCursor.split(':');
     const parsed = incarnation === this.#incarnation ? Number(index) : 0;

@@ -16,7 +16,7 @@ import { assertMade, assertSound, type RuntimeHost } from './runtime-host.ts';
 
 type Execute = () => Promise<OperationOutcome>;
 
-/** A step, when the gradients are what was meant; else they are dropped. */
+/** Takes a step when the gradients are the intended ones; else discards them. */
 export function optimStepWork(model: HostedModel, request: OptimStepRequest, host: RuntimeHost): Execute {
   const adam = resolveAdam(request.adam);
   return async () => {
@@ -61,7 +61,7 @@ export function loadCheckpointWork(model: HostedModel, request: LoadCheckpointRe
   };
 }
 
-/** Makes the current weights the served ones. */
+/** Serves the current weights. */
 export function publishWork(model: HostedModel): Execute {
   return async () => ({ case: 'endpoint', value: await assertSound(model).publishWeights() });
 }

@@ -1,18 +1,18 @@
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 
-/** Which model is to be made or found. */
+/** A request to create or find a model. */
 export interface ModelRequest {
   readonly modelId: string;
   readonly baseModel: string;
   readonly seed: number;
-  /** With every default filled in. Absent: all weights are trained. */
+  /** All defaults filled in. Absent: all weights are trained. */
   readonly lora?: Required<LoraConfig>;
   readonly hasValueHead: boolean;
 }
 
 const keys = ['baseModel', 'seed', 'lora', 'hasValueHead'] as const;
 
-/** What a model was asked for otherwise than it was made; undefined when it is the same. */
+/** The differences between a request and an existing model; undefined when equal. */
 export function differenceOf(made: ModelRequest, asked: ModelRequest): string | undefined {
   const text = (value: unknown): string => JSON.stringify(value) ?? 'none';
   const differing = keys.filter((key) => text(made[key]) !== text(asked[key]));

@@ -9,55 +9,55 @@ import { toFailure } from '../wire/failure.ts';
 import { toTimestamp } from '../wire/timestamp.ts';
 import type { EngineArtifact } from './engine.ts';
 
-/** How an operation ended, as the contract has it. */
+/** The outcome of an operation as a message of the contract. */
 export type OperationOutcome = NonNullable<MessageInitShape<typeof OperationSchema>['outcome']>;
 
-/** What the server has to do for an operation. */
+/** The work of an operation. */
 export interface OperationWork {
-  /** Tells whether the same operation comes again or another one under the same number. */
+  /** Distinguishes a retry from another operation with the same number. */
   readonly fingerprint: string;
-  /** True when the operation adds to the gradients that the next step uses. */
+  /** True when the operation adds to the gradients of the next step. */
   readonly addsGradients: boolean;
-  /** Does it; not called when it was refused on arrival. */
+  /** Executes it; not called when it was rejected on arrival. */
   readonly execute: () => Promise<OperationOutcome>;
-  /** Set when the content was refused on arrival: the number is taken, and the operation has failed. */
+  /** Set when the content was rejected on arrival: the number is used and the operation failed. */
   readonly refusal?: unknown;
-  /** Gives back what is held for the operation, once, when it has ended. */
+  /** Releases the resources of the operation, once, at its end. */
   readonly release?: () => void;
 }
 
-/** The numbers of a forward pass, packed. */
+/** The output of a forward pass, packed. */
 export interface BatchOutput {
   readonly logprobs: Uint8Array;
   /** Empty when the model has no value head. */
   readonly values: Uint8Array;
 }
 
-/** Where an operation stands in the line, and why. */
+/** The queue position of an operation and the reason it waits. */
 export interface QueuePlace {
   readonly position: number;
   readonly reason: QueueReason;
 }
 
-/** Of an operation that has just come and has no place yet. */
+/** An operation without a position yet. */
 export const queuedAnew: QueuePlace = { position: 0, reason: QueueReason.UNSPECIFIED };
 
-/** Of an operation that does not wait. */
+/** An operation that does not wait. */
 const notQueued: QueuePlace = { position: 0, reason: QueueReason.UNSPECIFIED };
 
-/** How far an operation is. */
+/** The progress of an operation. */
 export interface OperationProgress {
   readonly tokensDone: number;
   readonly tokensTotal: number;
 }
 
-/** Which operation it is. */
+/** Identity of the operation. */
 export interface OperationPlace {
   readonly modelId: string;
   readonly seq: number;
 }
 
-/** How often watchers are told of progress and place. */
+/** Interval of progress and position reports. */
 const tellEveryMs = 1_000;
 
 /** One accepted operation, from staged to ended. */
@@ -67,17 +67,17 @@ export class OperationRecord {
   readonly fingerprint: string;
   readonly addsGradients: boolean;
   readonly createdAtMs: number;
-  /** Why it was refused on arrival; undefined when it was not. */
+  /** The error of a rejection on arrival, if any. */
   readonly refusal: unknown;
-  /** Where in the model's changes the last change of this record stands. */
+  /** Position of this record's last change in the model's change log. */
   changeIndex = 0;
-  /** What a forward pass gave, until the record is forgotten. */
+  /** Output of a forward pass, until the record is removed. */
   output: BatchOutput | null = null;
-  /** What an export wrote, until the record is forgotten. */
+  /** Output of an export, until the record is removed. */
   artifact: EngineArtifact | null = null;
-  /** Where it stands in the line, as last told. */
+  /** The last reported queue position. */
   queue: QueuePlace = queuedAnew;
-  /** How far it is, as last told; undefined when nothing is known. */
+  /** The last reported progress; undefined when unknown. */
   progress: OperationProgress | undefined;
   #work: OperationWork | null;
   #state: OperationState = OperationState.STAGED;
@@ -107,14 +107,14 @@ export class OperationRecord {
     return this.#endedAtMs;
   }
 
-  /** Whether it is time to tell again how it is; if so, the time begins anew. */
+  /** Whether the report interval has passed; if so, it restarts. */
   mayTell(nowMs: number): boolean {
     if (nowMs - this.#toldAtMs < tellEveryMs) return false;
     this.#toldAtMs = nowMs;
     return true;
   }
 
-  /** Marks it running and gives what is to be done. */
+  /** Marks it as running and returns its work. */
   start(nowMs: number): () => Promise<OperationOutcome> {
     const work = this.#work;
     this.#state = OperationState.RUNNING;
@@ -136,7 +136,7 @@ export class OperationRecord {
     this.#end(OperationState.CANCELLED, { case: 'error', value: toFailure(error) }, nowMs);
   }
 
-  /** The operation as the contract has it. */
+  /** The operation as a message of the contract. */
   toMessage(): MessageInitShape<typeof OperationSchema> {
     return {
       modelId: this.modelId,
@@ -158,7 +158,7 @@ export class OperationRecord {
     this.queue = notQueued;
     this.#endedAtMs = nowMs;
     this.#work?.release?.();
-    // The batch is in the closure; results are kept for long, batches need not be.
+    // The closure holds the batch; results are kept longer than batches.
     this.#work = null;
   }
 }

@@ -10,7 +10,7 @@ import { chunkBytes } from '../runtime-limits.ts';
 import type { HostedModel } from './hosted-model.ts';
 import type { OperationRecord } from './operation-record.ts';
 
-/** Every change of a model's operations after a cursor; a cursor of an earlier life of the model starts anew. */
+/** Every change of a model's operations after a cursor; a cursor of an earlier instance restarts at the beginning. */
 export async function* watchOperations(
   model: HostedModel,
   afterCursor: string,
@@ -24,7 +24,7 @@ export async function* watchOperations(
   }
 }
 
-/** One output of a forward pass in pieces. */
+/** One output of a forward pass in chunks. */
 export async function* fetchBatchOutput(
   record: OperationRecord,
   kind: BatchOutputKind,
@@ -34,7 +34,7 @@ export async function* fetchBatchOutput(
   if (output === undefined || (wantsValues && output.byteLength === 0)) {
     throw new RuntimeError({
       reason: ErrorReason.PRECONDITION,
-      message: `Operation ${record.seq} of model "${record.modelId}" has no ${wantsValues ? 'values: it is no FORWARD batch of a model with a value head' : 'output: it is no FORWARD batch'}, or is not done`,
+      message: `Operation ${record.seq} of model "${record.modelId}" has no ${wantsValues ? 'values: it is not a FORWARD batch of a model with a value head' : 'output: it is not a FORWARD batch'}, or has not ended`,
     });
   }
   for (let offset = 0; offset < output.byteLength; offset += chunkBytes) {

@@ -1,20 +1,20 @@
 import { OperationState, QueueReason } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { type OperationRecord, type QueuePlace, queuedAnew } from './operation-record.ts';
 
-/** How far a model's sequence is. */
+/** The progress of a model's sequence. */
 export interface Line {
   readonly nextToRun: number;
-  /** The first number that has not come. */
+  /** The first number that was not received. */
   readonly nextSeq: number;
-  /** True when something runs or is about to. */
+  /** True when an operation is running or about to. */
   readonly isEngineBusy: boolean;
   /** Unix milliseconds. */
   readonly nowMs: number;
 }
 
 /**
- * Notes where those that wait stand, and gives those of which there is something to tell: another reason at once,
- * another position now and then, and what has just come not at all, since its coming is told anyway.
+ * Updates the queue positions of waiting operations; returns those to report: a changed reason at once, a changed
+ * position at intervals, a new operation never, since its arrival is reported anyway.
  */
 export function placeInLine(records: Iterable<OperationRecord>, line: Line): readonly OperationRecord[] {
   const news: OperationRecord[] = [];

@@ -10,7 +10,7 @@ import { assertFeature } from './features.ts';
 import { invalid } from './invalid.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
-/** A header that is the first message, with a key. */
+/** The header, from the first message, with a key. */
 export interface KeyedHeader {
   readonly header: BatchHeader;
   readonly key: OperationKey;
@@ -18,7 +18,7 @@ export interface KeyedHeader {
 
 /**
  * Reads the first message of an upload.
- * @throws RuntimeError INVALID when it is no header with a key
+ * @throws RuntimeError INVALID when it is not a header with a key
  */
 export async function readHeader(messages: AsyncIterator<SubmitBatchRequest>): Promise<KeyedHeader> {
   const first = await messages.next();
@@ -29,7 +29,7 @@ export async function readHeader(messages: AsyncIterator<SubmitBatchRequest>): P
   return { header, key: header.key };
 }
 
-/** Refuses by the header alone, before the payload is taken in. @throws RuntimeError INVALID or TOO_LARGE */
+/** Validates the header before the payload is received. @throws RuntimeError INVALID or TOO_LARGE */
 export function checkHeader(header: BatchHeader, host: RuntimeHost): void {
   const { maxBatchTokens } = host.capabilities;
   const { maxBatchBytes, maxBatchData } = host.limits;
@@ -46,10 +46,9 @@ export function checkHeader(header: BatchHeader, host: RuntimeHost): void {
 }
 
 /**
- * Takes the payload in, and unpacks and checks its data as they come.
+ * Receives the payload; decodes and validates its data on the way.
  *
- * @throws RuntimeError INVALID when it is not what the header announced or something in it is wrong, INCOMPLETE when it
- * breaks off
+ * @throws RuntimeError INVALID when it differs from the header or is invalid, INCOMPLETE when it ends early
  */
 export async function receiveBatch(
   messages: AsyncIterator<SubmitBatchRequest>,
@@ -61,23 +60,24 @@ export async function receiveBatch(
   let received = 0;
   for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
     const { part } = next.value;
-    if (part.case !== 'chunk') throw invalid('chunk', 'is missing; only chunks follow the header');
+    if (part.case !== 'chunk') throw invalid('chunk', 'is missing; only chunks may follow the header');
     const { offset, data } = part.value;
-    if (offset !== received) throw invalid('chunk.offset', `is ${offset}; ${received} is next`);
+    if (offset !== received) throw invalid('chunk.offset', `is ${offset}; ${received} was expected`);
     received += data.byteLength;
-    if (received > header.payloadBytes) throw invalid('header.payload_bytes', `is ${header.payloadBytes}; more came`);
+    if (received > header.payloadBytes)
+      throw invalid('header.payload_bytes', `is ${header.payloadBytes}; more were received`);
     hash.update(data);
     intake.take(data);
   }
   if (received < header.payloadBytes) {
-    // A connection that is lost looks like an upload that ends: http2 ends the stream before it says why.
+    // A lost connection looks like the end of an upload: http2 ends the stream before it reports the cause.
     throw new RuntimeError({
       reason: ErrorReason.INCOMPLETE,
       message: `The upload ended after ${received} of ${header.payloadBytes} bytes`,
     });
   }
   if (Buffer.compare(hash.digest(), header.sha256) !== 0) {
-    throw invalid('header.sha256', 'is not the SHA-256 of the payload that came');
+    throw invalid('header.sha256', 'is not the SHA-256 of the received payload');
   }
   return checkCounts(intake.finish(), header);
 }
@@ -85,10 +85,10 @@ export async function receiveBatch(
 function checkCounts(batch: TrainingBatch, header: BatchHeader): TrainingBatch {
   const tokenCount = batch.data.reduce((sum, datum) => sum + datum.tokenIds.length, 0);
   if (batch.data.length !== header.datumCount) {
-    throw invalid('header.datum_count', `is ${header.datumCount}; ${batch.data.length} came`);
+    throw invalid('header.datum_count', `is ${header.datumCount}; ${batch.data.length} were received`);
   }
   if (tokenCount !== header.tokenCount) {
-    throw invalid('header.token_count', `is ${header.tokenCount}; ${tokenCount} came`);
+    throw invalid('header.token_count', `is ${header.tokenCount}; ${tokenCount} were received`);
   }
   return batch;
 }

@@ -17,7 +17,7 @@ import type { ServiceHandlers } from '../grpc/service-handlers.ts';
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
 
-/** gRPC's own reflection service, so that `grpcurl` and the like can talk to the server without the contract's files. */
+/** gRPC's reflection service, for clients such as `grpcurl` without the contract's files. */
 export function reflectionHandlers(
   services: readonly DescService[],
 ): ServiceHandlers<(typeof ServerReflection)['method']> {
@@ -34,7 +34,7 @@ export function reflectionHandlers(
 
 interface Known {
   readonly services: readonly DescService[];
-  /** By name, `.proto` included. */
+  /** By file name, including `.proto`. */
   readonly files: ReadonlyMap<string, DescFile>;
   readonly registry: Registry;
 }
@@ -52,18 +52,18 @@ function answer({ messageRequest: asked }: ServerReflectionRequest, known: Known
       return answerWith(fileOfSymbol(asked.value, known.registry), asked.value);
     // The contract has no extensions.
     default:
-      return refusal(status.UNIMPLEMENTED, `${asked.case ?? 'nothing'} is not answered here`);
+      return refusal(status.UNIMPLEMENTED, `${asked.case ?? 'nothing'} is not supported`);
   }
 }
 
-/** Of a method or a field, the file of what it is part of. */
+/** The file of a method, field or type. */
 function fileOfSymbol(symbol: string, registry: Registry): DescFile | undefined {
   const owner = symbol.slice(0, Math.max(0, symbol.lastIndexOf('.')));
   return (registry.get(symbol) ?? registry.get(owner))?.file;
 }
 
 function answerWith(file: DescFile | undefined, name: string): Answer {
-  if (file === undefined) return refusal(status.NOT_FOUND, `${name} is not known`);
+  if (file === undefined) return refusal(status.NOT_FOUND, `${name} is unknown`);
   const fileDescriptorProto = withImports(file).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
 }
@@ -72,7 +72,7 @@ function refusal(errorCode: status, errorMessage: string): Answer {
   return { case: 'errorResponse', value: { errorCode, errorMessage } };
 }
 
-/** The file and all that it imports, each once; itself first, as clients expect. */
+/** The file and its transitive imports, each once; itself first, as clients expect. */
 function withImports(file: DescFile): readonly DescFile[] {
   return [...new Set([file, ...file.dependencies.flatMap(withImports)])];
 }

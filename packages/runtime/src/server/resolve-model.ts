@@ -9,7 +9,7 @@ import type { ModelRequest } from './model-request.ts';
 type Base = EngineCapabilities['models'][number];
 
 /**
- * Checks what a client wants of a model, and fills in defaults.
+ * Validates the options of a model and fills in defaults.
  * @throws RuntimeError INVALID for a base or a feature that the engine does not have
  */
 export function resolveModel(request: CreateModelRequest, capabilities: EngineCapabilities): ModelRequest {
@@ -18,7 +18,7 @@ export function resolveModel(request: CreateModelRequest, capabilities: EngineCa
   const base = capabilities.models.find(({ name }) => name === baseModel);
   if (base === undefined) {
     const names = capabilities.models.map(({ name }) => name).join(', ');
-    throw invalid('base_model', `is "${baseModel}"; known are ${names}`);
+    throw invalid('base_model', `is "${baseModel}"; known models: ${names}`);
   }
   if (hasValueHead) assertFeature(capabilities, 'value_head', 'has_value_head');
   if (lora === undefined) return { modelId, baseModel, seed, hasValueHead };
@@ -29,7 +29,7 @@ export function resolveModel(request: CreateModelRequest, capabilities: EngineCa
 function resolveLora({ rank, alpha, targetModules }: LoraMessage, base: Base): Required<LoraConfig> {
   const { name, maxLoraRank = 0, loraTargetModules = [] } = base;
   if (rank < 1 || rank > maxLoraRank) {
-    throw invalid('lora.rank', `is ${rank}; ${name} takes 1 to ${maxLoraRank}`);
+    throw invalid('lora.rank', `is ${rank}; ${name} accepts 1 to ${maxLoraRank}`);
   }
   if (!(Number.isFinite(alpha) && alpha >= 0))
     throw invalid('lora.alpha', `is ${alpha}; it must be finite and above 0`);

@@ -4,36 +4,36 @@ import type { OptionalColumn } from './check-datum.ts';
 import type { EngineCapabilities, ResolvedAdam, ResolvedLoss } from './engine.ts';
 import { invalid } from './invalid.ts';
 
-/** Optional columns that a loss reads when its parameter is not 0. */
+/** Optional columns that a loss reads when their parameter is not 0. */
 const columnsOfParameters: Readonly<Record<OptionalColumn, string>> = {
   reference_logprobs: 'kl_coefficient',
   value_targets: 'value_coefficient',
   sampling_values: 'value_clip',
 };
 
-/** The optional columns that a loss needs, each with the parameter that makes it. */
+/** The optional columns that a loss needs, each with the parameter that requires it. */
 export function columnsNeeded({ parameters }: ResolvedLoss): Partial<Record<OptionalColumn, string>> {
   const needed = Object.entries(columnsOfParameters).filter(([, parameter]) => (parameters[parameter] ?? 0) !== 0);
-  // Without the term itself nothing is clipped.
+  // Without the value term no value is clipped.
   const hasValueTerm = (parameters['value_coefficient'] ?? 0) !== 0;
   return Object.fromEntries(needed.filter(([column]) => hasValueTerm || column !== 'sampling_values'));
 }
 
 /**
  * Fills in a loss's defaults.
- * @throws RuntimeError INVALID for a loss or parameter that the engine does not know; nothing is ever ignored
+ * @throws RuntimeError INVALID for an unknown loss or parameter; none is ignored
  */
 export function resolveLoss(spec: LossSpec | undefined, losses: EngineCapabilities['losses']): ResolvedLoss {
   const known = losses.find((loss) => loss.name === spec?.name);
   if (spec === undefined || known === undefined) {
     const names = losses.map((loss) => loss.name).join(', ');
-    throw invalid('loss.name', `is "${spec?.name ?? ''}"; known are ${names}`);
+    throw invalid('loss.name', `is "${spec?.name ?? ''}"; known losses: ${names}`);
   }
   for (const [name, value] of Object.entries(spec.parameters)) {
     const field = `loss.parameters.${name}`;
     if (!Object.hasOwn(known.defaults, name)) {
       const accepted = Object.keys(known.defaults).join(', ') || 'none';
-      throw invalid(field, `is no parameter of ${known.name}; it takes ${accepted}`);
+      throw invalid(field, `is not a parameter of ${known.name}; it accepts ${accepted}`);
     }
     const range = name === 'kl_estimator' ? estimator : atLeastZero;
     if (!range.has(value)) throw invalid(field, `is ${value}; it must be ${range.text}`);

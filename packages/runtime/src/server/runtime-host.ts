@@ -11,7 +11,7 @@ import type { OperationRecord } from './operation-record.ts';
 import { SessionRegistry } from './session-registry.ts';
 import { TurnTaking } from './turn-taking.ts';
 
-/** What a host is made of. */
+/** Dependencies of a host. */
 export interface RuntimeHostOptions {
   readonly engine: RuntimeEngine;
   readonly limits: RuntimeLimits;
@@ -40,7 +40,7 @@ export class RuntimeHost {
     this.#clock = clock;
   }
 
-  /** True until the server begins to stop. */
+  /** True until the server starts to stop. */
   get isServing(): boolean {
     return this.#stopReason === null;
   }
@@ -51,7 +51,7 @@ export class RuntimeHost {
   }
 
   /**
-   * Notes that a session is alive.
+   * Records activity of a session.
    * @throws RuntimeError SESSION_EXPIRED, or SHUTTING_DOWN when the server is stopping
    */
   touch(sessionId: string): void {
@@ -67,18 +67,18 @@ export class RuntimeHost {
       reason: ErrorReason.NOT_FOUND,
       message: `Model "${modelId}" not found`,
       remedy:
-        'Make it with CreateModel and resume from its last checkpoint with LoadCheckpoint: a runtime that was restarted, or whose model nobody owned for long, has the checkpoints only.',
+        'Create it with CreateModel and resume from its last checkpoint with LoadCheckpoint: a runtime that was restarted, or that unloaded an abandoned model, has its checkpoints only.',
     });
   }
 
-  /** What the capabilities say of a base model that a living model was made of. */
+  /** The capabilities of the base of a loaded model. */
   baseModel(name: string): EngineCapabilities['models'][number] {
     const found = this.capabilities.models.find((model) => model.name === name);
     if (found !== undefined) return found;
-    throw new RuntimeError({ reason: ErrorReason.INTERNAL, message: `Base model ${name} is not there any more` });
+    throw new RuntimeError({ reason: ErrorReason.INTERNAL, message: `Base model ${name} does not exist any more` });
   }
 
-  /** A model for a session that wants to change it. @throws RuntimeError */
+  /** A model for a session that changes it. @throws RuntimeError */
   ownedModel(sessionId: string, modelId: string): HostedModel {
     this.touch(sessionId);
     const model = this.model(modelId);
@@ -86,12 +86,12 @@ export class RuntimeHost {
     return model;
   }
 
-  /** A model's engine. @throws RuntimeError PRECONDITION when it is not there (yet) */
+  /** A model's engine. @throws RuntimeError PRECONDITION when it does not exist (yet) */
   engineModel(modelId: string): EngineModel {
     return assertMade(this.model(modelId));
   }
 
-  /** Makes a model as its operation 0, or finds it, and gives it to the session. */
+  /** Creates a model as its operation 0, or finds it, and assigns it to the session. */
   createModel(sessionId: string, request: ModelRequest): OperationRecord {
     this.touch(sessionId);
     const found = this.#models.get(request.modelId);
@@ -100,8 +100,8 @@ export class RuntimeHost {
     if (difference !== undefined) {
       throw new RuntimeError({
         reason: ErrorReason.CONFLICT,
-        message: `Model "${request.modelId}" is there with ${difference}`,
-        remedy: 'Choose another model id, or ask for the model as it was made.',
+        message: `Model "${request.modelId}" exists with ${difference}`,
+        remedy: 'Choose another model id, or request the model with its original options.',
       });
     }
     model.assertLiving();
@@ -109,7 +109,7 @@ export class RuntimeHost {
     return model.operation(0);
   }
 
-  /** Unloads the models that no session has owned for as long as the limits say. */
+  /** Unloads models without an owner for longer than the limit. */
   async unloadAbandoned(): Promise<void> {
     const { abandonedModelTtlMs } = this.limits;
     for (const model of [...this.#models.values()]) {
@@ -120,25 +120,25 @@ export class RuntimeHost {
   }
 
   /**
-   * Cancels what waits, lets what runs finish, and frees the model. Its id is free when this resolves.
-   * @param because - why, for those who still ask for it; follows "was unloaded"
+   * Cancels waiting operations, lets the running one finish, and frees the model. Its id is free when this resolves.
+   * @param because - reason for later requests; follows "was unloaded"
    */
   async unloadModel(model: HostedModel, because = ''): Promise<void> {
     await model.end(
       new RuntimeError({
         reason: ErrorReason.NOT_FOUND,
         message: `Model "${model.modelId}" was unloaded${because}`,
-        remedy: 'Make it again with CreateModel and resume from its last checkpoint with LoadCheckpoint.',
+        remedy: 'Create it again with CreateModel and resume from its last checkpoint with LoadCheckpoint.',
       }),
     );
-    // Who asked twice waits for the same end, and frees once.
+    // A concurrent call waits for the same end; the model is freed once.
     if (this.#models.get(model.modelId) !== model) return;
     this.#models.delete(model.modelId);
-    // In its turn, so that a new model of the same id is made after the old one is gone.
+    // In sequence, so that a new model of the same id is created after the old one is freed.
     await this.#turns.run(async () => model.engine?.unload());
   }
 
-  /** Takes nothing more in, lets what runs finish, and ends the engine. */
+  /** Rejects new calls, lets the running operation finish, and ends the engine. */
   async stop(): Promise<void> {
     const reason = new RuntimeError({
       reason: ErrorReason.SHUTTING_DOWN,
@@ -149,20 +149,20 @@ export class RuntimeHost {
     await this.engine.close();
   }
 
-  #assertRoom(): void {
+  #assertModelLimit(): void {
     const { maxModels = 0 } = this.capabilities;
-    // One that could not be made takes no room: its id is free, and nobody can unload it.
+    // A model whose creation failed does not count: its id is free, and it cannot be unloaded.
     const living = [...this.#models.values()].filter((model) => !model.hasFailedToStart).length;
     if (maxModels === 0 || living < maxModels) return;
     throw new RuntimeError({
       reason: ErrorReason.PRECONDITION,
-      message: `${living} models are there; this runtime has at most ${maxModels} at a time`,
+      message: `${living} models are loaded; this runtime allows at most ${maxModels}`,
       remedy: 'Unload one, or raise the limit of the runtime.',
     });
   }
 
   #addModel(request: ModelRequest): HostedModel {
-    this.#assertRoom();
+    this.#assertModelLimit();
     const shared = { ...this.limits, clock: this.#clock, turns: this.#turns };
     const model = new HostedModel({ ...request, ...shared });
     this.#models.set(request.modelId, model);
@@ -178,21 +178,21 @@ export class RuntimeHost {
   }
 }
 
-/** @throws RuntimeError PRECONDITION when the model could not be made, or is being made */
+/** @throws RuntimeError PRECONDITION when the model does not exist yet or failed to start */
 export function assertMade(model: HostedModel): EngineModel {
   if (model.engine !== null) return model.engine;
   throw new RuntimeError({
     reason: ErrorReason.PRECONDITION,
-    message: `Model "${model.modelId}" is not there: operation 0 has failed or is not done`,
+    message: `Model "${model.modelId}" does not exist: operation 0 has failed or has not ended`,
   });
 }
 
-/** @throws RuntimeError DATA_LOSS when the model's state is lost or half-changed */
+/** @throws RuntimeError DATA_LOSS when the model's state is corrupted */
 export function assertSound(model: HostedModel): EngineModel {
   const engine = assertMade(model);
   if (!engine.state().isCorrupted) return engine;
   throw new RuntimeError({
     reason: ErrorReason.DATA_LOSS,
-    message: `The state of model "${model.modelId}" is lost or half-changed`,
+    message: `The state of model "${model.modelId}" is corrupted`,
   });
 }

@@ -7,7 +7,7 @@ import { assertName } from './invalid.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 import { watchMetrics } from './watch-metrics.ts';
 
-/** The version of the contract, as the capabilities name it. */
+/** The contract version reported in the capabilities. */
 export const apiVersion: string = 'v1';
 
 /** Capabilities and sessions. */

@@ -21,18 +21,18 @@ import { assertGuarded, type ServerTls, serverCredentials } from './server-crede
 import { trainingHandlers } from './training-service.ts';
 import { unloadAbandonedModels } from './unload-abandoned-models.ts';
 
-/** How to serve an engine. */
+/** Options of a runtime server. */
 export interface ServeRuntimeOptions {
-  /** What does the arithmetic. */
+  /** The training engine. */
   readonly engine: RuntimeEngine;
-  /** Port to listen on; 0 takes any free one. @default 0 */
+  /** Port to listen on; 0 selects a free port. @default 0 */
   readonly port?: number;
   /**
-   * Address to listen on. One beyond this machine needs `tls`, and an `apiKey` or an authority for clients'
-   * certificates. @default '127.0.0.1'
+   * Address to listen on. Beyond loopback it needs `tls`, and an `apiKey` or an authority for client certificates.
+   * @default '127.0.0.1'
    */
   readonly host?: string;
-  /** Key that every client must send. @default none: everybody on this machine may train */
+  /** Key that every client must send. @default none: every process on this machine can train */
   readonly apiKey?: string;
   /** Encrypts connections. @default none */
   readonly tls?: ServerTls;
@@ -42,25 +42,25 @@ export interface ServeRuntimeOptions {
   readonly clock?: Clock;
 }
 
-/** A training runtime that listens. */
+/** A listening training runtime. */
 export interface RuntimeServer {
-  /** Give it to `connectRuntime`: `127.0.0.1:50051`. */
+  /** Address for `connectRuntime`: `127.0.0.1:50051`. */
   readonly address: string;
   readonly port: number;
-  /** Takes nothing more in, lets the operation that runs finish, ends all connections and the engine. */
+  /** Rejects new calls, lets the running operation finish, ends all connections and the engine. */
   close(): Promise<void>;
 }
 
-/** How long connections may take to end by themselves when the server stops, in milliseconds. */
+/** Grace period of open connections when the server stops, in milliseconds. */
 const shutdownGraceMs = 1_000;
 
-/** How often a silent connection is asked whether it lives, and how long it may take to answer, in milliseconds. */
+/** Keep-alive interval of idle connections, and its timeout, in milliseconds. */
 const keepaliveMs = 20_000;
 
 /**
- * Serves an engine over the gRPC contract: sessions, strict order, resending, validation, results.
+ * Serves an engine over the gRPC contract: sessions, sequence, retries, validation, results.
  *
- * @throws AgentLightningError PORT_IN_USE, or CONFIG when it would listen beyond this machine in plain text or to everybody
+ * @throws AgentLightningError PORT_IN_USE, or CONFIG when it would listen beyond loopback without TLS or authentication
  * @example
  * ```ts
  * const server = await serveRuntime({ engine, port: 50051 });
@@ -78,7 +78,7 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
     'grpc.max_send_message_length': maxMessageBytes,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.keepalive_timeout_ms': keepaliveMs,
-    // Two servers on one port would each get half of the calls.
+    // Two servers on one port would each receive a part of the calls.
     'grpc.so_reuseport': 0,
   });
   for (const binding of bindings(host, stopping.signal, { apiKey, isLocal: tls === undefined })) {
@@ -104,7 +104,7 @@ function bindings(
 ): readonly ServiceBinding[] {
   const environment = (authorize: (call: ReceivedCall) => void) => ({ authorize, toServiceError });
   const guarded = environment(callGuard({ apiKey, isLocal }));
-  // Probes carry no key.
+  // Probes have no key.
   const open = environment(callGuard({ apiKey: undefined, isLocal }));
   const services = [RuntimeService, TrainingService, InferenceService, Health, ServerReflection];
   return [

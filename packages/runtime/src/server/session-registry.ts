@@ -9,7 +9,7 @@ interface Session {
   lastSeenMs: number;
 }
 
-/** The clients that are there. A session ends when nothing was heard of it for the time to live. */
+/** The connected clients. A session expires without heartbeats. */
 export class SessionRegistry {
   readonly #sessions = new Map<string, Session>();
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class SessionRegistry {
     this.#ttlMs = ttlMs;
   }
 
-  /** Opens a session, or finds the living one of the same client key. */
+  /** Opens a session, or returns the active one of the same client key. */
   open(clientKey: string): string {
     this.#removeExpired();
     for (const session of this.#sessions.values()) {
@@ -35,8 +35,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Notes a sign of life.
-   * @throws RuntimeError SESSION_EXPIRED when there is no such session (any more)
+   * Records activity.
+   * @throws RuntimeError SESSION_EXPIRED when the session does not exist (any more)
    */
   touch(id: string): void {
     this.#removeExpired();
@@ -44,19 +44,19 @@ export class SessionRegistry {
     if (session === undefined) {
       throw new RuntimeError({
         reason: ErrorReason.SESSION_EXPIRED,
-        message: `Session "${id}" is not known: it lapsed, was closed, or the runtime was restarted`,
+        message: `Session "${id}" is unknown: it expired, was closed, or the runtime was restarted`,
       });
     }
     session.lastSeenMs = this.#clock.now();
   }
 
-  /** Until when a session lives if nothing more is heard of it, in Unix milliseconds; undefined when it has ended. */
+  /** Expiry of a session without further heartbeats, in Unix milliseconds; undefined when it has ended. */
   livesUntilMs(id: string): number | undefined {
     const session = this.#sessions.get(id);
     return session === undefined ? undefined : session.lastSeenMs + this.#ttlMs;
   }
 
-  /** Ends a session, if it is there. */
+  /** Ends a session, if it exists. */
   close(id: string): void {
     this.#sessions.delete(id);
   }

@@ -9,7 +9,7 @@ import type { OperationRecord, OperationWork } from './operation-record.ts';
 import { checkHeader, readHeader, receiveBatch } from './receive-batch.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
-/** Takes an upload in, from its first message to the accepted operation. */
+/** Processes an upload, from its first message to the accepted operation. */
 export async function submitBatch(
   messages: AsyncIterable<SubmitBatchRequest>,
   host: RuntimeHost,
@@ -36,20 +36,20 @@ export async function submitBatch(
   }
 }
 
-/** Tells whether a request is the same as an earlier one. */
+/** Identifies a retried request. */
 export function fingerprintOf<TSchema extends DescMessage>(schema: TSchema, message: MessageShape<TSchema>): string {
   const digest = Buffer.from(sha256(toBinary(schema, message))).toString('base64');
   return `${schema.typeName} ${digest}`;
 }
 
-/** Whether an error is about the content, so that the operation takes its number and has failed. */
+/** Whether an error concerns the content, so that the operation uses its number and fails. */
 export function isRefusal(error: unknown): error is RuntimeError {
   return (
     error instanceof RuntimeError && (error.reason === ErrorReason.INVALID || error.reason === ErrorReason.TOO_LARGE)
   );
 }
 
-/** The work of an operation that was refused on arrival. */
+/** The work of an operation that was rejected on arrival. */
 export function refusedWork(fingerprint: string, addsGradients: boolean, refusal: RuntimeError): OperationWork {
   return { fingerprint, addsGradients, refusal, execute: () => Promise.reject(refusal) };
 }

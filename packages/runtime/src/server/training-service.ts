@@ -88,7 +88,7 @@ function resultHandlers(
   };
 }
 
-/** How an operation's request becomes work. `plan` throws INVALID or TOO_LARGE for wrong content. */
+/** Accepts an operation's request. `plan` throws INVALID or TOO_LARGE for invalid content. */
 interface OperationPlan<TRequest> {
   readonly host: RuntimeHost;
   readonly plan: (model: HostedModel, request: TRequest, host: RuntimeHost) => () => Promise<OperationOutcome>;
@@ -114,7 +114,7 @@ function accept<TSchema extends DescMessage>(
   }
 }
 
-/** The operation; an operation refused on arrival answers with its refusal, each time it comes. */
+/** The operation; one that was rejected on arrival throws its error, on each retry. */
 function answer(record: OperationRecord): { operation: ReturnType<OperationRecord['toMessage']> } {
   if (record.refusal !== undefined) throw record.refusal;
   return { operation: record.toMessage() };

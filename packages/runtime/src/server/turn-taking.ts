@@ -1,14 +1,14 @@
-/** Lets one piece of work run at a time, in the order they came. */
+/** Runs one piece of work at a time, in FIFO order. */
 export class TurnTaking {
   #last: Promise<unknown> = Promise.resolve();
   #unfinished = 0;
 
-  /** True while something runs or waits for its turn. */
+  /** True while work is running or waiting. */
   get isBusy(): boolean {
     return this.#unfinished > 0;
   }
 
-  /** Runs the work when everything before it has ended; an error is the caller's alone. */
+  /** Runs the work after all earlier work has ended; an error affects its caller only. */
   run<TResult>(work: () => Promise<TResult>): Promise<TResult> {
     this.#unfinished += 1;
     const turn = this.#last.then(work).finally(() => {

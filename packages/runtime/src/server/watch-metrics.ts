@@ -4,7 +4,7 @@ import { toTimestamp } from '../wire/timestamp.ts';
 import { assertFeature } from './features.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
-/** The measurements of one model, or of all and the runtime, after a cursor. */
+/** The measurements of one model, or of all models and the runtime, after a cursor. */
 export async function* watchMetrics(
   host: RuntimeHost,
   { modelId, afterCursor }: WatchMetricsRequest,

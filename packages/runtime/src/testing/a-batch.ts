@@ -1,9 +1,9 @@
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 
-/** Something of a datum that a test wants different. */
+/** Overrides of a test datum. */
 export type DatumOverrides = Partial<TrainingDatum>;
 
-/** Ids that every vocabulary of at least 16 ids has. */
+/** Ids in every vocabulary of at least 16 ids. */
 const tokenRange = 16;
 
 /** A valid sequence of ten tokens, six of them trained in two intervals. Other `seed`, other tokens. */
@@ -34,5 +34,5 @@ export function aBatch(seeds: readonly number[], overrides: DatumOverrides = {})
   return { data: seeds.map((seed) => aDatum(seed, overrides)) };
 }
 
-/** The batch that the suite mostly trains on; always the same shape, so that engines compile once. */
+/** The default batch of the suite; always the same shape, so that engines compile once. */
 export const batchOfFour: TrainingBatch = aBatch([1, 2, 3, 4]);

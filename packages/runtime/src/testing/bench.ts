@@ -18,7 +18,7 @@ import { WireProxy } from './wire-proxy.ts';
 
 const apiKey = 'conformance-key';
 
-/** What the suite's runtime is tested with, defaults filled in. */
+/** Settings of the suite, defaults filled in. */
 export type BenchSettings = Required<
   Pick<
     RuntimeConformanceOptions,
@@ -26,23 +26,23 @@ export type BenchSettings = Required<
   >
 >;
 
-/** What a test may want of its model. */
+/** Options of a test model. */
 export interface ModelWishes extends Pick<CreateModelOptions, 'lora' | 'hasValueHead'> {
   readonly runtime?: RuntimeConnection;
   /** @default 1 */
   readonly seed?: number;
 }
 
-/** What may be seen of a model from outside. */
+/** The observable state of a model. */
 export interface Fingerprint {
   readonly step: ModelState['step'];
   readonly logprobs: readonly number[];
 }
 
-/** What the cases of the suite work with: one running runtime, and ways to reach it that end with the test. */
+/** The fixture of the suite: one running runtime, and connections that end with the test. */
 export class Bench {
   readonly apiKey: string = apiKey;
-  /** What the runtime is tested with, defaults filled in. */
+  /** Settings of the suite, defaults filled in. */
   readonly settings: BenchSettings;
   readonly #options: RuntimeConformanceOptions;
   #directory = '';
@@ -69,19 +69,19 @@ export class Bench {
     });
   }
 
-  /** Where the runtime of the suite listens. */
+  /** The address of the suite's runtime. */
   get address(): string {
     return this.#runtime?.address ?? '';
   }
 
-  /** A connection to the runtime, or to wherever the options say. */
+  /** Connects to the runtime, or to the given address. */
   async connect(options: Partial<ConnectRuntimeOptions> = {}): Promise<RuntimeConnection> {
     const runtime = await connectRuntime({ address: this.address, apiKey, ...options });
     onTestFinished(() => runtime.close());
     return runtime;
   }
 
-  /** A fresh model, over a connection of its own unless one is given. */
+  /** Creates a model, over a separate connection unless one is given. */
   async model({ runtime, seed = 1, ...wishes }: ModelWishes = {}): Promise<RuntimeModel> {
     const connection = runtime ?? (await this.connect());
     const baseModel = await this.baseModelOf(connection);
@@ -100,7 +100,7 @@ export class Bench {
     return features.includes(feature);
   }
 
-  /** The same operations gave the same: to the bit, unless the runtime cannot promise that. */
+  /** Asserts equal results of the same operations: bitwise, unless the runtime is not deterministic. */
   expectSame(found: Fingerprint, expected: Fingerprint): void {
     if (this.#options.isDeterministic ?? true) {
       expect(found).toEqual(expected);
@@ -112,20 +112,20 @@ export class Bench {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(this.settings.logprobTolerance);
   }
 
-  /** An id that no other test uses. */
+  /** A unique id. */
   newModelId(): string {
     this.#models += 1;
     return `model-${this.#models}`;
   }
 
-  /** The bare contract. */
+  /** A client of the bare contract. */
   raw(key: string | undefined = apiKey, address: string = this.address): RawClient {
     const client = openRawClient(address, key);
     onTestFinished(() => client.close());
     return client;
   }
 
-  /** A fresh model over the bare contract, with a session. */
+  /** Creates a model over the bare contract, with a session. */
   async rawModel(): Promise<RawModel> {
     return openRawModel(this.raw(), this.newModelId(), this.#options.baseModel);
   }
@@ -137,14 +137,14 @@ export class Bench {
     return proxy;
   }
 
-  /** A runtime of a test's own, to be killed. Give a directory to start on an earlier one's. */
+  /** Starts a separate runtime to be killed. Pass a directory to reuse an earlier one's. */
   async startAnother(directory: string, wishes: LimitWishes = {}): Promise<RuntimeUnderTest> {
     const runtime = await this.#options.start({ directory, apiKey, ...wishes });
     onTestFinished(() => runtime.stop());
     return runtime;
   }
 
-  /** An empty directory for a runtime of a test's own. */
+  /** An empty directory for a separate runtime. */
   async directory(): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'runtime-'));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -152,7 +152,7 @@ export class Bench {
   }
 }
 
-/** The loss that most cases train with. */
+/** The default loss of the cases. */
 export const plainLoss = { name: 'importance_sampling', parameters: {} } as const;
 
 /** One whole training step. */
@@ -162,7 +162,7 @@ export async function trainOnce(model: RuntimeModel, batch: TrainingBatch): Prom
   await step.result;
 }
 
-/** Everything of a model that may be seen from outside: its state, and what it thinks of a batch. */
+/** The observable state of a model: its metadata and its log-probabilities of a batch. */
 export async function fingerprintOfModel(model: RuntimeModel, batch: TrainingBatch): Promise<Fingerprint> {
   const logprobs = await model.logprobs(batch);
   const { step } = await model.state();

@@ -21,7 +21,7 @@ import { describeWatching } from './cases/watching.ts';
 import type { RuntimeConformanceOptions } from './runtime-under-test.ts';
 
 /**
- * The suite that every training runtime passes, in whatever language it is written: it only speaks
+ * The suite that every training runtime passes, in any language: it communicates only by
  * gRPC and HTTP to a process. Call it at the top of a vitest file.
  *
  * @example
@@ -36,7 +36,7 @@ import type { RuntimeConformanceOptions } from './runtime-under-test.ts';
  * ```
  */
 export function describeRuntimeConformance(options: RuntimeConformanceOptions): void {
-  describe(`${options.name} keeps the training-runtime contract`, () => {
+  describe(`${options.name} fulfils the training-runtime contract`, () => {
     const timeoutMs = options.testTimeoutMs ?? 30_000;
     vi.setConfig({ testTimeout: timeoutMs, hookTimeout: timeoutMs });
     const bench = new Bench(options);

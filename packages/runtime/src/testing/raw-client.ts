@@ -8,7 +8,7 @@ import { createServiceClient, type ServiceClient } from '../grpc/service-client.
 import type { RuntimeError } from '../runtime-error.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
 
-/** The bare contract, for saying things that a well-behaved client never says. */
+/** The bare contract, for calls that a well-behaved client never makes. */
 export interface RawClient {
   readonly runtime: ServiceClient<(typeof RuntimeService)['method']>;
   readonly training: ServiceClient<(typeof TrainingService)['method']>;
@@ -17,7 +17,7 @@ export interface RawClient {
   close(): void;
 }
 
-/** Speaks to a runtime without sessions, numbering or resending. */
+/** Calls a runtime without sessions, numbering or retries. */
 export function openRawClient(address: string, apiKey?: string): RawClient {
   const client = new Client(address, ChannelCredentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
@@ -32,13 +32,13 @@ export function openRawClient(address: string, apiKey?: string): RawClient {
   };
 }
 
-/** The typed error that a call fails with. */
+/** The typed error of a failed call. */
 export async function refusalOf(call: Promise<unknown>): Promise<RuntimeError> {
   const failure = await call.then(
     () => null,
     (error: unknown) => classifyCallError(error),
   );
-  assert(failure !== null, 'The call succeeded, and should have been refused');
+  assert(failure !== null, 'The call succeeded, but should have been rejected');
   if (failure.kind === 'transport') throw failure.error;
   return failure.error;
 }

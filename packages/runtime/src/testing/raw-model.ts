@@ -22,24 +22,24 @@ type OpenUpload = UploadCall<SubmitBatchRequest, SubmitBatchResponse>;
 
 type Header = MessageInitShape<typeof BatchHeaderSchema>;
 
-/** A batch as it is told to go over the wire. */
+/** An encoded batch to upload. */
 export interface RawUpload {
   readonly header: Header;
-  /** Null sends the header alone and leaves the upload open. */
+  /** Null sends only the header and leaves the upload open. */
   readonly payload: Uint8Array | null;
 }
 
-/** A model over the bare contract: every number and every byte is the test's own. */
+/** A model over the bare contract: the test controls every number and byte. */
 export interface RawModel {
   readonly client: RawClient;
   readonly sessionId: string;
   readonly modelId: string;
   readonly baseModel: string;
   key(seq: number): MessageInitShape<typeof OperationKeySchema>;
-  /** A well-formed upload, to be sent as it is or spoiled. */
+  /** A well-formed upload, to send unchanged or corrupted. */
   upload(seq: number, batch: TrainingBatch, loss?: LossSpec): RawUpload;
   send(upload: RawUpload): Promise<SubmitBatchResponse>;
-  /** The operation when it has ended. */
+  /** The operation after its end. */
   ended(seq: number): Promise<Operation>;
 }
 
@@ -49,7 +49,7 @@ const endedStates: ReadonlySet<OperationState> = new Set([
   OperationState.CANCELLED,
 ]);
 
-/** Opens a session and makes a model, of the runtime's first base unless one is named, or takes one over. */
+/** Opens a session and creates a model, of the runtime's first base by default, or takes one over. */
 export async function openRawModel(client: RawClient, modelId: string, base?: string): Promise<RawModel> {
   const { baseModels } = await client.runtime.getCapabilities({});
   const { sessionId } = await client.runtime.createSession({ clientSessionKey: randomUUID() });
@@ -87,7 +87,7 @@ function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): 
   };
 }
 
-/** Sends the header and the payload, if there is one, and leaves the upload open. */
+/** Sends the header and the payload, if any, and leaves the upload open. */
 export function openUpload(client: RawClient, { header, payload }: RawUpload): OpenUpload {
   const upload = client.training.submitBatch();
   upload.stream.write(create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }));

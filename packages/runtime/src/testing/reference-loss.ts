@@ -11,11 +11,11 @@ export interface ScoredToken {
   readonly meanLogRatio?: number | undefined;
   /** Entropy of the distribution it was scored under, in nats. */
   readonly entropy: number;
-  /** What the value head says before the token; needed when `value_coefficient` is not 0, as is the next. */
+  /** Output of the value head before the token; needed when `value_coefficient` is not 0, as is the next. */
   readonly value?: number | undefined;
-  /** The return that the value head is to say. */
+  /** The return that the value head should predict. */
   readonly valueTarget?: number | undefined;
-  /** What the value head said when the batch was planned; needed when `value_clip` is not 0. */
+  /** Output of the value head when the batch was planned; needed when `value_clip` is not 0. */
   readonly samplingValue?: number | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface TokenLoss {
   readonly logprobSlope: number;
   /** Derivative by the entropy. */
   readonly entropySlope: number;
-  /** Derivative by the value head's answer. */
+  /** Derivative by the output of the value head. */
   readonly valueSlope: number;
 }
 
@@ -43,7 +43,7 @@ interface Term {
 
 const maxLogRatio = 20;
 
-/** The formulas of LOSSES.md for one token, plainly, with their derivatives. */
+/** The formulas of LOSSES.md for one token, with their derivatives. */
 export function referenceTokenLoss(loss: ReferenceLoss, token: ScoredToken): TokenLoss {
   const policy = policyTerm(loss, token);
   const kl = klTerm(loss, token);
@@ -117,7 +117,7 @@ function klTerm(loss: ReferenceLoss, { logprob, referenceLogprob }: ScoredToken)
   }
 }
 
-/** Half the squared error; of the value held near what it was, where that is worse. */
+/** Half the squared error; of the clipped value where that is worse. */
 function criticTerm(loss: ReferenceLoss, { value, valueTarget, samplingValue }: ScoredToken): Term {
   if (value === undefined || valueTarget === undefined) return { value: 0, slope: 0 };
   const plain: Term = { value: (value - valueTarget) ** 2 / 2, slope: value - valueTarget };
@@ -125,7 +125,7 @@ function criticTerm(loss: ReferenceLoss, { value, valueTarget, samplingValue }: 
   if (clip === 0 || samplingValue === undefined) return plain;
   const held = clamp(value, samplingValue - clip, samplingValue + clip);
   const clipped = (held - valueTarget) ** 2 / 2;
-  // Where the value is held, nothing pulls at it.
+  // A clipped value has no gradient.
   return clipped > plain.value ? { value: clipped, slope: held === value ? plain.slope : 0 } : plain;
 }
 

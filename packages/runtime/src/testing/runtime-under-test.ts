@@ -1,54 +1,53 @@
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 
-/** What the suite tells a runtime that it starts. */
+/** Options of the suite for starting a runtime. */
 export interface StartRuntimeOptions {
-  /** Where checkpoints go. The suite starts a second runtime on the directory of a killed one. */
+  /** Folder of checkpoints. The suite starts a second runtime on the directory of a killed one. */
   readonly directory: string;
   /** The key that clients must send. */
   readonly apiKey: string;
   /**
-   * How long it should keep the results of finished operations, in milliseconds. A runtime that cannot be told ignores
-   * it, and is not tested for it: its capabilities say so. @default as it likes
+   * Retention of the results of finished operations, in milliseconds. A runtime without this setting ignores it and is
+   * not tested for it: its capabilities report the value. @default the runtime's
    */
   readonly resultTtlMs?: number;
-  /** After how long of silence a session should lapse, in milliseconds; as with `resultTtlMs`. @default as it likes */
+  /** Idle time after which a session should expire, in milliseconds; as with `resultTtlMs`. @default the runtime's */
   readonly sessionTtlMs?: number;
   /**
-   * How long it should keep models whose session has ended, in milliseconds; as with `resultTtlMs`.
-   * @default as it likes
+   * Retention of models whose session has ended, in milliseconds; as with `resultTtlMs`. @default the runtime's
    */
   readonly abandonedModelTtlMs?: number;
 }
 
-/** What of a runtime's limits the suite may ask for. */
+/** The limits that the suite may set. */
 export type LimitWishes = Omit<StartRuntimeOptions, 'directory' | 'apiKey'>;
 
 /** A runtime that the suite has started. */
 export interface RuntimeUnderTest {
   /** `host:port` of its gRPC server on this machine. */
   readonly address: string;
-  /** Ends it as `kill -9` would, without any goodbye; resolves when it is gone. */
+  /** Ends it like `kill -9`; resolves after its end. */
   kill(): Promise<void>;
-  /** Ends it in good order; resolves when it is gone. */
+  /** Stops it gracefully; resolves after its end. */
   stop(): Promise<void>;
 }
 
-/** A runtime that is to pass the suite. */
+/** A runtime to test. */
 export interface RuntimeConformanceOptions {
   /** Name of the runtime in the test report. */
   readonly name: string;
-  /** Starts it. It must be a process of its own, since it gets killed. */
+  /** Starts it. It must be a separate process, since it gets killed. */
   readonly start: (options: StartRuntimeOptions) => Promise<RuntimeUnderTest>;
-  /** How long one test may take, in milliseconds; raise it for models that are slow to make. @default 30000 */
+  /** Timeout of one test, in milliseconds; raise it for models that are slow to create. @default 30000 */
   readonly testTimeoutMs?: number;
-  /** Which of the runtime's base models the suite trains. @default the first of its capabilities */
+  /** The base model that the suite trains. @default the first of the capabilities */
   readonly baseModel?: string;
   /**
    * How far two ways to the same log-probability may be apart, in nats: the sampler's and the trainer's, or one batch
    * and its two halves. Raise it for weights in bfloat16. @default 1e-4
    */
   readonly logprobTolerance?: number;
-  /** How far a loss may be from its formula. Raise it for weights in bfloat16. @default 1e-3 */
+  /** Tolerance of a loss relative to its formula. Raise it for weights in bfloat16. @default 1e-3 */
   readonly lossTolerance?: number;
   /**
    * Whether the same operations give the same bits, in this process and in the next. True for one thread of a processor.
@@ -57,7 +56,7 @@ export interface RuntimeConformanceOptions {
   readonly isDeterministic?: boolean;
   /** Whether another seed makes a model with other weights. False for a base that is loaded whole. @default true */
   readonly isSeeded?: boolean;
-  /** What the suite asks the model to complete; for templates that cannot do with anything. @default 'cab' */
+  /** The prompt of the suite; for templates that cannot complete arbitrary text. @default 'cab' */
   readonly prompt?: string;
   /** The LoRA that the suite trains where the runtime has the feature `lora`. @default rank 2 */
   readonly lora?: LoraConfig;

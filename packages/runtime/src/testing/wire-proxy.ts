@@ -13,7 +13,7 @@ export class WireProxy {
   readonly #sockets = new Set<Socket>();
   #isFrozen = false;
   #bytesUntilCut = Number.POSITIVE_INFINITY;
-  /** How often the cable was cut. */
+  /** Number of cuts. */
   cuts = 0;
 
   private constructor(server: Server, target: Target) {
@@ -22,7 +22,7 @@ export class WireProxy {
     server.on('connection', (socket) => this.#forward(socket));
   }
 
-  /** Opens a way to an address, such as `127.0.0.1:50051`. */
+  /** Opens a proxy to an address, such as `127.0.0.1:50051`. */
   static async open(address: string): Promise<WireProxy> {
     const server = createServer();
     const proxy = new WireProxy(server, targetOf(address));
@@ -31,29 +31,29 @@ export class WireProxy {
     return proxy;
   }
 
-  /** Where clients connect to. */
+  /** The address for clients. */
   get address(): string {
     const { port } = this.#server.address() as AddressInfo;
     return `127.0.0.1:${port}`;
   }
 
-  /** Cuts every connection there is; new ones can be made. */
+  /** Cuts all current connections; new ones can be made. */
   cut(): void {
     this.cuts += 1;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Cuts, once, when so many more bytes have gone to the runtime. */
+  /** Cuts, once, after this number of further bytes to the runtime. */
   cutAfter(bytes: number): void {
     this.#bytesUntilCut = bytes;
   }
 
-  /** Lets nothing through any more, and tells nobody: as when a machine hangs or a cable is pulled. */
+  /** Forwards nothing any more without closing connections: as when a machine hangs or a cable is unplugged. */
   freeze(): void {
     this.#isFrozen = true;
   }
 
-  /** Leads new connections to another address. */
+  /** Forwards new connections to another address. */
   redirect(address: string): void {
     this.#target = targetOf(address);
   }
@@ -71,7 +71,7 @@ export class WireProxy {
       [runtime, client],
     ] as const) {
       this.#sockets.add(from);
-      // A cut connection is what is wanted here.
+      // A cut connection is expected here.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         this.#sockets.delete(from);

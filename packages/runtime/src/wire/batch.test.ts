@@ -31,7 +31,7 @@ const anyDatum = fc
   );
 
 describe('a batch on the wire', () => {
-  it('comes out as it went in, to the bit', () => {
+  it('round-trips bitwise', () => {
     fc.assert(
       fc.property(fc.array(anyDatum, { maxLength: 4 }), (data) => {
         const { payload, datumCount, tokenCount } = encodeBatch({ data });
@@ -42,13 +42,13 @@ describe('a batch on the wire', () => {
     );
   });
 
-  it('leaves out a reference that is not there', () => {
+  it('omits an absent reference', () => {
     const { payload } = encodeBatch(aBatch([1]));
     const [datum] = decodeBatch(payload).map((datum) => decodeDatum(datum));
     expect(datum).not.toHaveProperty('referenceLogprobs');
   });
 
-  it('is small: packed arrays, not numbers one by one', () => {
+  it('is compact: packed arrays', () => {
     const count = 1_000;
     const half = { trained: [{ start: count / 2, end: count }] };
     const numbers = { samplingLogprobs: new Float32Array(count / 2), advantages: new Float32Array(count / 2) };

@@ -5,13 +5,13 @@ import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning
 import { gathered, spread } from './interval-column.ts';
 import { ColumnMemory, packArray, unpackFloat32, unpackInt32 } from './packed-array.ts';
 
-/** A batch ready to be uploaded. */
+/** A batch ready for upload. */
 export interface EncodedBatch {
   /** The serialised `Batch`. */
   readonly payload: Uint8Array;
   readonly datumCount: number;
   readonly tokenCount: number;
-  /** How old the data may be, in policy versions. Undefined: as old as they are. */
+  /** Maximum age of the data in policy versions. Undefined: unlimited. */
   readonly maxVersionLag: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface EncodedBatch {
  * @example
  * ```ts
  * const { payload, tokenCount } = encodeBatch({ data: [datum] });
- * console.log(payload.byteLength / tokenCount, 'bytes a token');
+ * console.log(payload.byteLength / tokenCount, 'bytes per token');
  * ```
  */
 export function encodeBatch(batch: TrainingBatch): EncodedBatch {
@@ -43,7 +43,7 @@ function serialise(batch: Parameters<typeof toBinary<typeof BatchSchema>>[1]): U
   }
 }
 
-/** The fields of a datum; its arrays are views of the same memory. */
+/** The fields of a datum; its arrays are views. */
 function datumMessage(datum: TrainingDatum): MessageInitShape<typeof DatumSchema> {
   const { referenceLogprobs, valueTargets, samplingValues } = datum;
   return {
@@ -63,14 +63,14 @@ function datumMessage(datum: TrainingDatum): MessageInitShape<typeof DatumSchema
   };
 }
 
-/** The messages of a serialised batch; their arrays are unchecked bytes yet. */
+/** The messages of a serialised batch; their arrays are unvalidated bytes. */
 export function decodeBatch(payload: Uint8Array): readonly Datum[] {
   return fromBinary(BatchSchema, payload).data;
 }
 
 /**
- * One datum with its arrays unpacked. Lengths in bytes must be multiples of four.
- * @param memory - where the arrays lie. Defaults to memory of their own
+ * Decodes the arrays of one datum. Lengths in bytes must be multiples of four.
+ * @param memory - allocator of the arrays. Default: separate memory
  */
 export function decodeDatum(datum: Datum, memory: ColumnMemory = new ColumnMemory()): TrainingDatum {
   const { referenceLogprobs, valueTargets, samplingValues } = datum;

@@ -1,7 +1,7 @@
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { BaseModel, GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 
-/** Capabilities as core has them. */
+/** Converts capabilities to the type of core. */
 export function decodeCapabilities(capabilities: GetCapabilitiesResponse): RuntimeCapabilities {
   const { runtimeVersion, device, dtype, maxModels, features, maxBatchTokens, maxMessageBytes } = capabilities;
   return {

@@ -6,7 +6,7 @@ import type { CheckpointInfo, CheckpointInfoSchema } from '../gen/agentlightning
 import type { EngineCheckpoint } from '../server/engine.ts';
 import { toTimestamp } from './timestamp.ts';
 
-/** A checkpoint as the contract has it. */
+/** Converts a checkpoint to a message of the contract. */
 export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape<typeof CheckpointInfoSchema> {
   return {
     uri: checkpoint.uri,
@@ -19,7 +19,7 @@ export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape
   };
 }
 
-/** A checkpoint as core has it. */
+/** Converts a checkpoint to the type of core. */
 export function decodeCheckpoint(info: CheckpointInfo): Checkpoint {
   return {
     uri: info.uri,
@@ -30,7 +30,7 @@ export function decodeCheckpoint(info: CheckpointInfo): Checkpoint {
   };
 }
 
-/** The client's state as UTF-8 JSON. */
+/** Client state as UTF-8 JSON. */
 export function encodeClientState(state: JsonObject): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(state));
 }
@@ -48,6 +48,6 @@ export function decodeClientState(bytes: Uint8Array): JsonObject {
 }
 
 function notJson(cause?: unknown): ValidationError {
-  const message = 'must be a JSON object; another kind of client saved this checkpoint';
+  const message = 'must be a JSON object; the checkpoint was saved by another kind of client';
   return new ValidationError('client state of a checkpoint', [{ path: '', message }], cause);
 }

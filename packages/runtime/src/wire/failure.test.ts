@@ -8,7 +8,7 @@ import { classifyCallError, toServiceError } from './grpc-error.ts';
 const reasons = Object.values(ErrorReason).filter((reason) => reason !== ErrorReason.UNSPECIFIED);
 
 describe('an error on the wire', () => {
-  it.each(reasons)('reason %d arrives as it was thrown, in a status of its own', (reason) => {
+  it.each(reasons)('reason %d round-trips, with its gRPC status', (reason) => {
     const thrown = new RuntimeError({
       reason,
       message: 'what happened',
@@ -32,7 +32,7 @@ describe('an error on the wire', () => {
     expect(sent.code).not.toBe(0);
   });
 
-  it('says how many tokens were too many for the memory, and whose fault what is', () => {
+  it('has the memory details and the category', () => {
     const details = { tokens: 9_000, maxTokensSeenOk: 6_000 };
     const thrown = new AgentLightningError({ code: 'RESOURCE_EXHAUSTED', message: 'no memory', details });
     const failure = toFailure(thrown);
@@ -49,7 +49,7 @@ describe('an error on the wire', () => {
     [new AgentLightningError({ code: 'STORE_FULL', message: 'disk' }), 'INTERNAL', 'disk'],
     [new RangeError('boom'), 'INTERNAL', 'boom'],
     ['just text', 'INTERNAL', 'just text'],
-  ])('takes whatever an engine throws: %s', (thrown, code, text) => {
+  ])('converts any error of an engine: %s', (thrown, code, text) => {
     const caught = fromFailure(toFailure(thrown));
     expect(caught).toMatchObject({ code, message: `[${code}] ${text}` });
   });

@@ -8,7 +8,7 @@ import {
 } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { type MemoryShortage, RuntimeError, type Staleness } from '../runtime-error.ts';
 
-/** How the errors an engine may throw are called in the contract. Others are `INTERNAL`. */
+/** The contract's reason of each error code of an engine. Others are `INTERNAL`. */
 const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
   VALIDATION: ErrorReason.INVALID,
   RUNTIME_REJECTED: ErrorReason.INVALID,
@@ -22,7 +22,7 @@ const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
   UNAUTHENTICATED: ErrorReason.UNAUTHENTICATED,
 };
 
-/** Any thrown value as a message of the contract. */
+/** Converts any thrown value to a message of the contract. */
 export function toFailure(error: unknown): RuntimeFailure {
   const known = toRuntimeError(error);
   const { memory, staleness } = known;
@@ -41,7 +41,7 @@ export function toFailure(error: unknown): RuntimeFailure {
   });
 }
 
-/** A message of the contract as the error that a caller catches. */
+/** Converts a message of the contract to the error of the caller. */
 export function fromFailure(failure: RuntimeFailure): RuntimeError {
   return new RuntimeError({
     reason: failure.reason,
@@ -65,7 +65,7 @@ function stalenessOf({ versionLag, maxVersionLag = 0 }: RuntimeFailure): Stalene
   return versionLag === undefined ? undefined : { versionLag, maxVersionLag };
 }
 
-/** Any thrown value as a {@link RuntimeError}; what is not one of ours is a fault of the runtime. */
+/** Converts any thrown value to a {@link RuntimeError}; an unexpected one is an internal error. */
 function toRuntimeError(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   if (AgentLightningError.isInstance(error)) {
@@ -87,7 +87,7 @@ function toRuntimeError(error: unknown): RuntimeError {
   return new RuntimeError({ reason: ErrorReason.INTERNAL, message, cause: error });
 }
 
-/** The message without the code in front, which the error class adds on the other side again. */
+/** The message without the code prefix, which the error class adds again. */
 function plainMessage(error: AgentLightningError): string {
   const prefix = `[${error.code}] `;
   return error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message;

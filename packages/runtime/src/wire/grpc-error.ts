@@ -4,10 +4,10 @@ import { ErrorReason, RuntimeFailureSchema } from '../gen/agentlightning/runtime
 import { RuntimeError } from '../runtime-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
 
-/** Trailing metadata that carries a serialised `RuntimeFailure`. */
+/** Trailing metadata with a serialised `RuntimeFailure`. */
 const trailer = 'agentlightning-error-bin';
 
-/** The gRPC status of each reason; the brackets in error.proto. */
+/** The gRPC status of each reason, as documented in error.proto. */
 const statusOfReason: Readonly<Record<ErrorReason, status>> = {
   [ErrorReason.UNSPECIFIED]: status.UNKNOWN,
   [ErrorReason.INVALID]: status.INVALID_ARGUMENT,
@@ -34,8 +34,8 @@ const statusOfReason: Readonly<Record<ErrorReason, status>> = {
 };
 
 /**
- * Statuses that gRPC itself gives, without our trailer, when a connection is not there or breaks: a stream that is
- * reset in the middle is INTERNAL to it. The same call may be tried again.
+ * Statuses that gRPC sets, without our trailer, when a connection is missing or lost: a stream that is reset in the
+ * middle is INTERNAL. The same call may be retried.
  */
 const transportStatuses: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
@@ -45,7 +45,7 @@ const transportStatuses: ReadonlySet<status> = new Set([
   status.INTERNAL,
 ]);
 
-/** Any thrown value as grpc-js sends it: status, message and the whole failure in the trailer. */
+/** Converts any thrown value for grpc-js: status, message and the serialised failure in the trailer. */
 export function toServiceError(error: unknown): ServerErrorResponse {
   const failure = toFailure(error);
   const metadata = new Metadata();
@@ -58,12 +58,12 @@ export function toServiceError(error: unknown): ServerErrorResponse {
   return serviceError;
 }
 
-/** What a failed call was: the runtime's own words, or a connection that is not there. */
+/** Converts a failed call: the runtime's error, or a lost connection. */
 export type CallFailure =
   | { readonly kind: 'answered'; readonly error: RuntimeError }
   | { readonly kind: 'transport'; readonly error: ServiceError };
 
-/** Tells the runtime's own refusals from a connection that failed. */
+/** Distinguishes the runtime's errors from a failed connection. */
 export function classifyCallError(error: unknown): CallFailure {
   if (error instanceof RuntimeError) return { kind: 'answered', error };
   if (!isServiceError(error)) {
@@ -83,7 +83,7 @@ export function classifyCallError(error: unknown): CallFailure {
   };
 }
 
-/** For statuses that gRPC itself gave, such as a message beyond the limit. */
+/** For statuses that gRPC sets, such as for a message beyond the limit. */
 function reasonOfStatus(code: status): ErrorReason {
   switch (code) {
     case status.RESOURCE_EXHAUSTED:

@@ -1,19 +1,19 @@
 import { ColumnMemory } from './packed-array.ts';
 
-/** Which tokens are trained. */
+/** The trained tokens. */
 interface Trained {
   readonly trained: readonly { readonly start: number; readonly end: number }[];
 }
 
 /**
- * A column of the trained tokens in as few numbers as tell it all: one for all when they are the same, to the bit; one
- * for each interval when they are the same throughout each; else as it is.
+ * Encodes a column of the trained tokens in the fewest numbers: one for all when they are bitwise equal; one per
+ * interval when they are equal within each; else unchanged.
  */
 export function gathered(column: Float32Array, { trained }: Trained): Float32Array {
   const lengths = trained.map(({ start, end }) => Math.max(0, end - start));
   const isOfThese =
     lengths.every((length) => length > 0) && lengths.reduce((sum, length) => sum + length, 0) === column.length;
-  // Not a column of these intervals; whoever receives it says what is wrong with it.
+  // The length does not match these intervals; the receiver reports the error.
   if (!isOfThese) return column;
   const bytes = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
   if (isOneNumber(bytes)) return column.subarray(0, 1);
@@ -28,16 +28,16 @@ export function gathered(column: Float32Array, { trained }: Trained): Float32Arr
 }
 
 /**
- * Whether float32 numbers are all the same: then their bytes are the same as themselves four bytes on. Bits are compared,
- * so that 0 and -0, or two kinds of NaN, are not taken for one.
+ * Whether float32 numbers are all equal: then the bytes equal themselves shifted by four. Bits are compared, to
+ * distinguish 0 from -0, and kinds of NaN.
  */
 function isOneNumber(bytes: Uint8Array): boolean {
   return Buffer.compare(bytes.subarray(4), bytes.subarray(0, -4)) === 0;
 }
 
 /**
- * The number of each trained token. A column of a length that fits nothing stays as it is.
- * @param memory - where the result lies, when it is not what came. Defaults to memory of its own
+ * Expands a column to one number per trained token. A column of another length is returned unchanged.
+ * @param memory - allocator of the result, when it differs from the input. Default: separate memory
  */
 export function spread(
   numbers: Float32Array,

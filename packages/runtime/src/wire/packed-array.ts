@@ -1,26 +1,26 @@
 const isLittleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** Numbers as packed little-endian bytes. On a little-endian machine a view of the same memory. */
+/** Numbers as packed little-endian bytes. On a little-endian machine a view. */
 export function packArray(numbers: Float32Array | Int32Array): Uint8Array {
   const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
   return isLittleEndian ? bytes : Buffer.from(bytes).swap32();
 }
 
 /**
- * Memory for the arrays of a batch, asked for in blocks: an array of its own for each of thousands of columns costs more
- * than filling it, and gives the garbage collector as many things to look after.
+ * Memory for the arrays of a batch, allocated in blocks: a separate array for each of thousands of columns costs more
+ * than filling it, and burdens garbage collection.
  */
 export class ColumnMemory {
   readonly #blockBytes: number;
   #block: ArrayBuffer = new ArrayBuffer(0);
   #at = 0;
 
-  /** @param blockBytes - how much is asked for at a time, in bytes. Default: as much as is taken, each time anew */
+  /** @param blockBytes - size of an allocation, in bytes. Default: a separate one for each array */
   constructor(blockBytes = 0) {
     this.#blockBytes = blockBytes;
   }
 
-  /** Memory for so many numbers of four bytes, with whatever was in it. */
+  /** Uninitialised memory for this number of four-byte values. */
   take(count: number): { readonly buffer: ArrayBuffer; readonly byteOffset: number } {
     const byteLength = count * 4;
     if (this.#at + byteLength > this.#block.byteLength) {

@@ -4,7 +4,7 @@ import { NotFoundError } from '@agentlightning/core';
 import type { EngineCheckpoint } from '../../src/index.ts';
 import { type BagState, stateFromJson, stateToJson } from './bag-state.ts';
 
-/** What a file holds. */
+/** The content of a file. */
 interface SavedBag {
   readonly checkpoint: Omit<EngineCheckpoint, 'clientState'>;
   readonly clientState: string;
@@ -21,7 +21,7 @@ export class BagCheckpoints {
     this.#modelId = modelId;
   }
 
-  /** Writes beside, then renames, so that there is never half a file. */
+  /** Writes a temporary file, then renames it: atomic. */
   async save(name: string, state: BagState, clientState: Uint8Array): Promise<EngineCheckpoint> {
     await mkdir(this.#directory, { recursive: true });
     const stateText = JSON.stringify(stateToJson(state));

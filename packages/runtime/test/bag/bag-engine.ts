@@ -6,7 +6,7 @@ import { vocabSize } from './bag-policy.ts';
 
 const everyLoss = { entropy_coefficient: 0, kl_coefficient: 0, kl_estimator: 3 };
 
-/** What the test engine can do. */
+/** The capabilities of the test engine. */
 export const bagCapabilities: EngineCapabilities = {
   runtimeVersion: '1.0.0-test',
   device: 'cpu',
@@ -27,7 +27,7 @@ export const bagCapabilities: EngineCapabilities = {
   features: ['reference_logprobs', 'export', 'metrics', 'progress', 'pause'],
 };
 
-/** An engine of test policies, with checkpoints in a directory and an endpoint of its own. */
+/** An engine of test policies, with checkpoints in a directory and an endpoint. */
 export class BagEngine implements RuntimeEngine {
   readonly #models: Map<string, BagModel>;
   readonly #directory: string;

@@ -8,7 +8,7 @@ export const parameterCount: number = vocabSize * (vocabSize + 1);
 
 /** The distribution of the next token after some tokens. */
 export interface NextToken {
-  /** How often each id came before, divided by the number of tokens; last a 1 for the bias. */
+  /** Frequency of each preceding id; last a 1 for the bias. */
   readonly features: Float64Array;
   /** Natural logarithms, at the temperature. */
   readonly logprobs: Float64Array;
@@ -35,7 +35,7 @@ export function nextToken(parameters: Float32Array, context: ArrayLike<number>, 
   return { features, logprobs, entropy };
 }
 
-/** Derivatives of a loss by what the policy says of one token. */
+/** Derivatives of a loss with respect to the outputs for one token. */
 export interface TokenSlopes {
   readonly token: number;
   readonly logprobSlope: number;
@@ -43,7 +43,7 @@ export interface TokenSlopes {
   readonly temperature: number;
 }
 
-/** Adds the derivatives by the weights. */
+/** Adds the derivatives with respect to the weights. */
 export function addGradient(gradient: Float64Array, next: NextToken, slopes: TokenSlopes): void {
   const { token, logprobSlope, entropySlope, temperature } = slopes;
   for (let id = 0; id < vocabSize; id += 1) {

@@ -9,15 +9,15 @@ import type {
 import { bagCapabilities } from './bag-engine.ts';
 import { BagModel } from './bag-model.ts';
 
-/** The test policy behind a gate, and with faults on request. */
+/** The test policy behind a gate, with injected faults. */
 export class GatedEngine implements RuntimeEngine {
-  /** Set to make every next pass over a batch fail with it. */
+  /** Error of every later pass over a batch. */
   fault: Error | null = null;
-  /** Set to make every next making of a model fail with it. */
+  /** Error of every later model creation. */
   creationFault: Error | null = null;
   isCorrupted = false;
   isClosed = false;
-  /** Batches that have been started. */
+  /** Number of started batches. */
   started = 0;
   readonly #directory: string;
   readonly #capabilities: EngineCapabilities;
@@ -30,7 +30,7 @@ export class GatedEngine implements RuntimeEngine {
     this.#capabilities = { ...bagCapabilities, ...capabilities };
   }
 
-  /** Makes batches wait when they start. */
+  /** Blocks batches when they start. */
   shut(): void {
     this.#gate = new Promise((resolve) => {
       this.#open = resolve;
@@ -41,7 +41,7 @@ export class GatedEngine implements RuntimeEngine {
     this.#open();
   }
 
-  /** Resolves when a batch has been started and waits at the gate. */
+  /** Resolves when a batch has started and waits at the gate. */
   nextStart(): Promise<void> {
     return new Promise((resolve) => this.#whenStarted.push(resolve));
   }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type RuntimeLimits, serveRuntime } from '../../src/index.ts';
 import { BagEngine } from './bag-engine.ts';
 
-// A test runtime as a process of its own, so that it can be killed: prints its address when it listens.
+// A test runtime in a separate process, so that it can be killed: prints its address when it listens.
 const { values } = parseArgs({
   options: {
     directory: { type: 'string', default: '.' },

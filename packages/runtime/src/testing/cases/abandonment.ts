@@ -7,20 +7,20 @@ import type { Bench } from '../bench.ts';
 import { type RawClient, refusalOf } from '../raw-client.ts';
 import { openRawModel, type RawModel } from '../raw-model.ts';
 
-/** Long enough for a busy machine to say something in between. */
+/** Long enough for heartbeats on a busy machine. */
 const sessionTtlMs = 3_000;
 const abandonedModelTtlMs = 500;
 
 /** Models whose session has ended without unloading them. */
 export function describeAbandonment(bench: Bench): void {
-  describe('models that nobody owns any more', () => {
-    it('are unloaded when their session has lapsed, keep their checkpoints, and are made again', async ({ skip }) => {
+  describe('abandoned models', () => {
+    it('are unloaded after their session expired, keep their checkpoints, and can be recreated', async ({ skip }) => {
       const wishes = { sessionTtlMs, abandonedModelTtlMs };
       const runtime = await bench.startAnother(await bench.directory(), wishes);
       const client = bench.raw(bench.apiKey, runtime.address);
       const limits = await client.runtime.getCapabilities({});
       const isTold = limits.sessionTtlMs === sessionTtlMs && limits.abandonedModelTtlMs === abandonedModelTtlMs;
-      skip(!isTold, 'the runtime cannot be told how long to keep sessions and abandoned models');
+      skip(!isTold, 'the retention of sessions and abandoned models is not configurable');
       const base = await bench.baseModelOf(await bench.connect());
       const owned = await openRawModel(client, bench.newModelId(), base);
       const abandoned = await openRawModel(client, bench.newModelId(), base);
@@ -34,7 +34,7 @@ export function describeAbandonment(bench: Bench): void {
       expect(refusal.remedy).toContain('checkpoint');
       const lapsed = await refusalOf(client.runtime.heartbeat({ sessionId: abandoned.sessionId }));
       expect(lapsed).toMatchObject({ reason: ErrorReason.SESSION_EXPIRED });
-      // The other one's session was heard of all the time.
+      // The other session sent heartbeats throughout.
       const { model } = await client.training.getModel({ modelId: owned.modelId });
       expect(model).toMatchObject({ nextSeq: 1 });
 
@@ -45,7 +45,7 @@ export function describeAbandonment(bench: Bench): void {
       expect(await again.ended(1)).toMatchObject({ outcome: { case: 'checkpoint' } });
     });
 
-    it('stay for another session that takes them over when theirs was closed', async () => {
+    it('can be taken over by another session after theirs was closed', async () => {
       const model = await bench.rawModel();
       const { runtime, training } = model.client;
       await training.publishSamplerWeights({ key: model.key(1) });
@@ -60,7 +60,7 @@ export function describeAbandonment(bench: Bench): void {
   });
 }
 
-/** What asking for a model is answered when it is gone; another session shows signs of life meanwhile. */
+/** The error for an unloaded model; another session sends heartbeats meanwhile. */
 async function gone(client: RawClient, { modelId }: RawModel, livingSessionId: string): Promise<RuntimeError> {
   for (;;) {
     await client.runtime.heartbeat({ sessionId: livingSessionId });

@@ -5,7 +5,7 @@ import { type Bench, type Fingerprint, fingerprintOfModel, plainLoss, trainOnce 
 /** Saving, loading, listing and deleting. */
 export function describeCheckpoints(bench: Bench): void {
   describe('checkpoints', () => {
-    it('goes on from a checkpoint bit for bit as it went on without', async () => {
+    it('resumes from a checkpoint bitwise identically', async () => {
       const model = await bench.model();
       await trainOnce(model, batchOfFour);
       await trainOnce(model, aBatch([5, 6, 7, 8]));
@@ -21,7 +21,7 @@ export function describeCheckpoints(bench: Bench): void {
       bench.expectSame(await goOn(), expected);
     });
 
-    it('gives back the client state with every way to the checkpoint', async () => {
+    it('returns the client state with every access to the checkpoint', async () => {
       const model = await bench.model();
       const clientState = { cursor: 17, best: { reward: 0.25, task: 'zwölf' }, seen: [1, null, true] };
       const saved = await (await model.saveCheckpoint('with-state', clientState)).result;
@@ -45,7 +45,7 @@ export function describeCheckpoints(bench: Bench): void {
       await expect(loading.result).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('brings back the policy version and drops gradients that no step has used', async () => {
+    it('restores the policy version and discards unused gradients', async () => {
       const model = await bench.model();
       await (await model.publishWeights()).result;
       const saved = await (await model.saveCheckpoint('v1', {})).result;
@@ -91,7 +91,7 @@ export function describeCheckpoints(bench: Bench): void {
       expect(await model.listCheckpoints()).toEqual([saved]);
     });
 
-    it('refuses a client state that is too large, and the model goes on', async () => {
+    it('refuses a client state that is too large, and the model continues', async () => {
       const model = await bench.model();
       const saving = model.saveCheckpoint('large', { text: 'x'.repeat(5 * 1024 * 1024) });
       await expect(saving).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });

@@ -7,10 +7,10 @@ import { type Bench, fingerprintOfModel, plainLoss, trainOnce } from '../bench.t
 
 const reconnectTimeoutMs = 1_000;
 
-/** A runtime that dies takes nothing finished with it, and leaves nobody waiting. */
+/** A dead runtime loses no finished work, and all pending calls are rejected. */
 export function describeDeath(bench: Bench): void {
   describe('a runtime that dies', () => {
-    it('fails everything pending, and a new one goes on from the checkpoint bit for bit', async () => {
+    it('rejects all pending calls, and a new one resumes from the checkpoint bitwise identically', async () => {
       const directory = await bench.directory();
       const first = await bench.startAnother(directory);
       const connection = await bench.connect({ address: first.address, reconnectTimeoutMs });
@@ -35,17 +35,17 @@ export function describeDeath(bench: Bench): void {
       bench.expectSame(await fingerprintOfModel(resumed, batchOfFour), expected);
     });
 
-    it('is not taken for the one that was there before', async () => {
+    it('is not confused with its successor', async () => {
       const directory = await bench.directory();
       const first = await bench.startAnother(directory);
       const proxy = await bench.proxy(first.address);
       const connection = await bench.connect({ address: proxy.address, reconnectTimeoutMs: 20_000 });
       const model = await makeModel(bench, connection);
       const pending = sendMuch(model);
-      // At once: killing a process may take longer than its clients wait.
+      // Immediately: killing a process may take longer than its clients wait.
       const settled = Promise.allSettled(pending);
       await first.kill();
-      // A new runtime, on which somebody else has made the same model and done as much.
+      // A new runtime on which another client has created the same model with the same number of operations.
       const second = await bench.startAnother(directory);
       const stranger = await makeModel(bench, await bench.connect({ address: second.address }));
       for (const _ of pending) await (await stranger.publishWeights()).result;
@@ -55,7 +55,7 @@ export function describeDeath(bench: Bench): void {
       await (await stranger.publishWeights()).result;
     });
 
-    it('is noticed when there is nothing to connect to', async () => {
+    it('is detected when the connection is refused', async () => {
       const nowhere = await bench.startAnother(await bench.directory());
       await nowhere.kill();
       const connecting = connectRuntime({ address: nowhere.address, reconnectTimeoutMs: 200 });
@@ -69,7 +69,7 @@ async function makeModel(bench: Bench, runtime: RuntimeConnection): Promise<Runt
   return runtime.createModel({ baseModel: await bench.baseModelOf(runtime), modelId: 'mortal', seed: 1 });
 }
 
-/** More work than is done before the runtime is killed, not even all of it sent. */
+/** More work than completes, or is even sent, before the runtime is killed. */
 function sendMuch(model: RuntimeModel): readonly Promise<unknown>[] {
   const large = aBatch(Array.from({ length: 400 }, (_, at) => at % 13));
   return Array.from({ length: 30 }, async () => (await model.forwardBackward(large, plainLoss)).result);

@@ -7,10 +7,10 @@ import { batchOfFour } from '../a-batch.ts';
 import { type Bench, trainOnce } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
 
-/** Weights leave the runtime in a form that other programs read. */
+/** Exports of weights for other programs. */
 export function describeExports(bench: Bench): void {
   describe('exports', () => {
-    it('gives the weights as safetensors, or names the field that it cannot do', async () => {
+    it('exports the weights as safetensors, or rejects the field', async () => {
       const model = await bench.model();
       await trainOnce(model, batchOfFour);
       const exporting = model.exportCheckpoint({ format: 'safetensors' });
@@ -26,7 +26,7 @@ export function describeExports(bench: Bench): void {
       for (const file of tensorFiles) expect((await tensorNames(file)).length).toBeGreaterThan(0);
     });
 
-    it('gives the weights of a checkpoint, whatever has become of the model', async ({ skip }) => {
+    it('exports the weights of a checkpoint, regardless of later steps', async ({ skip }) => {
       skip(!(await bench.has('export')), 'the runtime has no exports');
       const model = await bench.model();
       await trainOnce(model, batchOfFour);
@@ -39,7 +39,7 @@ export function describeExports(bench: Bench): void {
       await expect(missing.result).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('gives the rest of a file from an offset, and nothing that it did not export', async ({ skip }) => {
+    it('streams a file from an offset, and only exported files', async ({ skip }) => {
       skip(!(await bench.has('export')), 'the runtime has no exports');
       const model = await bench.model();
       const { artifactId, files } = await (await model.exportCheckpoint({ format: 'safetensors' })).result;
@@ -74,7 +74,7 @@ export function describeExports(bench: Bench): void {
       }
     });
 
-    it('gives a LoRA as PEFT has it, or names the field that it cannot do', async () => {
+    it('exports a LoRA in the format of PEFT, or rejects the field', async () => {
       const canDo = (await bench.has('export_peft')) && (await bench.has('lora'));
       const model = await bench.model(canDo ? { lora: bench.settings.lora } : {});
       const exporting = model.exportCheckpoint({ format: 'peft' });
@@ -101,7 +101,7 @@ async function weightsOf(bench: Bench, model: RuntimeModel, uri?: string): Promi
   return Promise.all(names.map((name) => readFile(join(directory, name))));
 }
 
-/** Names in a safetensors file: its header's length, then the header as JSON. */
+/** Tensor names in a safetensors file: the header's length, then the header as JSON. */
 async function tensorNames(file: string): Promise<readonly string[]> {
   const bytes = await readFile(file);
   const length = Number(bytes.readBigUInt64LE(0));

@@ -4,10 +4,10 @@ import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
 import { type Bench, plainLoss, trainOnce } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
 
-/** LoRA and reference weights: done where the runtime says so, refused with a reason where it does not. */
+/** LoRA and reference weights: supported when reported, rejected with a reason otherwise. */
 export function describeFeatures(bench: Bench): void {
   describe('features', () => {
-    it('trains LoRA, or names the field that it cannot do', async () => {
+    it('trains LoRA, or rejects the field', async () => {
       const { lora } = bench.settings;
       const runtime = await bench.connect();
       const baseModel = await bench.baseModelOf(runtime);
@@ -27,7 +27,7 @@ export function describeFeatures(bench: Bench): void {
       expect(largestGap(await model.logprobs(batchOfFour), before)).toBeGreaterThan(bench.settings.logprobTolerance);
     });
 
-    it('refuses a LoRA that the base does not take, and another one for a model that is there', async ({ skip }) => {
+    it('rejects an unsupported LoRA, and a different one for an existing model', async ({ skip }) => {
       skip(!(await bench.has('lora')), 'the runtime has no LoRA');
       const { lora } = bench.settings;
       const runtime = await bench.connect();
@@ -40,7 +40,7 @@ export function describeFeatures(bench: Bench): void {
       await expect(other.createModel(wishes)).rejects.toMatchObject({ code: 'CONFLICT' });
     });
 
-    it('goes on from a checkpoint of a LoRA bit for bit', async ({ skip }) => {
+    it('resumes from a checkpoint of a LoRA bitwise identically', async ({ skip }) => {
       skip(!(await bench.has('lora')), 'the runtime has no LoRA');
       const model = await bench.model({ lora: bench.settings.lora });
       await trainOnce(model, batchOfFour);
@@ -54,7 +54,7 @@ export function describeFeatures(bench: Bench): void {
       bench.expectSame(await goOn(), expected);
     });
 
-    it('scores with the weights that the model began with, or names the field that it cannot do', async () => {
+    it('scores with the initial weights, or rejects the field', async () => {
       const model = await bench.model(await wishesOfReference(bench));
       const before = await model.logprobs(batchOfFour);
       for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
@@ -74,7 +74,7 @@ export function describeFeatures(bench: Bench): void {
       expect(refusal).toMatchObject({ code: 'RUNTIME_REJECTED', field: 'header.use_reference' });
     });
 
-    it('fails data that are older than the batch allows, and steps on nothing', async () => {
+    it('rejects data older than the batch allows, and takes no step', async () => {
       const model = await bench.model();
       await (await model.publishWeights()).result;
       await (await model.publishWeights()).result;
@@ -93,7 +93,7 @@ export function describeFeatures(bench: Bench): void {
   });
 }
 
-/** Where there is LoRA the reference is the base with LoRA off. */
+/** With LoRA the reference is the base with LoRA disabled. */
 async function wishesOfReference(bench: Bench): Promise<{ lora?: Bench['settings']['lora'] }> {
   return (await bench.has('lora')) ? { lora: bench.settings.lora } : {};
 }

@@ -5,13 +5,13 @@ import { aBatch, aDatum, batchOfFour } from '../a-batch.ts';
 import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
 
-/** float32's range ends below the product of two of these. */
+/** float32 overflows below the product of two of these. */
 const huge = 3e38;
 
-/** What goes into a step, and what never does. */
+/** The batches that a step applies. */
 export function describeGradients(bench: Bench): void {
   describe('gradients', () => {
-    it('takes batches and the step without a wait in between', async () => {
+    it('accepts batches and the step without waiting in between', async () => {
       const model = await bench.model();
       const sent = await Promise.all([
         model.forwardBackward(aBatch([1, 2, 3, 4]), plainLoss),
@@ -26,7 +26,7 @@ export function describeGradients(bench: Bench): void {
       expect((await step.result).gradientNorm).toBeGreaterThan(0);
     });
 
-    it('adds batches up: two halves train as the whole does', async () => {
+    it('sums batches: two halves train like the whole', async () => {
       const [whole, halves] = [await bench.model(), await bench.model()];
       const data = [1, 2, 3, 4].map((seed) => aDatum(seed));
       await whole.forwardBackward({ data }, plainLoss);
@@ -41,7 +41,7 @@ export function describeGradients(bench: Bench): void {
       expect(largestGap(one, other)).toBeLessThan(10 * bench.settings.logprobTolerance);
     });
 
-    it('makes tokens of positive advantage likelier and of negative less likely', async () => {
+    it('increases the probability of tokens with positive advantage, decreases it with negative', async () => {
       for (const sign of [1, -1]) {
         const model = await bench.model();
         const [before = new Float32Array()] = await model.logprobs({ data: [aDatum(1)] });
@@ -53,7 +53,7 @@ export function describeGradients(bench: Bench): void {
       }
     });
 
-    it('learns nothing from tokens without weight, whatever else they carry', async () => {
+    it('ignores tokens of weight 0, regardless of their other values', async () => {
       const [model, control] = [await bench.model(), await bench.model()];
       const silent = aDatum(7, { weights: new Float32Array(6), advantages: new Float32Array(6).fill(1e6) });
       await model.forwardBackward({ data: [...batchOfFour.data, silent] }, plainLoss);
@@ -64,14 +64,14 @@ export function describeGradients(bench: Bench): void {
       expect(relativeGap(norms[0], norms[1])).toBeLessThan(bench.settings.lossTolerance);
     });
 
-    it('refuses a step that has nothing to step with', async () => {
+    it('rejects a step without gradients', async () => {
       const model = await bench.model();
       const step = await model.optimStep({ learningRate: 0.1 });
       await expect(step.result).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
       expect(await model.state()).toMatchObject({ step: 0 });
     });
 
-    it('refuses a step that requires what is no batch since the last step, and drops the gradients', async () => {
+    it('rejects a step that requires unknown batches, and discards the gradients', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;
       await model.send(model.upload(1, batchOfFour));
@@ -83,7 +83,7 @@ export function describeGradients(bench: Bench): void {
       expect(info).toMatchObject({ step: 0, hasPendingGradients: false });
     });
 
-    it('refuses a step when an earlier session has left gradients that the step does not mean to use', async () => {
+    it('rejects a step over gradients of an earlier session', async () => {
       const first = await bench.model();
       await (await first.forwardBackward(aBatch([1, 2]), plainLoss)).result;
       const runtime = await bench.connect();
@@ -96,7 +96,7 @@ export function describeGradients(bench: Bench): void {
       expect(await second.state()).toMatchObject({ step: 0, hasPendingGradients: false });
     });
 
-    it('refuses a step when a batch before it was cancelled', async () => {
+    it('rejects a step when a batch before it was cancelled', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;
       // Both wait for number 1.
@@ -109,7 +109,7 @@ export function describeGradients(bench: Bench): void {
       expect(info).toMatchObject({ step: 0, hasPendingGradients: false });
     });
 
-    it('refuses a step after a failed batch even when the step does not ask for it', async () => {
+    it('rejects a step after a failed batch even when the step does not require it', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;
       await refusalOf(model.send(model.upload(1, aBatch([1], { temperature: 0 }))));
@@ -118,7 +118,7 @@ export function describeGradients(bench: Bench): void {
       expect((await model.ended(3)).state).toBe(OperationState.FAILED);
     });
 
-    it('keeps what is not finite out of the weights, and goes on', async () => {
+    it('keeps non-finite values out of the weights, and continues', async () => {
       const [model, control] = [await bench.model(), await bench.model()];
       const before = await model.logprobs(batchOfFour);
       const wild = aDatum(1, { advantages: new Float32Array(6).fill(huge), weights: new Float32Array(6).fill(huge) });
@@ -139,7 +139,7 @@ export function describeGradients(bench: Bench): void {
   });
 }
 
-/** Either the batch fails and the step with it, or the step says that it was skipped. */
+/** Either the batch and the step fail, or the step reports that it was skipped. */
 async function expectNotStepped(batch: Promise<unknown>, step: Promise<{ isSkipped: boolean }>): Promise<void> {
   const [batchEnd, stepEnd] = await Promise.allSettled([batch, step]);
   if (batchEnd.status === 'rejected') {

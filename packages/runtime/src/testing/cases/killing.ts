@@ -8,7 +8,7 @@ import { openRawModel, openUpload } from '../raw-model.ts';
 const secondBatch = aBatch([5, 6, 7, 8]);
 const modelId = 'killed';
 
-/** What a runtime is doing when it is killed; resolves when it is doing it. */
+/** The activity during which a runtime is killed; resolves when it has started. */
 const moments: readonly (readonly [doing: string, begin: (model: RuntimeModel, place: Place) => Promise<unknown>])[] = [
   ['an upload', (_model, place) => uploadHalf(place)],
   ['a pass over a batch', (model) => model.forwardBackward(aBatch(manySeeds), plainLoss)],
@@ -21,7 +21,7 @@ const moments: readonly (readonly [doing: string, begin: (model: RuntimeModel, p
   ],
   [
     'a checkpoint over an older one of the same name',
-    // Large, so that it takes a while to write.
+    // Large, so that writing takes a while.
     (model) => model.saveCheckpoint('safe', { step: 2, filler: 'x'.repeat(3 * 1024 * 1024) }),
   ],
 ];
@@ -34,10 +34,10 @@ interface Place {
 
 const manySeeds = Array.from({ length: 100 }, (_, at) => at % 13);
 
-/** Killed at any moment, a runtime has its last whole checkpoint, and goes on from it as if nothing had been. */
+/** A runtime killed at any moment keeps its last complete checkpoint and resumes from it. */
 export function describeKilling(bench: Bench): void {
   describe('a runtime that is killed', () => {
-    it.each(moments)('in %s goes on from a whole checkpoint bit for bit', async (_doing, begin) => {
+    it.each(moments)('in %s resumes from a complete checkpoint bitwise identically', async (_doing, begin) => {
       const directory = await bench.directory();
       const first = await bench.startAnother(directory);
       const connection = await bench.connect({ address: first.address, reconnectTimeoutMs: 1_000 });
@@ -64,7 +64,7 @@ export function describeKilling(bench: Bench): void {
   });
 }
 
-/** Sends the header and half of the bytes, and leaves it at that. */
+/** Sends the header and half of the bytes, then stops. */
 async function uploadHalf({ address, apiKey, baseModel }: Place): Promise<void> {
   const client = openRawClient(address, apiKey);
   const model = await openRawModel(client, modelId, baseModel);
@@ -73,6 +73,6 @@ async function uploadHalf({ address, apiKey, baseModel }: Place): Promise<void> 
   const half = payload?.subarray(0, payload.byteLength / 2) ?? null;
   const { response } = openUpload(client, { header, payload: half });
   response.catch(() => client.close());
-  // Answered behind the upload on the same connection, so what was sent of it has come.
+  // Responses follow the upload on the same connection, so the sent part was received.
   await client.runtime.getCapabilities({});
 }

@@ -18,13 +18,13 @@ const losses = [
   ['dro', { beta: 0.4 }],
 ] as const;
 
-/** How far the sampling log-probabilities are from the model's: ratios below, inside and above every clip. */
+/** Offsets of the sampling log-probabilities from the model's: ratios below, inside and above every clip. */
 const logRatios = [-0.6, -0.1, 0, 0.1, 0.4, 0.9];
 
-/** Losses are the formulas that LOSSES.md gives. */
+/** The losses match the formulas of LOSSES.md. */
 export function describeLosses(bench: Bench): void {
   describe('losses', () => {
-    it.each(losses)('computes %s with %j as the contract writes it', async (name, parameters) => {
+    it.each(losses)('computes %s with %j as in the contract', async (name, parameters) => {
       const model = await bench.model();
       for (const temperature of [1, 0.7]) {
         const shape = aDatum(3, { temperature });

@@ -6,10 +6,10 @@ import { batchOfFour } from '../a-batch.ts';
 import { type Bench, trainOnce } from '../bench.ts';
 import type { RawClient } from '../raw-client.ts';
 
-/** What was measured comes to whoever watches. */
+/** The metrics stream. */
 export function describeMetrics(bench: Bench): void {
   describe('measurements', () => {
-    it('tell of every pass and step, or the runtime says that it has none', async () => {
+    it('cover every pass and step, or the feature is rejected', async () => {
       const runtime = await bench.connect();
       const model = await bench.model({ runtime });
       const watching = runtime.watchMetrics({ modelId: model.modelId });
@@ -36,7 +36,7 @@ export function describeMetrics(bench: Bench): void {
       expect(Math.abs((seen.at(-1)?.timeMs ?? 0) - systemClock.now())).toBeLessThan(600_000);
     });
 
-    it('go on after a cursor, without repeating and without leaving out', async ({ skip }) => {
+    it('resume after a cursor without duplicates or gaps', async ({ skip }) => {
       skip(!(await bench.has('metrics')), 'the runtime has no measurements');
       const model = await bench.model();
       const client = bench.raw();
@@ -50,7 +50,7 @@ export function describeMetrics(bench: Bench): void {
   });
 }
 
-/** The steps of which the norm was told, until the last. */
+/** The steps with a reported norm, until the last. */
 async function readSteps(
   { runtime }: RawClient,
   { modelId, last, afterCursor = '' }: { modelId: string; last: number; afterCursor?: string },

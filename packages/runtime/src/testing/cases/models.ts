@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { aBatch, batchOfFour } from '../a-batch.ts';
 import { type Bench, fingerprintOfModel, trainOnce } from '../bench.ts';
 
-/** Making, finding, taking over and freeing models. */
+/** Creating, finding, taking over and unloading models. */
 export function describeModels(bench: Bench): void {
   describe('models', () => {
-    it('makes a model that nothing has happened to yet', async () => {
+    it('creates a model in its initial state', async () => {
       const runtime = await bench.connect();
       const baseModel = await bench.baseModelOf(runtime);
       const model = await bench.model({ runtime });
@@ -21,7 +21,7 @@ export function describeModels(bench: Bench): void {
       });
     });
 
-    it('finds a model again from another connection, which then owns it', async () => {
+    it('finds a model from another connection, which then owns it', async () => {
       const first = await bench.model({ seed: 5 });
       await trainOnce(first, batchOfFour);
       const runtime = await bench.connect();
@@ -49,7 +49,7 @@ export function describeModels(bench: Bench): void {
       expect(await fingerprintOfModel(other, batchOfFour)).not.toEqual(ofOne);
     });
 
-    it('refuses a base model it does not have, and says which it has', async () => {
+    it('rejects an unknown base model and lists the known ones', async () => {
       const runtime = await bench.connect();
       const making = runtime.createModel({ baseModel: 'none', modelId: bench.newModelId(), seed: 1 });
       await expect(making).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'base_model' });
@@ -70,7 +70,7 @@ export function describeModels(bench: Bench): void {
       await expect(making).rejects.toMatchObject({ code: 'CONFLICT' });
     });
 
-    it('gives the same model to all who ask for it over one connection, unless they ask for another', async () => {
+    it('returns the same model to all callers of a connection, unless the options differ', async () => {
       const runtime = await bench.connect();
       const wanted = { baseModel: await bench.baseModelOf(runtime), modelId: bench.newModelId(), seed: 1 };
       const [first, second] = await Promise.all([runtime.createModel(wanted), runtime.createModel(wanted)]);
@@ -81,7 +81,7 @@ export function describeModels(bench: Bench): void {
       expect(await first.state()).toMatchObject({ step: 1 });
     });
 
-    it('forgets a model that was unloaded, and can make it anew', async () => {
+    it('removes an unloaded model, and can create it again', async () => {
       const runtime = await bench.connect();
       const model = await bench.model({ runtime });
       await trainOnce(model, batchOfFour);
@@ -92,7 +92,7 @@ export function describeModels(bench: Bench): void {
       expect(await fresh.state()).toMatchObject({ step: 0, nextSequence: 1 });
     });
 
-    it('keeps two models that train side by side as if each were alone', async () => {
+    it('isolates two models that train concurrently', async () => {
       const runtime = await bench.connect();
       const alone = await bench.model({ runtime, seed: 1 });
       const mixed = await bench.model({ runtime, seed: 1 });

@@ -6,10 +6,10 @@ import { aBatch, batchOfFour } from '../a-batch.ts';
 import type { Bench } from '../bench.ts';
 import type { RawModel } from '../raw-model.ts';
 
-/** Nobody waits without knowing for what. */
+/** Waiting operations report their reason. */
 export function describeQueueing(bench: Bench): void {
   describe('waiting', () => {
-    it('says that an operation waits for one that has not come, and for how many', async () => {
+    it('reports that an operation waits for a missing one, and its position', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;
       const { operation } = await training.publishSamplerWeights({ key: model.key(3) });
@@ -19,18 +19,18 @@ export function describeQueueing(bench: Bench): void {
       expect(asked).toMatchObject(waiting);
     });
 
-    it('tells watchers when the reason is another', async () => {
+    it('reports a changed reason to watchers', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;
       await training.publishSamplerWeights({ key: model.key(3) });
       const seen = watch(model, 3);
       await seen.next((operation) => operation.queueReason === QueueReason.SEQUENCE_GAP);
-      // Much work comes in before it, so that it waits for that.
+      // Much work is accepted before it, so that it waits for that.
       await model.send(model.upload(2, aBatch(Array.from({ length: 300 }, (_, at) => at % 13))));
       await model.send(model.upload(1, aBatch(Array.from({ length: 300 }, (_, at) => at % 13))));
       const last = await seen.next(({ state }) => state === OperationState.SUCCEEDED);
       expect(last).toMatchObject({ queuePosition: 0, queueReason: QueueReason.UNSPECIFIED });
-      // Whoever sees it wait after the gap was filled is told for what.
+      // A watcher that observes it waiting after the gap was filled receives the reason.
       const others = seen.all.filter(
         ({ state, queueReason }) => state === OperationState.STAGED && queueReason !== QueueReason.SEQUENCE_GAP,
       );
@@ -39,7 +39,7 @@ export function describeQueueing(bench: Bench): void {
       }
     });
 
-    it('never tells of progress that goes backwards', async () => {
+    it('reports monotonic progress', async () => {
       const model = await bench.rawModel();
       const seen = watch(model, 1);
       await model.send(model.upload(1, aBatch(Array.from({ length: 400 }, (_, at) => at % 13))));
@@ -49,8 +49,8 @@ export function describeQueueing(bench: Bench): void {
       for (const fraction of fractions) expect(fraction).toBeGreaterThanOrEqual(0);
     });
 
-    it('tells at the end that all of an operation is done', async ({ skip }) => {
-      skip(!(await bench.has('progress')), 'the runtime does not tell of progress');
+    it('reports complete progress at the end', async ({ skip }) => {
+      skip(!(await bench.has('progress')), 'the runtime does not report progress');
       const model = await bench.rawModel();
       const seen = watch(model, 1);
       await model.send(model.upload(1, aBatch(Array.from({ length: 400 }, (_, at) => at % 13))));
@@ -58,7 +58,7 @@ export function describeQueueing(bench: Bench): void {
       expect(last.progress).toMatchObject({ fraction: 1, tokensDone: 4_000, tokensTotal: 4_000 });
     });
 
-    it('says of a failure whose it is, and what to do', async () => {
+    it('reports the category and the remedy of a failure', async () => {
       const model = await bench.rawModel();
       await model.client.training.optimStep({ key: model.key(1), adam: { learningRate: 0.1 } });
       const { outcome } = await model.ended(1);
@@ -70,13 +70,13 @@ export function describeQueueing(bench: Bench): void {
 }
 
 interface Watched {
-  /** Everything told so far. */
+  /** All reports so far. */
   readonly all: readonly Operation[];
-  /** The first that was told, or will be, of which something is so. */
+  /** The first past or future report that satisfies a predicate. */
   next(isIt: (operation: Operation) => boolean): Promise<Operation>;
 }
 
-/** Everything that is told of one operation. */
+/** All reports of one operation. */
 function watch({ client, modelId }: RawModel, seq: number): Watched {
   const all: Operation[] = [];
   const listeners = new Set<() => void>();

@@ -7,10 +7,10 @@ import type { Bench } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
 import { openRawModel } from '../raw-model.ts';
 
-/** Order, resending and gaps. */
+/** Order, retries and gaps. */
 export function describeSequence(bench: Bench): void {
   describe('the sequence of operations', () => {
-    it('does an operation once, however often it is sent', async () => {
+    it('executes an operation once, regardless of retries', async () => {
       const { client, key, ended, modelId } = await bench.rawModel();
       const send = () => client.training.publishSamplerWeights({ key: key(1) });
       await Promise.all([send(), send()]);
@@ -20,7 +20,7 @@ export function describeSequence(bench: Bench): void {
       expect(model).toMatchObject({ policyVersion: 1, nextSeq: 2 });
     });
 
-    it('knows a batch that came before by its header, without the bytes', async () => {
+    it('recognises a retried batch by its header, without the payload', async () => {
       const model = await bench.rawModel();
       const upload = model.upload(1, batchOfFour);
       await model.send(upload);
@@ -31,7 +31,7 @@ export function describeSequence(bench: Bench): void {
       expect(operation?.state).toBe(OperationState.SUCCEEDED);
     });
 
-    it('executes in the order of the numbers, whatever the order of arrival', async () => {
+    it('executes in order of the numbers, regardless of the order of arrival', async () => {
       const model = await bench.rawModel();
       const { client, key } = model;
       await client.training.publishSamplerWeights({ key: key(3) });
@@ -43,7 +43,7 @@ export function describeSequence(bench: Bench): void {
       expect(starts).toEqual(starts.toSorted((a, b) => a - b));
     });
 
-    it('refuses a number beyond the window and names the one it expects', async () => {
+    it('rejects a number beyond the window and reports the expected one', async () => {
       const { client, key, modelId } = await bench.rawModel();
       const { reorderWindow } = await client.runtime.getCapabilities({});
       const sending = client.training.publishSamplerWeights({ key: key(1 + reorderWindow) });
@@ -52,7 +52,7 @@ export function describeSequence(bench: Bench): void {
       expect(model?.nextSeq).toBe(1);
     });
 
-    it('refuses a number that was used for something else', async () => {
+    it('rejects a number used for another operation', async () => {
       const model = await bench.rawModel();
       const { client, key } = model;
       await model.send(model.upload(1, batchOfFour));
@@ -62,7 +62,7 @@ export function describeSequence(bench: Bench): void {
       expect(await refusalOf(otherKind)).toMatchObject({ code: 'SEQUENCE_REUSED' });
     });
 
-    it('cancels what an earlier session sent beyond a gap, and the number is free again', async () => {
+    it('cancels operations of an earlier session beyond a gap, and frees their numbers', async () => {
       const first = await bench.rawModel();
       await first.client.training.publishSamplerWeights({ key: first.key(2) });
       const second = await openRawModel(first.client, first.modelId, first.baseModel);
@@ -74,10 +74,10 @@ export function describeSequence(bench: Bench): void {
       expect((await second.ended(2)).state).toBe(OperationState.SUCCEEDED);
     });
 
-    it('cancels an operation that waits, and none that has ended', async () => {
+    it('cancels a waiting operation, but not an ended one', async () => {
       const model = await bench.rawModel();
       const { training } = model.client;
-      // It waits for number 1 for sure.
+      // It certainly waits for number 1.
       await training.publishSamplerWeights({ key: model.key(2) });
       const { operation } = await training.cancelOperation({ key: model.key(2) });
       expect(operation).toMatchObject({
@@ -92,12 +92,12 @@ export function describeSequence(bench: Bench): void {
       expect(info).toMatchObject({ nextSeq: 3, policyVersion: 1 });
     });
 
-    it('forgets a result after its time, and says that it did', async ({ skip }) => {
+    it('removes a result after its retention, and reports that', async ({ skip }) => {
       const resultTtlMs = 100;
       const runtime = await bench.startAnother(await bench.directory(), { resultTtlMs });
       const client = bench.raw(bench.apiKey, runtime.address);
       const capabilities = await client.runtime.getCapabilities({});
-      skip(capabilities.resultTtlMs !== resultTtlMs, 'the runtime cannot be told how long to keep results');
+      skip(capabilities.resultTtlMs !== resultTtlMs, 'the retention of results is not configurable');
       const baseModel = await bench.baseModelOf(await bench.connect());
       const model = await openRawModel(client, bench.newModelId(), baseModel);
       await client.training.publishSamplerWeights({ key: model.key(1) });
@@ -119,7 +119,7 @@ export function describeSequence(bench: Bench): void {
       });
     });
 
-    it('does not know an operation that never came', async () => {
+    it('reports an unknown operation as not found', async () => {
       const { client, modelId } = await bench.rawModel();
       const asking = client.training.getOperation({ modelId, seq: 9 });
       expect(await refusalOf(asking)).toMatchObject({ code: 'NOT_FOUND' });

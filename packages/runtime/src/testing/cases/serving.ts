@@ -12,7 +12,7 @@ interface SampledAnswer {
   readonly logprobs: readonly number[];
 }
 
-/** The endpoint serves what was published, and says which version that is. */
+/** The endpoint serves the published weights and reports their version. */
 export function describeServing(bench: Bench): void {
   describe('serving', () => {
     it.each([1, 0.7])(
@@ -26,7 +26,7 @@ export function describeServing(bench: Bench): void {
       },
     );
 
-    it('serves new weights when they are published, not before', async () => {
+    it('serves new weights only after they are published', async () => {
       const model = await bench.model();
       for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
       const before = await sample(model, 1, bench);
@@ -56,7 +56,7 @@ export function describeServing(bench: Bench): void {
     });
 
     it.each(['drain', 'abort'] as const)(
-      'answers nobody while it is paused (%s), and again afterwards',
+      'rejects requests while it is paused (%s), and accepts them afterwards',
       async (mode) => {
         const model = await bench.model();
         expect(await model.pause(mode)).toMatchObject({ isPaused: true, inFlight: 0 });
@@ -101,7 +101,7 @@ interface ChatCompletion {
   }[];
 }
 
-/** The largest difference between an answer's log-probabilities and those of the weights being trained. */
+/** The largest difference between a response's log-probabilities and those of the trained weights. */
 async function trainerGap(model: RuntimeModel, answer: SampledAnswer, temperature: number): Promise<number> {
   const { promptTokenIds, tokenIds, logprobs } = answer;
   expect(tokenIds.length).toBeGreaterThan(0);

@@ -6,10 +6,10 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/gr
 import type { Bench } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
 
-/** Who may talk to the runtime, and what it says of itself. */
+/** Authentication and capabilities. */
 export function describeSessions(bench: Bench): void {
   describe('capabilities and sessions', () => {
-    it('tells its models, losses and limits', async () => {
+    it('reports its models, losses and limits', async () => {
       const capabilities = await (await bench.connect()).capabilities();
       expect(capabilities.models.length).toBeGreaterThan(0);
       for (const model of capabilities.models) expect(model.vocabSize).toBeGreaterThanOrEqual(16);
@@ -19,7 +19,7 @@ export function describeSessions(bench: Bench): void {
       expect(capabilities.maxMessageBytes).toBeGreaterThanOrEqual(4 * 1024 * 1024);
     });
 
-    it.each([undefined, 'wrong-key'])('refuses the key %s', async (key) => {
+    it.each([undefined, 'wrong-key'])('rejects the key %s', async (key) => {
       const connecting = connectRuntime({
         address: bench.address,
         ...(key === undefined ? {} : { apiKey: key }),
@@ -27,12 +27,12 @@ export function describeSessions(bench: Bench): void {
       await expect(connecting).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
     });
 
-    it('answers health probes without a key', async () => {
+    it('accepts health probes without a key', async () => {
       const { status } = await bench.raw('').health.check({});
       expect(status).toBe(ServingStatus.SERVING);
     });
 
-    it('gives the same session when the same client asks again', async () => {
+    it('returns the same session to the same client', async () => {
       const { runtime } = bench.raw();
       const clientSessionKey = randomUUID();
       const first = await runtime.createSession({ clientSessionKey });

@@ -14,14 +14,14 @@ import type { RawUpload } from '../raw-model.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** How batches get in, or do not. */
+/** Accepted and rejected uploads. */
 export function describeUploads(bench: Bench): void {
   describe('uploads', () => {
     it.each([
       ['tokenCount', 'header.token_count'],
       ['payloadBytes', 'header.payload_bytes'],
       ['datumCount', 'header.datum_count'],
-    ] as const)('refuses too large a %s before a byte of it has come', async (name, field) => {
+    ] as const)('rejects an excessive %s before the payload is sent', async (name, field) => {
       const model = await bench.rawModel();
       const { header } = model.upload(1, batchOfFour);
       const sending = model.send({ header: { ...header, [name]: 0xffff_ffff }, payload: null });
@@ -33,14 +33,14 @@ export function describeUploads(bench: Bench): void {
       ['payload_bytes', { payloadBytes: 10 }],
       ['token_count', { tokenCount: 1 }],
       ['datum_count', { datumCount: 1 }],
-    ])('refuses a payload that is not what the header says: %s', async (field, wrong) => {
+    ])('rejects a payload that differs from the header: %s', async (field, wrong) => {
       const model = await bench.rawModel();
       const { header, payload } = model.upload(1, batchOfFour);
       const refusal = await refusalOf(model.send({ header: { ...header, ...wrong }, payload }));
       expect(refusal).toMatchObject({ code: 'RUNTIME_REJECTED', field: `header.${field}` });
     });
 
-    it('takes one number for all tokens, or one for each interval, as that number for each', async () => {
+    it('expands one number for all tokens, or one per interval', async () => {
       const advantages = Float32Array.of(0.5, 0.5, 0.5, -1, -1, -1);
       const batch = aBatch([1, 2], { weights: new Float32Array(6).fill(0.25), advantages });
       const norms = [];
@@ -56,7 +56,7 @@ export function describeUploads(bench: Bench): void {
       expect(norms[0]).toBe(norms[1]);
     });
 
-    it('takes a batch much larger than a message, as what it is', async () => {
+    it('accepts a batch much larger than a message', async () => {
       const { maxBatchBytes } = await bench.raw().runtime.getCapabilities({});
       const size = Math.min(bench.settings.largeBatchBytes, maxBatchBytes) - mebibyte / 2;
       const count = Math.max(4, Math.floor(size / mebibyte));
@@ -74,7 +74,7 @@ export function describeUploads(bench: Bench): void {
       expect(fingerprints).toHaveLength(2);
     });
 
-    it('takes no number for an upload that breaks off', async () => {
+    it('does not use a number for an incomplete upload', async () => {
       const model = await bench.rawModel();
       const upload = model.upload(1, batchOfFour);
       const refusal = await refusalOf(model.send({ ...upload, payload: upload.payload?.subarray(1) ?? null }));
@@ -83,7 +83,7 @@ export function describeUploads(bench: Bench): void {
       expect((await model.ended(1)).state).toBe(OperationState.SUCCEEDED);
     });
 
-    it('gives a refused batch the same answer when it comes again', async () => {
+    it('returns the same error for a retried batch', async () => {
       const model = await bench.rawModel();
       const upload = model.upload(1, aBatch([1], { temperature: 0 }));
       const first = await refusalOf(model.send(upload));
@@ -91,7 +91,7 @@ export function describeUploads(bench: Bench): void {
       expect(again).toMatchObject({ message: first.message, field: 'temperature' });
     });
 
-    it('counts a batch once when the connection is lost in the middle of it', async () => {
+    it('executes a batch once when the connection is lost during the upload', async () => {
       const proxy = await bench.proxy();
       const cut = await bench.model({ runtime: await bench.connect({ address: proxy.address }) });
       const whole = await bench.model();
@@ -108,7 +108,7 @@ export function describeUploads(bench: Bench): void {
   });
 }
 
-/** As the client writes it: one weight for all tokens, one advantage for each interval. */
+/** As encoded by the client: one weight for all tokens, one advantage for each interval. */
 function short(upload: RawUpload): RawUpload {
   const [datum] = decodeBatch(upload.payload ?? new Uint8Array());
   expect([datum?.weights.byteLength, datum?.advantages.byteLength]).toEqual([4, 8]);

@@ -4,7 +4,7 @@ import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
 
 const numbers = (count: number, value: number): Float32Array => new Float32Array(count).fill(value);
 
-/** A datum with one thing wrong, and the field that must be named. */
+/** A datum with one invalid field, and the field's path. */
 const wrongData: readonly (readonly [field: string, wrong: DatumOverrides])[] = [
   ['token_ids', { tokenIds: Int32Array.of(1), trained: [] }],
   ['token_ids[3]', { tokenIds: Int32Array.of(1, 2, 3, -1, 5, 6, 7, 8, 9, 1) }],
@@ -34,17 +34,17 @@ const wrongData: readonly (readonly [field: string, wrong: DatumOverrides])[] = 
   ['temperature', { temperature: Number.NaN }],
 ];
 
-/** Wrong input is named, and never trained on. */
+/** Invalid input is reported with its field, and never trained on. */
 export function describeValidation(bench: Bench): void {
   describe('validation', () => {
-    it.each(wrongData)('names the datum and the field %s', async (field, wrong) => {
+    it.each(wrongData)('reports the datum and the field %s', async (field, wrong) => {
       const model = await bench.model();
       const batch = { data: [aDatum(1), aDatum(2), aDatum(3, wrong)] };
       const sending = model.forwardBackward(batch, plainLoss);
       await expect(sending).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', datumIndex: 2, field });
     });
 
-    it('names the datum that is longer than the context', async () => {
+    it('reports the datum that is longer than the context', async () => {
       const runtime = await bench.connect();
       const model = await bench.model({ runtime });
       const { models } = await runtime.capabilities();
@@ -53,7 +53,7 @@ export function describeValidation(bench: Bench): void {
       await expect(sending).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', datumIndex: 1, field: 'token_ids' });
     });
 
-    it('refuses a batch without sequences', async () => {
+    it('rejects a batch without sequences', async () => {
       const model = await bench.model();
       const sending = model.forwardBackward({ data: [] }, plainLoss);
       await expect(sending).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'data' });
@@ -65,13 +65,13 @@ export function describeValidation(bench: Bench): void {
       ['loss.parameters.clip_low', { name: 'importance_sampling', parameters: { clip_low: 0.3 } }],
       ['loss.parameters.clip_low', { name: 'ppo', parameters: { clip_low: Number.NaN } }],
       ['loss.parameters.kl_estimator', { name: 'ppo', parameters: { kl_estimator: 4 } }],
-    ])('refuses a loss for its %s', async (field, loss) => {
+    ])('rejects a loss for its %s', async (field, loss) => {
       const model = await bench.model();
       const sending = model.forwardBackward(batchOfFour, loss);
       await expect(sending).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field });
     });
 
-    it('refuses a KL term without reference log-probabilities', async () => {
+    it('rejects a KL term without reference log-probabilities', async () => {
       const model = await bench.model();
       const loss = { name: 'ppo', parameters: { kl_coefficient: 0.1 } };
       await expect(model.forwardBackward(batchOfFour, loss)).rejects.toMatchObject({
@@ -86,13 +86,13 @@ export function describeValidation(bench: Bench): void {
       ['adam.beta1', { learningRate: 0.1, beta1: 1 }],
       ['adam.epsilon', { learningRate: 0.1, epsilon: 0 }],
       ['adam.gradient_clip_norm', { learningRate: 0.1, gradientClipNorm: -1 }],
-    ])('refuses a step for its %s', async (field, adam) => {
+    ])('rejects a step for its %s', async (field, adam) => {
       const model = await bench.model();
       await model.forwardBackward(batchOfFour, plainLoss);
       await expect(model.optimStep(adam)).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field });
     });
 
-    it('never steps on what is left when a batch was refused', async () => {
+    it('takes no step after a rejected batch', async () => {
       const model = await bench.model();
       const before = await fingerprintOfModel(model, batchOfFour);
       await model.forwardBackward(batchOfFour, plainLoss);
@@ -103,7 +103,7 @@ export function describeValidation(bench: Bench): void {
       bench.expectSame(await fingerprintOfModel(model, batchOfFour), before);
     });
 
-    it('goes on after a refused batch as if it had never been', async () => {
+    it('continues unaffected after a rejected batch', async () => {
       const [model, untroubled] = [await bench.model(), await bench.model()];
       await expect(model.forwardBackward({ data: [] }, plainLoss)).rejects.toThrow('data');
       const dropped = await model.optimStep({ learningRate: 0.1 });

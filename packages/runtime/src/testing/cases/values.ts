@@ -9,10 +9,10 @@ const columns = {
   samplingValues: Float32Array.of(0.4, -0.4, 0, 0.1, -0.9, 0.3),
 };
 
-/** A value head: one number beside the logits, trained by its own term. */
+/** A value head: one output in addition to the logits, trained by a separate loss term. */
 export function describeValues(bench: Bench): void {
   describe('a value head', () => {
-    it('is made, or the field is named that the runtime cannot do', async () => {
+    it('is created, or the field is rejected', async () => {
       const making = bench.model({ hasValueHead: true });
       if (await bench.has('value_head')) {
         expect(await (await making).state()).toMatchObject({ hasValueHead: true });
@@ -21,7 +21,7 @@ export function describeValues(bench: Bench): void {
       }
     });
 
-    it('is not had by a model made without, which says so', async () => {
+    it('is absent in a model created without it', async () => {
       const model = await bench.model();
       await expect(model.values(batchOfFour)).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
       const loss = { name: 'ppo', parameters: { value_coefficient: 1 } };
@@ -36,7 +36,7 @@ export function describeValues(bench: Bench): void {
       ['value_targets', {}, { valueTargets: new Float32Array(5) }],
       ['value_targets[0]', {}, { valueTargets: new Float32Array(6).fill(Number.NaN) }],
       ['sampling_values[0]', {}, { samplingValues: new Float32Array(6).fill(Number.POSITIVE_INFINITY) }],
-    ])('names the datum and the field %s', async ([field, parameters, wrong], { skip }) => {
+    ])('reports the datum and the field %s', async ([field, parameters, wrong], { skip }) => {
       const hasValueHead = await bench.has('value_head');
       skip(!hasValueHead && Object.keys(parameters).length > 0, 'the runtime has no value head');
       const model = await bench.model({ hasValueHead });
@@ -46,7 +46,7 @@ export function describeValues(bench: Bench): void {
     });
 
     it.for([{ value_coefficient: 0.5 }, { value_coefficient: 0.5, value_clip: 0.1 }])(
-      'adds the term that the contract writes: %j',
+      'adds the term of the contract: %j',
       async (parameters, { skip }) => {
         skip(!(await bench.has('value_head')), 'the runtime has no value head');
         const model = await bench.model({ hasValueHead: true });
@@ -61,7 +61,7 @@ export function describeValues(bench: Bench): void {
       },
     );
 
-    it('learns what it is taught, and takes it back from a checkpoint', async ({ skip }) => {
+    it('learns its targets, and is restored from a checkpoint', async ({ skip }) => {
       skip(!(await bench.has('value_head')), 'the runtime has no value head');
       const model = await bench.model({ hasValueHead: true });
       const data = [aDatum(3, columns)];
@@ -79,7 +79,7 @@ export function describeValues(bench: Bench): void {
       expect(await distance()).toBeCloseTo(after, 5);
     });
 
-    it('gives log-probabilities and values of the same batch, each in its order', async ({ skip }) => {
+    it('returns log-probabilities and values of the same batch, each in its order', async ({ skip }) => {
       skip(!(await bench.has('value_head')), 'the runtime has no value head');
       const model = await bench.model({ hasValueHead: true });
       await teach(model, 3);

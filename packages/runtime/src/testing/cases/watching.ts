@@ -5,16 +5,16 @@ import { batchOfFour } from '../a-batch.ts';
 import { type Bench, fingerprintOfModel, plainLoss } from '../bench.ts';
 import type { RawModel } from '../raw-model.ts';
 
-/** Results come to whoever watches, however often the connection is lost. */
+/** Watchers receive all results, despite lost connections. */
 export function describeWatching(bench: Bench): void {
   describe('watching', () => {
-    it('tells everything that happened to a new watcher', async () => {
+    it('sends the history to a new watcher', async () => {
       const model = await publishTimes(await bench.rawModel(), 3);
       const events = await readUntil(model, 3);
       expect(lastStates(events)).toEqual(new Map([0, 1, 2, 3].map((seq) => [seq, OperationState.SUCCEEDED])));
     });
 
-    it('goes on after a cursor, without repeating and without leaving out', async () => {
+    it('resumes after a cursor without duplicates or gaps', async () => {
       const model = await publishTimes(await bench.rawModel(), 2);
       const seen = await readUntil(model, 2);
       await publishTimes(model, 2, 3);
@@ -24,13 +24,13 @@ export function describeWatching(bench: Bench): void {
       expect(new Set(cursors).size).toBe(cursors.length);
     });
 
-    it('starts from the beginning after a cursor that it does not know', async () => {
+    it('starts from the beginning after an unknown cursor', async () => {
       const model = await publishTimes(await bench.rawModel(), 2);
       const events = await readUntil(model, 2, 'another-life:17');
       expect([...lastStates(events).keys()]).toEqual([0, 1, 2]);
     });
 
-    it('leaves out no operation for a reader that does not read for a while', async () => {
+    it('sends every operation to a slow reader', async () => {
       const model = await bench.rawModel();
       const stream = watch(model);
       stream.pause();
@@ -46,7 +46,7 @@ export function describeWatching(bench: Bench): void {
       expect(new Set(lastStates(events).values())).toEqual(new Set([OperationState.SUCCEEDED]));
     });
 
-    it('brings results to a client whose connection was cut after it sent everything', async () => {
+    it('delivers results to a client whose connection was cut after it sent everything', async () => {
       const proxy = await bench.proxy();
       const model = await bench.model({ runtime: await bench.connect({ address: proxy.address }) });
       const control = await bench.model();
@@ -69,7 +69,7 @@ type WatchStream = ReturnType<RawModel['client']['training']['watchOperations']>
 
 function watch({ client, modelId }: RawModel, afterCursor = ''): WatchStream {
   const stream = client.training.watchOperations({ modelId, afterCursor });
-  // Watching ends by cancelling, which is an error to gRPC.
+  // A watch ends by cancellation, which is an error in gRPC.
   stream.on('error', () => {});
   onTestFinished(() => stream.cancel());
   return stream;
